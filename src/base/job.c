@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Lays out, creates and maps the job segment (job.h). Called by mpiexec, by its host daemons and by a singleton's MPI_Init.
+#define _GNU_SOURCE
+#include "job.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define PAGE 4096UL
+#define LAYOUT ((uint32_t)(sizeof(struct uno_job_head) << 12 ^ sizeof(struct uno_board)))
+
+static size_t round_up(size_t n, size_t unit)
+{
+    return (n + unit - 1) / unit * unit;
+}
+
+static void lay_out(struct uno_job_head *h, uint32_t nlocal)
+{
+    size_t at = round_up(sizeof *h, PAGE);
+    h->board_off = at;
+    at = round_up(at + nlocal * sizeof(struct uno_board), PAGE);
+    h->door_off = at;
+    at = round_up(at + nlocal * sizeof(struct uno_door), PAGE);
+    h->active_off = at;
+    at = round_up(at + (size_t)nlocal * ((nlocal + 63) / 64) * sizeof(uint64_t), PAGE);
+    h->pair_off = at;
+    at += (size_t)nlocal * nlocal * UNO_PAIR_BYTES;
+    h->heap_off = at;
+    h->bytes = at + (size_t)UNO_HEAP_CHUNKS * UNO_HEAP_CHUNK;
+}
+
+size_t uno_job_bytes(uint32_t nlocal)
+{
+    struct uno_job_head h;
+    lay_out(&h, nlocal);
+    return h.bytes;
+}
+
+static void format(struct uno_job_head *h, const struct uno_job_spec *spec)
+{
+    memcpy(h->magic, UNO_JOB_MAGIC, sizeof h->magic);
+    h->layout = LAYOUT;
+    h->nlocal = spec->nlocal;
+    h->nworld = spec->nworld;
+    h->universe_size = spec->universe_size;
+    h->nhosts = spec->nhosts;
+    h->host = spec->host;
+    h->job_id = spec->job_id;
+    memcpy(h->secret, spec->secret, sizeof h->secret);
+    lay_out(h, spec->nlocal);
+    for (uint32_t i = 0; i < spec->nlocal; i++) {
+        struct uno_board *b = uno_job_board(h, i);
+        b->world_rank = spec->world_rank[i];
+        b->appnum = spec->appnum[i];
+        b->host = (int32_t)spec->host;
+    }
+}
+
+int uno_job_create(const struct uno_job_spec *spec, int *fd)
+{
+    size_t bytes = uno_job_bytes(spec->nlocal);
+    int f = memfd_create("unisono-job", 0);
+    if (f < 0) return errno;
+    int err = 0;
+    if (ftruncate(f, (off_t)bytes) != 0) {
+        err = errno;
+        goto close_fd;
+    }
+    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, f, 0);
+    if (p == MAP_FAILED) {
+        err = errno;
+        goto close_fd;
+    }
+    format(p, spec);
+    munmap(p, bytes);
+    *fd = f;
+    return 0;
+close_fd:
+    close(f);
+    return err;
+}
+
+int uno_job_map(int fd, struct uno_job_head **head)
+{
+    struct uno_job_head probe;
+    if (pread(fd, &probe, sizeof probe, 0) != (ssize_t)sizeof probe) return EPROTO;
+    if (memcmp(probe.magic, UNO_JOB_MAGIC, sizeof probe.magic) != 0 || probe.layout != LAYOUT) return EPROTO;
+    void *p = mmap(NULL, probe.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+    if (p == MAP_FAILED) return errno;
+    madvise(p, probe.bytes, MADV_DONTDUMP);
+    *head = p;
+    return 0;
+}
