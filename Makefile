@@ -1,7 +1,16 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # The front door. Meson does the work in build/; these targets are what the README names.
-.PHONY: all check clean
+PREFIX ?= /usr/local
+.PHONY: all demo check install clean
 all:
-check:
+	@tools/build
+demo: all
+	@tools/demo
+check: all
 	@tools/check
+# DESTDIR is for packagers: files land in DESTDIR/PREFIX.
+install: all
+	@DESTDIR="$(DESTDIR)$(abspath $(PREFIX))" meson install -C build --no-rebuild --quiet
+	@echo "installed in $(DESTDIR)$(abspath $(PREFIX))"
 clean:
-	rm -rf build
+	rm -rf build build-*

@@ -7,6 +7,9 @@
 
 #include <stdint.h>
 
+#ifdef __GNUC__
+#pragma GCC visibility push(default)
+#endif
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -2429,5 +2432,8 @@ int PMPI_T_source_get_timestamp(int source_index, MPI_Count *timestamp);
 
 #ifdef __cplusplus
 }
+#endif
+#ifdef __GNUC__
+#pragma GCC visibility pop
 #endif
 #endif

@@ -24,6 +24,9 @@ TOP = """\
 
 #include <stdint.h>
 
+#ifdef __GNUC__
+#pragma GCC visibility push(default)
+#endif
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -42,6 +45,9 @@ typedef struct MPI_Status {
 BOTTOM = """
 #ifdef __cplusplus
 }
+#endif
+#ifdef __GNUC__
+#pragma GCC visibility pop
 #endif
 #endif
 """
