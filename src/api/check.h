@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Argument checks and raising of error handlers for the entry points. A check returns 0 or the MPI error class, with a message
+// `what is wrong (what is allowed)` kept by uno_fail; the entry point then returns uno_raise(...), which composes
+//   MPI_Send: tag -5 is negative (0 .. 2147483647 allowed) on MPI_COMM_WORLD, rank 3
+// and calls the handler. Pattern of an entry point:
+//
+//   int MPI_Bcast(void *buf, int count, MPI_Datatype type, int root, MPI_Comm comm)
+//   {
+//       return bcast("MPI_Bcast", buf, count, type, root, comm);
+//   }
+//   with, in the static function: uno_enter(call); if (err) return uno_raise_comm(comm, call, err); ... uno_leave(); return MPI_SUCCESS;
+#pragma once
+#include <mpi.h>
+
+#include "base/fail.h"
+#include "core/comm.h"
+#include "core/op.h"
+#include "core/request.h"
+#include "core/type.h"
+#include "core/world.h"
+
+// Marks the call as entered and takes the lock; lets it go. uno_raise_* let go by themselves if `call` was entered and not left.
+static inline void uno_enter(const char *call)
+{
+    uno_world.call = call;
+    uno_lock();
+}
+
+static inline void uno_leave(void)
+{
+    uno_unlock();
+}
+
+// Each calls the handler of the object (for a handle that is invalid: of MPI_COMM_SELF, as MPI-4 says), releasing the lock
+// first, and returns err for the entry point to return. Before MPI_Init and after MPI_Finalize they print and abort.
+int uno_raise_comm(MPI_Comm comm, const char *call, int err);
+int uno_raise_self(const char *call, int err);               // no object: MPI_COMM_SELF's handler (datatypes, groups, info, ...)
+int uno_raise_session(MPI_Session session, const char *call, int err);
+
+// The checks. All are skipped by callers when !uno_world.checks, except that handles are always resolved.
+int uno_check_running(void);                                 // between Init and Finalize
+int uno_check_comm(MPI_Comm comm);                           // MPI_ERR_COMM
+int uno_check_intracomm(MPI_Comm comm);
+int uno_check_count(MPI_Count count);                        // MPI_ERR_COUNT
+int uno_check_type(MPI_Datatype type);                       // MPI_ERR_TYPE: live and committed
+int uno_check_buffer(const void *buf, MPI_Count count, const struct MPI_ABI_Datatype *type);    // MPI_ERR_BUFFER
+int uno_check_dest(const struct MPI_ABI_Comm *c, int rank, const char *name);      // MPI_ERR_RANK: 0 .. npeers-1 or MPI_PROC_NULL
+int uno_check_source(const struct MPI_ABI_Comm *c, int rank);                      // ... or MPI_ANY_SOURCE
+int uno_check_tag(int tag);                                  // MPI_ERR_TAG: 0 .. MPI_TAG_UB
+int uno_check_recv_tag(int tag);                             // ... or MPI_ANY_TAG
+int uno_check_root(const struct MPI_ABI_Comm *c, int root);  // MPI_ERR_ROOT
+int uno_check_pointer(const void *p, const char *name);      // MPI_ERR_ARG: NULL

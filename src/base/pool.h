@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Type-stable pools for handles: memory given out is never returned to the system, so that a freed handle can still be looked
+// at and recognised as freed (its magic is wiped). Not thread-safe by itself: callers hold the library lock.
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+// The first member of every handle struct. magic says what lives here; 0 when free.
+struct uno_head {
+    uint32_t magic;
+    int32_t refs;
+    struct uno_head *next_free;
+};
+
+struct uno_pool {
+    size_t bytes;                    // of one object
+    uint32_t magic;
+    struct uno_head *free;
+    size_t live;                     // given out now, for the report at Finalize
+};
+
+// A zeroed object with refs = 1 and its magic set, or NULL when memory is out.
+void *uno_pool_get(struct uno_pool *p);
+
+// Back to the pool; the magic is wiped.
+void uno_pool_put(struct uno_pool *p, void *object);

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The contract of a channel: a transport of messages between two processes, in order and reliable. A channel knows nothing of
+// communicators, matching or requests. Components: self.c, shm/, tcp/. Each ends in its const table; chan.c lists who is asked first.
+//
+// A link is one peer as reached by one channel; the channel embeds struct uno_link in its own and finds itself by container_of.
+// All functions are called with the library lock held. Upwards a channel calls uno_deliver (and the rendezvous hooks below), which
+// src/p2p defines. No function blocks, but for the bounded wait in `read` for a sender in the middle of its copy.
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/job.h"
+
+#define UNO_FULL (-1)                 // nothing was sent: poll, then call again
+#define UNO_DECLINED (-2)             // this channel cannot: take the next one, or the other protocol
+#define UNO_INLINE_MAX 40             // payload that fits the header's cache line on shm; control messages fit everywhere
+
+enum uno_kind {
+    UNO_EAGER = 1,                    // the whole message
+    UNO_RTS,                          // ready to send: struct uno_rts
+    UNO_CTS,                          // clear to send: struct uno_cts
+    UNO_DATA,                         // a piece of a streamed message; header.ctx = the receiver's token
+    UNO_FIN,                          // header.ctx = token: that side is done with it
+    UNO_PART,                         // partitioned communication (src/p2p/partitioned.c)
+    UNO_RMA,                          // one-sided (src/rma)
+    UNO_KIND_END
+};
+
+// On the wire and in a slot. 24 bytes; the stamp belongs to the channel.
+struct uno_hdr {
+    uint16_t stamp;
+    uint8_t kind;
+    uint8_t chan;                     // for the channel's own use
+    int32_t src;                      // sender's rank in the communicator
+    int32_t tag;
+    uint32_t bytes;                   // of payload
+    uint64_t ctx;                     // communicator's context, or a token
+};
+
+struct uno_rts { uint64_t token, bytes, addr; uint32_t desc, direct; };    // direct: desc names memory both sides can copy
+struct uno_cts { uint64_t token, reply, bytes; };
+
+struct uno_packer;
+
+// A message to send: header fields and a payload that is plain (data) or packed while it is copied (packer, data NULL).
+struct uno_msg {
+    uint8_t kind;
+    int32_t src, tag;
+    uint32_t bytes;
+    uint64_t ctx;
+    const void *data;
+    struct uno_packer *packer;
+};
+
+struct uno_chan;
+struct uno_link;
+struct uno_job_head;
+
+struct uno_chan_ops {
+    const char *name;
+    // Sets up what does not depend on peers. UNO_DECLINED: not usable in this job (said at verbosity 1).
+    int (*open)(struct uno_chan *self);
+    // A link to proc (world rank), cheap and without waiting; UNO_DECLINED when this channel does not reach it.
+    int (*connect)(struct uno_chan *self, int proc, struct uno_link **link);
+    // Copies out of m before it returns. UNO_FULL: nothing was sent.
+    int (*send)(struct uno_link *link, const struct uno_msg *m);
+    // Delivers what has arrived, at most budget messages; returns how many. poll_link: from this link alone.
+    int (*poll)(struct uno_chan *self, int budget);
+    int (*poll_link)(struct uno_link *link);
+    // Only inside uno_deliver with payload NULL: the next n bytes of the arriving payload (dst NULL: drop them).
+    void (*read)(struct uno_link *link, void *dst, size_t n);
+    // Rendezvous by direct copy. offer: the sender publishes n bytes at buf, fills rts->addr, desc, direct; UNO_DECLINED: stream.
+    // The channel calls uno_direct_done(token, bytes) on either side once all bytes are there.
+    int (*offer)(struct uno_link *link, const void *buf, struct uno_rts *rts);
+    // accept: the receiver names where up to `room` bytes go; both sides then copy from within poll.
+    int (*accept)(struct uno_link *link, const struct uno_rts *rts, void *dst, size_t room, uint64_t token);
+    // A descriptor readable when poll would find something, -1: the door rings for this channel.
+    int (*wait_fd)(struct uno_chan *self);
+    // Sends what may still be buffered, lets peers go; safe after a failed open.
+    void (*close)(struct uno_chan *self);
+};
+
+struct uno_chan {
+    const struct uno_chan_ops *ops;
+    int usable;
+};
+
+struct uno_link {
+    struct uno_chan *chan;
+    const struct uno_chan_ops *ops;   // = chan->ops, one load less
+    int proc;                         // world rank of the other side
+    uint32_t eager_max;               // largest UNO_EAGER payload
+    uint32_t data_max;                // largest UNO_DATA payload
+};
+
+// ---- upwards, defined in src/p2p/deliver.c ----
+
+// A message arrived. payload points to all h->bytes of it, or is NULL: fetch them by link->ops->read before returning.
+void uno_deliver(struct uno_link *link, const struct uno_hdr *h, const void *payload);
+
+// A direct copy ended on this side; token is that of offer's rts or accept's.
+void uno_direct_done(uint64_t token, size_t bytes);
+
+// The link is gone for good (tcp after all attempts to reconnect): pending operations of that peer fail.
+void uno_link_lost(struct uno_link *link, const char *why);
+
+// ---- chan.c: the list of channels ----
+
+// Opens all usable channels (parameter `chan`: names separated by commas, default all).
+int uno_chan_open_all(void);
+int uno_chan_connect(int proc, struct uno_link **link);      // the first channel that reaches proc
+int uno_chan_poll_all(int budget);
+struct uno_chan *const *uno_chan_usable(int *count);
+void uno_chan_close_all(void);

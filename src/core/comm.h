@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Communicators and groups: what the handles point to.
+//
+// A process is known by its proc number: its world rank for the processes of this job (later also numbers for processes met
+// through connect or spawn). A communicator finds the peer structure of a rank lazily: peer[r] is NULL until first used.
+// On an intercommunicator peer[], npeers and the matching queues are those of the remote group.
+#pragma once
+#include <mpi.h>
+#include <stdbool.h>
+
+#include "base/pool.h"
+#include "core/match.h"
+
+#define UNO_COMM_MAGIC 0x55434f4du
+#define UNO_GROUP_MAGIC 0x55475250u
+#define UNO_COMM_FIRST 256
+#define UNO_GROUP_FIRST 264
+#define UNO_CTX_COLL (1ULL << 63)     // set in the context of messages that belong to a collective operation
+
+struct uno_peer;
+struct uno_attrs;
+struct uno_coll;                      // what src/coll keeps a communicator: segment, cached schedules, choices
+struct uno_topo;                      // what src/topo keeps: cart, graph, dist_graph
+struct MPI_ABI_Errhandler;
+struct MPI_ABI_Info;
+
+struct MPI_ABI_Group {
+    struct uno_head head;
+    int size;
+    int rank;                         // of this process, MPI_UNDEFINED when not a member
+    int *proc;                        // [size] proc numbers
+    MPI_Group handle;
+    MPI_Session session;              // derived from a session: MPI_SESSION_NULL otherwise
+};
+
+struct MPI_ABI_Comm {
+    struct uno_head head;
+    int rank, size;                   // in the local group
+    int npeers;                       // ranks that can be addressed: size, or the remote group's size
+    bool inter;
+    bool freed;                       // MPI_Comm_free was called; pending operations keep it alive (refs)
+    uint64_t context;                 // agreed over the members; collective messages use context | UNO_CTX_COLL
+    struct uno_peer **peer;           // [npeers], filled on first use
+    struct uno_match match[2];        // point-to-point, collective
+    struct MPI_ABI_Group *group, *remote;   // remote is NULL on an intracommunicator
+    struct MPI_ABI_Comm *local_comm;  // intercommunicator: its local group's intracommunicator (for collectives), else NULL
+    MPI_Comm handle;                  // MPI_COMM_WORLD, MPI_COMM_SELF or this pointer
+    struct MPI_ABI_Errhandler *errhandler;
+    struct uno_attrs *attrs;
+    struct MPI_ABI_Info *info;
+    struct uno_topo *topo;
+    struct uno_coll *coll;
+    struct uno_bsend *bsend;          // buffer attached to the communicator (src/p2p/buffered.c)
+    uint32_t coll_seq;                // number of collective operations started: gives nonblocking ones their tags
+    MPI_Session session;
+    char name[MPI_MAX_OBJECT_NAME];
+    struct MPI_ABI_Comm *next, *prev; // list of all communicators of this process
+};
+
+extern struct MPI_ABI_Comm uno_comm_world, uno_comm_self, uno_comm_invalid;
+extern struct MPI_ABI_Comm *const uno_predefined_comm[4];    // null (invalid), world, self, invalid
+
+static inline struct MPI_ABI_Comm *uno_comm(MPI_Comm c)
+{
+    uintptr_t v = (uintptr_t)c;
+    return v < 1024 ? uno_predefined_comm[v - UNO_COMM_FIRST < 3 ? v - UNO_COMM_FIRST : 3] : c;
+}
+
+static inline bool uno_comm_is_live(const struct MPI_ABI_Comm *c)
+{
+    return c && c->head.magic == UNO_COMM_MAGIC && !c->freed;
+}
+
+// proc number of rank r as addressed on c (remote group on an intercommunicator).
+static inline int uno_comm_proc(const struct MPI_ABI_Comm *c, int r)
+{
+    return (c->remote ? c->remote : c->group)->proc[r];
+}
+
+// src/core/comm.c: makes a communicator object around a group (takes a reference) with an agreed context, registered so that
+// messages find it. remote is NULL for an intracommunicator. NULL when memory is out.
+struct MPI_ABI_Comm *uno_comm_make(struct MPI_ABI_Group *group, struct MPI_ABI_Group *remote, uint64_t context);
+void uno_comm_hold(struct MPI_ABI_Comm *c);
+void uno_comm_drop(struct MPI_ABI_Comm *c);
+
+// A context number never used before by this process as a leader: unique over the job. The leader of a new communicator takes
+// one and tells the other members.
+uint64_t uno_context_new(void);
+
+// The communicator of a context (without UNO_CTX_COLL), or NULL when it is not (or no longer) known here.
+struct MPI_ABI_Comm *uno_context_find(uint64_t context);
+
+// src/core/group.c. uno_group_make copies proc[]; NULL when memory is out.
+struct MPI_ABI_Group *uno_group_make(int size, const int *proc);
+void uno_group_drop(struct MPI_ABI_Group *g);

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Error handlers, classes and codes. Raising happens in src/api only (api/check.h).
+#pragma once
+#include <mpi.h>
+
+#include "base/pool.h"
+
+#define UNO_ERRH_MAGIC 0x55455248u
+#define UNO_ERRH_FIRST 320
+
+enum uno_errh_kind { UNO_ERRH_COMM, UNO_ERRH_WIN, UNO_ERRH_FILE, UNO_ERRH_SESSION, UNO_ERRH_PREDEFINED };
+
+struct MPI_ABI_Errhandler {
+    struct uno_head head;
+    enum uno_errh_kind kind;
+    MPI_Errhandler handle;
+    union {
+        MPI_Comm_errhandler_function *comm;
+        MPI_Win_errhandler_function *win;
+        MPI_File_errhandler_function *file;
+        MPI_Session_errhandler_function *session;
+    } fn;
+};
+
+extern struct MPI_ABI_Errhandler uno_errors_are_fatal, uno_errors_abort, uno_errors_return;
+
+struct MPI_ABI_Errhandler *uno_errh(MPI_Errhandler h);       // NULL when not a live handle
+void uno_errh_drop(struct MPI_ABI_Errhandler *e);
+
+// Class of a code (user-added ones too), MPI_ERR_UNKNOWN when there is none; the text of a class or code.
+int uno_error_class(int code);
+const char *uno_error_text(int code);

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Progress and waiting. There is one place where a call waits: uno_wait_until. It polls the channels, spins a short time, yields,
+// then sleeps on the door of this rank (base/job.h) until a peer rings. The lock is held on entry and on return.
+#pragma once
+#include <stdbool.h>
+#include <mpi.h>
+
+struct MPI_ABI_Comm;
+
+// What the launcher may tell about a wait (deadlock report). comm may be NULL; peer is a rank of comm, MPI_ANY_SOURCE or MPI_UNDEFINED.
+struct uno_waiting { const struct MPI_ABI_Comm *comm; int peer, tag; };
+
+// Polls all channels and queues once. Returns how many things moved.
+int uno_progress(void);
+
+// Waits until ready(arg) is true. ready is called with the lock held and must not block.
+void uno_wait_until(bool (*ready)(void *arg), void *arg, const struct uno_waiting *what);
+
+// Waits for one request (the common case, without the indirect call while spinning).
+void uno_wait_request(MPI_Request r);
+
+// Things that need polling when anybody makes progress: schedules of nonblocking collectives, timers. fn returns how many things moved.
+// A poller that is not `busy` any more unregisters itself from within fn or outside.
+struct uno_poller {
+    int (*fn)(struct uno_poller *self);
+    struct uno_poller *next, *prev;
+    bool queued;
+};
+void uno_poller_add(struct uno_poller *p);
+void uno_poller_remove(struct uno_poller *p);

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Requests: what the handle points to, for every kind of operation, and how an operation ends.
+//
+// `done` turns true exactly once an activation, under the library lock, by uno_request_done(). The waiter then takes status and,
+// unless persistent, frees the request. A send that left at once has no request of its own: its handle is &uno_request_sent.
+#pragma once
+#include <mpi.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "base/pool.h"
+#include "core/pack.h"
+
+#define UNO_REQUEST_MAGIC 0x55524551u
+
+enum uno_request_kind {
+    UNO_REQ_SENT, UNO_REQ_SEND, UNO_REQ_RECV, UNO_REQ_COLL, UNO_REQ_GENERAL, UNO_REQ_PARTITIONED, UNO_REQ_OTHER
+};
+
+struct uno_request_ops {
+    const char *name;
+    int (*start)(MPI_Request r);                // persistent: activates. The handle was checked to be inactive
+    int (*cancel)(MPI_Request r);               // may do nothing; completes the request as cancelled when it can
+    int (*query)(MPI_Request r, MPI_Status *s); // called once at completion to fill *s (generalized); NULL: r->status as it is
+    void (*free)(MPI_Request r);                // gives back what the kind holds; the request itself is freed by the caller
+    bool (*poll)(MPI_Request r);                // NULL, or moves the operation on when somebody waits for it
+};
+
+struct uno_rndv;
+
+struct MPI_ABI_Request {
+    struct uno_head head;
+    _Atomic uint32_t done;                      // release by uno_request_done, acquire by waiters that hold no lock
+    uint8_t kind;                               // enum uno_request_kind
+    uint8_t mode;                               // sends: enum uno_mode (p2p/p2p.h)
+    bool persistent, active, freed, cancelled, coll;
+    const struct uno_request_ops *ops;
+    struct MPI_ABI_Comm *comm;
+    struct MPI_ABI_Request *next, *prev;        // in a matching queue or a peer's backlog
+    uint64_t order;                             // posting order in its uno_match
+    int rank, tag;                              // peer: destination or source (MPI_ANY_SOURCE allowed)
+    const void *buf;
+    MPI_Count count;
+    struct MPI_ABI_Datatype *type;
+    size_t bytes;                               // room of a receive, size of a send
+    MPI_Status status;                          // as the user will see it; MPI_ERROR holds the outcome
+    struct uno_packer packer;                   // when type is not plain
+    uint64_t token;                             // the other side's request (rendezvous without mapped memory)
+    size_t moved;                               // bytes moved so far (streamed rendezvous)
+    struct uno_rndv *rndv;                      // descriptor in shared memory, while both sides copy
+    struct uno_unexp *unexp;                    // matched probe: the message
+    void *extra;                                // of the kind: schedule, callbacks, partitioned state
+};
+
+extern struct MPI_ABI_Request uno_request_sent;         // immortal, done, empty status
+extern struct uno_pool uno_request_pool;
+
+MPI_Request uno_request_new(enum uno_request_kind kind);
+void uno_request_release(MPI_Request r);                // frees an inactive or completed request object
+void uno_request_done(MPI_Request r, int error);        // completes; wakes whoever waits
+
+static inline bool uno_request_is_live(MPI_Request r)
+{
+    return (uintptr_t)r >= 1024 && r->head.magic == UNO_REQUEST_MAGIC && !r->freed;
+}
+
+// Status words (the ABI leaves internal[5] to us): bytes in [0],[1] as 63 bits, cancelled in the lowest bit of [2].
+static inline void uno_status_set_bytes(MPI_Status *s, MPI_Count bytes)
+{
+    s->MPI_internal[0] = (int)(uint32_t)bytes;
+    s->MPI_internal[1] = (int)(uint32_t)(bytes >> 32);
+}
+
+static inline MPI_Count uno_status_bytes(const MPI_Status *s)
+{
+    return (MPI_Count)((uint64_t)(uint32_t)s->MPI_internal[1] << 32 | (uint32_t)s->MPI_internal[0]);
+}
+
+static inline void uno_status_empty(MPI_Status *s)
+{
+    *s = (MPI_Status){.MPI_SOURCE = MPI_ANY_SOURCE, .MPI_TAG = MPI_ANY_TAG, .MPI_ERROR = MPI_SUCCESS};
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The process's own place: who it is in the job, whether threads are in play, and the lock of the library.
+//
+// Every entry point that touches shared state runs between uno_lock() and uno_unlock(); without MPI_THREAD_MULTIPLE both are one
+// predicted branch. The lock is recursive (a callback of the user may call MPI). A wait releases it while it sleeps.
+#pragma once
+#include <mpi.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "base/job.h"
+
+enum uno_phase { UNO_BEFORE_INIT, UNO_RUNNING, UNO_FINALIZED };
+
+struct uno_world {
+    int rank, size;                   // in MPI_COMM_WORLD
+    uint32_t local, nlocal;           // in the job segment
+    int appnum, universe;
+    bool singleton;
+    bool threads;                     // MPI_THREAD_MULTIPLE: the lock is real
+    bool checks;                      // argument checks (parameter `checks`)
+    bool crowded;                     // more ranks than cores on this host: do not spin
+    int thread_level;
+    _Atomic int phase;                // enum uno_phase; users: sessions and the world model together
+    _Atomic int opens;                // MPI_Init and live sessions
+    struct uno_job_head *job;
+    struct uno_board *board;
+    struct uno_door *door;
+    const char *volatile call;        // the MPI call last entered, for messages
+    char host[MPI_MAX_PROCESSOR_NAME];
+    int *local_of;                    // [size] local index of a world rank, -1 on another host; NULL when all are here (identity)
+};
+
+extern struct uno_world uno_world;
+
+void uno_lock_slow(void);
+void uno_unlock_slow(void);
+
+static inline void uno_lock(void)
+{
+    if (__builtin_expect(uno_world.threads, 0)) uno_lock_slow();
+}
+
+static inline void uno_unlock(void)
+{
+    if (__builtin_expect(uno_world.threads, 0)) uno_unlock_slow();
+}
+
+// Releases the lock whatever its depth and returns the depth; takes it again to that depth.
+int uno_lock_drop(void);
+void uno_lock_retake(int depth);
+
+// src/core/world.c: opens the library (first of MPI_Init, MPI_Session_init) and closes it (last of both). Lock not held.
+int uno_world_open(int thread_level);
+void uno_world_close(void);
+
+// Ends the job: tells the launcher `why` and exits with `code`. Does not return.
+_Noreturn void uno_world_abort(int code, const char *why);
