@@ -29,12 +29,18 @@ The compiler is $compiler, the prefix $prefix. Manual: man $name.
 TEXT
 }
 
-# One argument as the shell reads it back.
+# One argument as the shell reads it back. Quotes follow the option letter, where CMake's FindMPI looks for them.
 quote() {
     case $1 in
-        *[!A-Za-z0-9_./:=,+@%-]* | '') printf "'%s'" "$(printf %s "$1" | sed "s/'/'\\\\''/g")" ;;
-        *) printf %s "$1" ;;
+        '' | *[!A-Za-z0-9_./:=,+@%-]*) ;;
+        *) printf %s "$1"; return ;;
     esac
+    case $1 in
+        -I* | -L*) rest=${1#-?} ;;
+        -Wl,*) rest=${1#-Wl,} ;;
+        *) rest=$1 ;;
+    esac
+    printf '%s"%s"' "${1%"$rest"}" "$(printf %s "$rest" | sed 's/[\\"$`]/\\&/g')"
 }
 
 show() {
