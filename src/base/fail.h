@@ -13,5 +13,8 @@ int uno_fail_errno(int mpi_class, const char *fmt, ...) __attribute__((format(pr
 const char *uno_fail_text(void);
 void uno_fail_clear(void);
 
-// One line on stderr, prefixed `unisono: rank N:`; printed when the parameter `verbose` is at least `level`.
+// Who speaks in log lines: `unisono: rank N:` from here on (`unisono:` before; mpiexec leaves it so).
+void uno_log_rank(int rank);
+
+// One line on stderr, prefixed as above; printed when the parameter `verbose` is at least `level`.
 void uno_log(int level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Type-stable pools (pool.h): objects come in slabs that are never returned, so a stale handle may always be looked at.
+// Called wherever a handle is made or freed, with the library lock held. A free object has magic 0 and hangs in pool->free.
+#include "base/pool.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define OBJECT_ALIGN 64
+#define SLAB_BYTES 16384
+
+static size_t stride(const struct uno_pool *p)
+{
+    return (p->bytes + OBJECT_ALIGN - 1) / OBJECT_ALIGN * OBJECT_ALIGN;
+}
+
+static int grow(struct uno_pool *p)
+{
+    size_t step = stride(p);
+    size_t count = SLAB_BYTES / step;
+    if (count == 0) count = 1;
+    char *slab = aligned_alloc(OBJECT_ALIGN, count * step);
+    if (!slab) return 0;
+    for (size_t i = count; i-- > 0;) {
+        struct uno_head *h = (struct uno_head *)(slab + i * step);
+        h->magic = 0;
+        h->refs = 0;
+        h->next_free = p->free;
+        p->free = h;
+    }
+    return 1;
+}
+
+void *uno_pool_get(struct uno_pool *p)
+{
+    assert(p->bytes >= sizeof(struct uno_head));
+    if (!p->free && !grow(p)) return NULL;
+    struct uno_head *h = p->free;
+    p->free = h->next_free;
+    memset(h, 0, p->bytes);
+    h->magic = p->magic;
+    h->refs = 1;
+    p->live++;
+    return h;
+}
+
+void uno_pool_put(struct uno_pool *p, void *object)
+{
+    struct uno_head *h = object;
+    assert(h->magic == p->magic);
+    h->magic = 0;
+    h->refs = 0;
+    h->next_free = p->free;
+    p->free = h;
+    p->live--;
+}
