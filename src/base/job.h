@@ -17,6 +17,7 @@
 #define UNO_HEAP_CHUNK (64 * 1024)
 #define UNO_HEAP_CHUNKS 16384            // 1 GiB of address space; touched pages alone cost memory
 #define UNO_NAME_MAX 32
+#define UNO_PROBE 0x756e6970726f6265u
 
 enum uno_rank_state {
     UNO_RANK_STARTING = 0,   // not yet in MPI_Init
@@ -33,6 +34,8 @@ struct uno_board {
     int32_t world_rank;              // filled by mpiexec
     int32_t appnum;                  // filled by mpiexec: index of the `:`-separated program
     int32_t host;                    // filled by mpiexec: host index in the job
+    _Atomic uint32_t cma;            // 1: this process may copy across memory, 2: it may not (parameter, seccomp)
+    uint64_t probe;                  // address of a word with the value UNO_PROBE in this process, to try a copy on
     _Atomic uint32_t asleep;         // threads of this rank asleep in a blocking MPI call
     _Atomic uint32_t waiting;        // threads of this rank inside a blocking MPI call (asleep or spinning)
     _Atomic uint64_t naps;           // bumped whenever a thread falls asleep or wakes: unchanged means nothing happened
@@ -63,7 +66,7 @@ struct uno_job_head {
     uint64_t board_off, door_off, active_off, pair_off, heap_off, bytes;
     uint64_t job_id;                 // random, not secret; names the doorbell sockets
     unsigned char secret[32];        // the job's secret for the TCP handshake
-    _Atomic uint32_t cma;            // 0 not yet probed, 1 cross-memory attach works, 2 it does not
+    _Atomic uint32_t cma;            // 0 not yet tried, 1 cross-memory attach between ranks works, 2 it does not
     _Atomic uint64_t heap_used[UNO_HEAP_CHUNKS / 64];   // bit set = chunk taken
 };
 

@@ -54,7 +54,6 @@ struct uno_msg {
 
 struct uno_chan;
 struct uno_link;
-struct uno_job_head;
 
 struct uno_chan_ops {
     const char *name;
@@ -74,6 +73,8 @@ struct uno_chan_ops {
     int (*offer)(struct uno_link *link, const void *buf, struct uno_rts *rts);
     // accept: the receiver names where up to `room` bytes go; both sides then copy from within poll.
     int (*accept)(struct uno_link *link, const struct uno_rts *rts, void *dst, size_t room, uint64_t token);
+    // The offer was not taken (the receiver answered CTS instead): forget it.
+    void (*withdraw)(struct uno_link *link, const struct uno_rts *rts);
     // A descriptor readable when poll would find something, -1: the door rings for this channel.
     int (*wait_fd)(struct uno_chan *self);
     // Sends what may still be buffered, lets peers go; safe after a failed open.
@@ -98,8 +99,11 @@ struct uno_link {
 // A message arrived. payload points to all h->bytes of it, or is NULL: fetch them by link->ops->read before returning.
 void uno_deliver(struct uno_link *link, const struct uno_hdr *h, const void *payload);
 
-// A direct copy ended on this side; token is that of offer's rts or accept's.
-void uno_direct_done(uint64_t token, size_t bytes);
+// A direct copy ended on this side; token is that of offer's rts or accept's. failed: the memory could not be reached.
+void uno_direct_done(uint64_t token, size_t bytes, int failed);
+
+// src/core/pack.c: how a channel takes bytes out of a message that is packed while it is copied.
+size_t uno_pack(struct uno_packer *p, void *dst, size_t n);
 
 // The link is gone for good (tcp after all attempts to reconnect): pending operations of that peer fail.
 void uno_link_lost(struct uno_link *link, const char *why);

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The list of channels, in the order in which they are asked for a peer. Called by core (open, close, progress) and p2p (connect).
+#include "chan/chan.h"
+
+#include <mpi.h>
+#include <string.h>
+
+#include "base/fail.h"
+#include "base/param.h"
+#include "chan/door.h"
+#include "chan/self.h"
+
+extern struct uno_chan uno_self, uno_shm;
+
+static struct uno_chan *const known[] = {&uno_self, &uno_shm};
+#define KNOWN ((int)(sizeof known / sizeof known[0]))
+
+static struct uno_param wanted = UNO_PARAM_TEXT("chan", "", "channels to use, separated by commas (self is always there); empty: all");
+UNO_PARAM_DECLARE(wanted);
+
+static struct uno_chan *usable[KNOWN];
+static int usable_count;
+
+static int is_wanted(const char *name)
+{
+    if (!wanted.text[0] || strcmp(name, "self") == 0) return 1;
+    size_t n = strlen(name);
+    for (const char *p = wanted.text; p; p = strchr(p, ','), p = p ? p + 1 : NULL)
+        if (strncmp(p, name, n) == 0 && (p[n] == ',' || p[n] == 0)) return 1;
+    return 0;
+}
+
+static int check_names(void)
+{
+    const char *names[KNOWN];
+    for (int i = 0; i < KNOWN; i++) names[i] = known[i]->ops->name;
+    for (const char *p = wanted.text; *p;) {
+        size_t n = strcspn(p, ",");
+        int found = 0;
+        for (int i = 0; i < KNOWN; i++) found |= strlen(names[i]) == n && strncmp(names[i], p, n) == 0;
+        if (n && !found) {
+            char word[32] = "";
+            memcpy(word, p, n < sizeof word - 1 ? n : sizeof word - 1);
+            const char *near = uno_nearest(word, names, KNOWN);
+            return uno_fail(MPI_ERR_ARG, "parameter chan: no channel is called '%s'%s%s", word, near ? "; nearest: " : "", near ? near : "");
+        }
+        p += n + (p[n] == ',');
+    }
+    return MPI_SUCCESS;
+}
+
+int uno_chan_open_all(void)
+{
+    int err = check_names();
+    if (!err) err = uno_door_open();
+    for (int i = 0; i < KNOWN && !err; i++) {
+        if (!is_wanted(known[i]->ops->name)) continue;
+        err = known[i]->ops->open(known[i]);
+        known[i]->usable = err == MPI_SUCCESS;
+        if (!err) usable[usable_count++] = known[i];
+        if (err == UNO_DECLINED) err = MPI_SUCCESS;
+    }
+    return err;
+}
+
+int uno_chan_connect(int proc, struct uno_link **link)
+{
+    for (int i = 0; i < usable_count; i++) {
+        int err = usable[i]->ops->connect(usable[i], proc, link);
+        if (err != UNO_DECLINED) return err;
+    }
+    return uno_fail(MPI_ERR_INTERN, "no channel reaches rank %d (parameter chan = '%s')", proc, wanted.text);
+}
+
+int uno_chan_poll_all(int budget)
+{
+    int n = 0;
+    for (int i = 1; i < usable_count; i++) n += usable[i]->ops->poll(usable[i], budget);    // self has nothing to poll
+    return n;
+}
+
+struct uno_chan *const *uno_chan_usable(int *count)
+{
+    *count = usable_count;
+    return usable;
+}
+
+void uno_chan_close_all(void)
+{
+    for (int i = 0; i < KNOWN; i++) {
+        known[i]->ops->close(known[i]);
+        known[i]->usable = 0;
+    }
+    usable_count = 0;
+    uno_door_close();
+}

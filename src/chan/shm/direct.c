@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Rendezvous by cross-memory attach in which both ranks copy. The sender offers a descriptor (ring.h); the receiver names the
+// destination and says GO; from then on whichever of the two is inside MPI claims pieces, the receiver reading, the sender writing.
+// Whoever ends the last piece wakes the other. Without permission for such copies offer declines, and p2p streams instead.
+#define _GNU_SOURCE
+#include <errno.h>
+#include <mpi.h>
+#include <sys/prctl.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "base/fail.h"
+#include "base/param.h"
+#include "chan/door.h"
+#include "chan/self.h"
+#include "chan/shm/ring.h"
+
+static struct uno_param cma_on = UNO_PARAM_BOOL("shm_cma", 1, "copy large messages across process memory (process_vm_readv)");
+UNO_PARAM_DECLARE(cma_on);
+static struct uno_param piece_max = UNO_PARAM_INT("shm_piece", 64 << 10, 4096, 1 << 30,
+                                                  "bytes that one rank claims at a time when both copy a large message");
+UNO_PARAM_DECLARE(piece_max);
+
+#define PIECES_PER_POLL 16
+
+static const uint64_t probe_word = UNO_PROBE;
+
+static bool can_read(int pid, uint64_t addr)
+{
+    uint64_t got = 0;
+    struct iovec here = {&got, sizeof got}, there = {(void *)(uintptr_t)addr, sizeof got};
+    return process_vm_readv(pid, &here, 1, &there, 1, 0) == (ssize_t)sizeof got && got == UNO_PROBE;
+}
+
+// Tries a copy within this process: a filter on system calls shows here. Whether ranks may reach each other shows at the first offer.
+void shm_direct_open(void)
+{
+    struct uno_board *b = uno_chan_self.board;
+    prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);    // where Yama restricts attaching; fails harmlessly elsewhere
+    b->probe = (uint64_t)(uintptr_t)&probe_word;
+    bool ok = cma_on.num && can_read(getpid(), b->probe);
+    // Release: pairs with the acquire in allowed(); pid and probe are there.
+    atomic_store_explicit(&b->cma, ok ? 1 : 2, memory_order_release);
+}
+
+static bool allowed(struct shm_link *l)
+{
+    struct uno_job_head *job = uno_chan_self.job;
+    struct uno_board *peer = uno_job_board(job, l->local);
+    // Acquire: pairs with the release in shm_direct_open. Relaxed elsewhere: a lone flag.
+    if (atomic_load_explicit(&peer->cma, memory_order_acquire) != 1) return false;
+    if (atomic_load_explicit(&uno_chan_self.board->cma, memory_order_relaxed) != 1) return false;
+    uint32_t known = atomic_load_explicit(&job->cma, memory_order_relaxed);
+    if (known == 0) {
+        known = can_read(peer->pid, peer->probe) ? 1 : 2;
+        atomic_store_explicit(&job->cma, known, memory_order_relaxed);
+        if (known == 2) uno_log(1, "no permission to copy across processes: large messages go through the ring");
+    }
+    return known == 1;
+}
+
+static int free_desc(struct shm_link *l)
+{
+    if (l->desc_used != UINT64_MAX) return __builtin_ctzll(~l->desc_used);
+    return -1;
+}
+
+int shm_offer(struct uno_link *link, const void *buf, struct uno_rts *rts)
+{
+    struct shm_link *l = (struct shm_link *)link;
+    int i = free_desc(l);
+    if (i < 0 || !allowed(l)) return UNO_DECLINED;
+    struct shm_desc *d = &l->tx->desc[i];
+    // Acquire: pairs with the release in receiver_end; a slow receiver may still look at its last copy.
+    uint32_t state = atomic_load_explicit(&d->state, memory_order_acquire);
+    if (state != DESC_FREE && state != DESC_LEFT) return UNO_DECLINED;
+    d->src = (uint64_t)(uintptr_t)buf;
+    d->bytes = rts->bytes;
+    d->send_token = rts->token;
+    atomic_store_explicit(&d->failed, 0, memory_order_relaxed);
+    atomic_store_explicit(&d->next, 0, memory_order_relaxed);
+    atomic_store_explicit(&d->done, 0, memory_order_relaxed);
+    // Relaxed: the message with the descriptor's index, sent after, publishes it.
+    atomic_store_explicit(&d->state, DESC_OFFERED, memory_order_relaxed);
+    l->desc_used |= 1ULL << i;
+    rts->addr = d->src;
+    rts->desc = (uint32_t)i;
+    rts->direct = 1;
+    return MPI_SUCCESS;
+}
+
+static size_t piece_of(size_t bytes)
+{
+    size_t piece = (bytes / 4 + 4095) & ~(size_t)4095;
+    return piece < (size_t)piece_max.num ? piece : (size_t)piece_max.num;
+}
+
+enum copied { COPIED_NOTHING, COPIED_SOME, COPIED_LAST };
+
+// Claims and copies pieces until none is left or the turn is over. COPIED_LAST: this side ended the last one.
+static enum copied copy_pieces(struct shm_link *l, struct shm_desc *d, bool reading)
+{
+    int pid = uno_job_board(uno_chan_self.job, l->local)->pid;
+    size_t piece = piece_of(d->bytes);
+    for (int turn = 0; turn < PIECES_PER_POLL; turn++) {
+        // Relaxed: claims only need to be distinct.
+        uint64_t at = atomic_fetch_add_explicit(&d->next, piece, memory_order_relaxed);
+        if (at >= d->bytes) return turn ? COPIED_SOME : COPIED_NOTHING;
+        size_t n = d->bytes - at < piece ? d->bytes - at : piece;
+        uint64_t here = (reading ? d->dst : d->src) + at, there = (reading ? d->src : d->dst) + at;
+        struct iovec mine = {(void *)(uintptr_t)here, n}, theirs = {(void *)(uintptr_t)there, n};
+        ssize_t got = reading ? process_vm_readv(pid, &mine, 1, &theirs, 1, 0) : process_vm_writev(pid, &mine, 1, &theirs, 1, 0);
+        // Relaxed: published by the count below.
+        if (got != (ssize_t)n) atomic_store_explicit(&d->failed, 1, memory_order_relaxed);
+        // Acq_rel: pairs with the acquire in ended(); all copies are seen by whoever sees the full count.
+        if (atomic_fetch_add_explicit(&d->done, n, memory_order_acq_rel) + n == d->bytes) return COPIED_LAST;
+    }
+    return COPIED_SOME;
+}
+
+static bool ended(struct shm_desc *d)
+{
+    // Acquire: pairs with the count in copy_pieces.
+    return atomic_load_explicit(&d->done, memory_order_acquire) == d->bytes;
+}
+
+static void receiver_end(struct shm_link *l, struct shm_desc *d, int i)
+{
+    uint64_t token = d->recv_token, bytes = d->bytes;
+    int failed = (int)atomic_load_explicit(&d->failed, memory_order_relaxed);
+    l->copying &= ~(1ULL << i);
+    // Release: pairs with the acquire in shm_offer: the descriptor may be used again.
+    atomic_store_explicit(&d->state, DESC_LEFT, memory_order_release);
+    uno_direct_done(token, bytes, failed);
+}
+
+static int receiver_poll(struct shm_link *l, int i)
+{
+    struct shm_desc *d = &l->rx->desc[i];
+    enum copied got = copy_pieces(l, d, true);
+    if (got == COPIED_LAST) uno_door_ring(l->door, l->local);
+    else if (!ended(d)) return got == COPIED_SOME;
+    receiver_end(l, d, i);
+    return 1;
+}
+
+static int sender_poll(struct shm_link *l, int i)
+{
+    struct shm_desc *d = &l->tx->desc[i];
+    // Acquire: pairs with the release in shm_accept: dst and bytes are there.
+    uint32_t state = atomic_load_explicit(&d->state, memory_order_acquire);
+    if (state == DESC_OFFERED) return 0;
+    enum copied got = copy_pieces(l, d, false);
+    if (got == COPIED_LAST) uno_door_ring(l->door, l->local);
+    else if (!ended(d)) return got == COPIED_SOME;
+    l->desc_used &= ~(1ULL << i);
+    uno_direct_done(d->send_token, d->bytes, (int)atomic_load_explicit(&d->failed, memory_order_relaxed));
+    return 1;
+}
+
+int shm_direct_poll(struct shm_link *l)
+{
+    int n = 0;
+    for (uint64_t bits = l->copying; bits; bits &= bits - 1) n += receiver_poll(l, __builtin_ctzll(bits));
+    for (uint64_t bits = l->desc_used; bits; bits &= bits - 1) n += sender_poll(l, __builtin_ctzll(bits));
+    return n;
+}
+
+int shm_accept(struct uno_link *link, const struct uno_rts *rts, void *dst, size_t room, uint64_t token)
+{
+    struct shm_link *l = (struct shm_link *)link;
+    struct shm_desc *d = &l->rx->desc[rts->desc];
+    d->dst = (uint64_t)(uintptr_t)dst;
+    d->recv_token = token;
+    if (room < d->bytes) d->bytes = room;
+    l->copying |= 1ULL << rts->desc;
+    // Release: pairs with the acquire in sender_poll.
+    atomic_store_explicit(&d->state, DESC_GO, memory_order_release);
+    if (d->bytes == 0) uno_door_ring(l->door, l->local);
+    return MPI_SUCCESS;
+}

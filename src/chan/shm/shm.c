@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The shared-memory channel: links to the processes of this host through the rings of the job segment (ring.h).
+// A ring costs memory from its first message on; the receiver polls only the rings that were announced to it.
+#define _GNU_SOURCE
+#include <mpi.h>
+#include <sched.h>
+#include <stdlib.h>
+
+#include "base/copy.h"
+#include "base/fail.h"
+#include "base/wait.h"
+#include "chan/door.h"
+#include "chan/self.h"
+#include "chan/shm/ring.h"
+
+#define TELL_SLOTS (SHM_SLOTS / 4)    // slots taken before the sender is told
+#define TELL_BYTES (SHM_BYTES / 4)
+#define WHOLE_MAX 2048                // up to here a message is complete before its slot appears (bench: lat --sizes 64:8k)
+#define PIECE 4096                    // larger ones are announced first, then copied in pieces of this size
+#define PER_LINK 32                   // messages taken from one ring before the next one has its turn
+
+static struct {
+    struct shm_link **link;           // [nlocal], NULL until first used
+    struct shm_link *first;           // all links
+    uint32_t fresh;                   // of our door, as last seen
+} shm;
+
+static size_t rounded(size_t n)
+{
+    return (n + UNO_LINE - 1) & ~(size_t)(UNO_LINE - 1);
+}
+
+// Where a payload of n bytes starts that is put at position `at`: not across the end of the ring.
+static uint64_t placed(uint64_t at, size_t n)
+{
+    size_t off = at % SHM_BYTES;
+    return off + n > SHM_BYTES ? at + (SHM_BYTES - off) : at;
+}
+
+static bool credit_refill(struct shm_link *l)
+{
+    // Acquire: pairs with the release in tell_taken; slots counted there are no longer read.
+    l->credit = SHM_SLOTS - (l->sent - atomic_load_explicit(&l->tx->taken, memory_order_acquire));
+    return l->credit > 0;
+}
+
+static void announce(struct shm_link *l)
+{
+    _Atomic uint64_t *active = uno_job_active(uno_chan_self.job, l->local);
+    // Release: pairs with the acquire in find_fresh.
+    atomic_fetch_or_explicit(&active[uno_chan_self.local / 64], 1ULL << uno_chan_self.local % 64, memory_order_release);
+    atomic_fetch_add_explicit(&l->door->fresh, 1, memory_order_release);
+    l->sending = true;
+}
+
+// Fills the next slot. The word with the stamp goes last: the receiver must see everything else before it.
+static inline void push(struct shm_link *l, const struct uno_msg *m, uint8_t flags, const void *inl, size_t n)
+{
+    struct shm_slot *s = &l->tx->slot[l->tx_at];
+    uno_copy_small(s->payload, inl, n);
+    s->h.tag = m->tag;
+    s->h.bytes = m->bytes;
+    s->h.ctx = m->ctx;
+    uint64_t first = (uint64_t)l->tx_lap | (uint64_t)m->kind << 16 | (uint64_t)flags << 24 | (uint64_t)(uint32_t)m->src << 32;
+    // Release: pairs with the acquire in take().
+    atomic_store_explicit((_Atomic uint64_t *)(void *)s, first, memory_order_release);
+    l->credit--;
+    l->sent++;
+    if (++l->tx_at == SHM_SLOTS) {
+        l->tx_at = 0;
+        if (++l->tx_lap == 0) l->tx_lap = 1;
+    }
+}
+
+static void fill(const struct uno_msg *m, char *dst, size_t from, size_t n)
+{
+    if (m->packer) uno_pack(m->packer, dst, n);
+    else memcpy(dst, (const char *)m->data + from, n);
+}
+
+static int send_bytes(struct shm_link *l, const struct uno_msg *m)
+{
+    uint64_t at = placed(l->put, m->bytes), end = at + rounded(m->bytes);
+    if (end > l->put_limit) {
+        // Acquire: pairs with the release in tell_bytes; what was given back is no longer read.
+        l->put_limit = atomic_load_explicit(&l->tx->bytes_taken, memory_order_acquire) + SHM_BYTES;
+        if (end > l->put_limit) return UNO_FULL;
+    }
+    char *dst = l->tx->bytes + at % SHM_BYTES;
+    l->put = end;
+    if (m->bytes <= WHOLE_MAX) {
+        fill(m, dst, 0, m->bytes);
+        push(l, m, SHM_WHOLE, NULL, 0);
+        return MPI_SUCCESS;
+    }
+    push(l, m, 0, NULL, 0);
+    uno_door_ring(l->door, l->local);
+    for (size_t i = 0; i < m->bytes; i += PIECE) {
+        size_t n = m->bytes - i < PIECE ? m->bytes - i : PIECE;
+        fill(m, dst + i, i, n);
+        // Release: pairs with the acquire in shm_read.
+        atomic_store_explicit(&l->tx->put, at + i + n, memory_order_release);
+    }
+    return MPI_SUCCESS;
+}
+
+static int shm_send(struct uno_link *link, const struct uno_msg *m)
+{
+    struct shm_link *l = (struct shm_link *)link;
+    if (__builtin_expect(l->credit == 0, 0)) {
+        if (!l->sending) announce(l);
+        if (!credit_refill(l)) return UNO_FULL;
+    }
+    if (m->bytes <= UNO_INLINE_MAX) {
+        char packed[UNO_INLINE_MAX];
+        const void *inl = m->data;
+        if (m->packer) uno_pack(m->packer, packed, m->bytes), inl = packed;
+        push(l, m, 0, inl, m->bytes);
+    } else {
+        int err = send_bytes(l, m);
+        if (err) return err;
+    }
+    uno_door_ring(l->door, l->local);
+    return MPI_SUCCESS;
+}
+
+static void tell_taken(struct shm_link *l)
+{
+    l->taken_told = l->taken;
+    // Release: pairs with the acquire in credit_refill.
+    atomic_store_explicit(&l->rx->taken, l->taken, memory_order_release);
+    uno_door_ring(l->door, l->local);
+}
+
+static void tell_bytes(struct shm_link *l)
+{
+    l->got_told = l->got;
+    // Release: pairs with the acquire in send_bytes.
+    atomic_store_explicit(&l->rx->bytes_taken, l->got, memory_order_release);
+    uno_door_ring(l->door, l->local);
+}
+
+static void take_bytes(struct shm_link *l, const struct uno_hdr *h)
+{
+    l->read_at = placed(l->got, h->bytes);
+    l->read_ready = h->chan & SHM_WHOLE ? UINT64_MAX : 0;
+    l->got = l->read_at + rounded(h->bytes);
+    uno_deliver(&l->base, h, NULL);
+    if (l->got - l->got_told >= TELL_BYTES) tell_bytes(l);
+}
+
+// Takes the next message if there is one. The slot stays untouched by the sender until taken is told.
+static inline int take(struct shm_link *l)
+{
+    const struct shm_slot *s = &l->rx->slot[l->rx_at];
+    // Acquire: pairs with the release in push().
+    uint64_t first = atomic_load_explicit((const _Atomic uint64_t *)(const void *)s, memory_order_acquire);
+    if ((uint16_t)first != l->rx_lap) return 0;
+    if (++l->rx_at == SHM_SLOTS) {
+        l->rx_at = 0;
+        if (++l->rx_lap == 0) l->rx_lap = 1;
+    }
+    l->taken++;
+    if (s->h.bytes <= UNO_INLINE_MAX) uno_deliver(&l->base, &s->h, s->payload);
+    else take_bytes(l, &s->h);
+    if (l->taken - l->taken_told >= TELL_SLOTS) tell_taken(l);
+    return 1;
+}
+
+static void shm_read(struct uno_link *link, void *dst, size_t n)
+{
+    struct shm_link *l = (struct shm_link *)link;
+    char *to = dst;
+    while (n > 0) {
+        uint32_t spins = 0;
+        while (l->read_ready <= l->read_at) {
+            // Acquire: pairs with the release in send_bytes.
+            l->read_ready = atomic_load_explicit(&l->rx->put, memory_order_acquire);
+            if (l->read_ready <= l->read_at && ++spins > 200) sched_yield();
+        }
+        size_t k = l->read_ready - l->read_at < n ? l->read_ready - l->read_at : n;
+        if (to) {
+            memcpy(to, l->rx->bytes + l->read_at % SHM_BYTES, k);
+            to += k;
+        }
+        l->read_at += k;
+        n -= k;
+    }
+}
+
+static struct shm_link *make_link(uint32_t local)
+{
+    struct shm_link *l = calloc(1, sizeof *l);
+    if (!l) return NULL;
+    l->base = (struct uno_link){.chan = &uno_shm, .ops = uno_shm.ops, .proc = uno_job_board(uno_chan_self.job, local)->world_rank,
+                                .eager_max = SHM_EAGER_MAX, .data_max = SHM_EAGER_MAX};
+    l->local = local;
+    l->door = uno_job_door(uno_chan_self.job, local);
+    l->tx = uno_job_pair(uno_chan_self.job, local, uno_chan_self.local);
+    l->rx = uno_job_pair(uno_chan_self.job, uno_chan_self.local, local);
+    l->tx_lap = l->rx_lap = 1;
+    l->put_limit = SHM_BYTES;
+    l->next = shm.first;
+    shm.first = l;
+    shm.link[local] = l;
+    return l;
+}
+
+struct shm_link *shm_link_of(uint32_t local)
+{
+    return shm.link[local] ? shm.link[local] : make_link(local);
+}
+
+static int shm_connect(struct uno_chan *self, int proc, struct uno_link **link)
+{
+    (void)self;
+    int local = uno_local_of(proc);
+    if (local < 0 || proc == uno_chan_self.proc) return UNO_DECLINED;
+    struct shm_link *l = shm_link_of((uint32_t)local);
+    if (!l) return uno_fail(MPI_ERR_NO_MEM, "no memory for a link to rank %d", proc);
+    *link = &l->base;
+    return MPI_SUCCESS;
+}
+
+// Somebody announced a ring to us: listen to all announced ones.
+static void find_fresh(uint32_t fresh)
+{
+    shm.fresh = fresh;
+    _Atomic uint64_t *active = uno_job_active(uno_chan_self.job, uno_chan_self.local);
+    for (uint32_t w = 0; w < (uno_chan_self.nlocal + 63) / 64; w++) {
+        // Acquire: pairs with the release in announce().
+        uint64_t bits = atomic_load_explicit(&active[w], memory_order_acquire);
+        for (; bits; bits &= bits - 1) {
+            struct shm_link *l = shm_link_of(w * 64 + (uint32_t)__builtin_ctzll(bits));
+            if (l) l->listening = true;
+        }
+    }
+}
+
+static int shm_poll_link(struct uno_link *link)
+{
+    struct shm_link *l = (struct shm_link *)link;
+    int n = 0;
+    if (l->listening)
+        while (n < PER_LINK && take(l)) n++;
+    if (__builtin_expect((l->desc_used | l->copying) != 0, 0)) n += shm_direct_poll(l);
+    return n;
+}
+
+static int shm_poll(struct uno_chan *self, int budget)
+{
+    (void)self;
+    // Acquire: pairs with the release in announce().
+    uint32_t fresh = atomic_load_explicit(&uno_chan_self.door->fresh, memory_order_acquire);
+    if (__builtin_expect(fresh != shm.fresh, 0)) find_fresh(fresh);
+    int n = 0;
+    for (struct shm_link *l = shm.first; l && n < budget; l = l->next) n += shm_poll_link(&l->base);
+    return n;
+}
+
+static int shm_open(struct uno_chan *self)
+{
+    (void)self;
+    if (uno_chan_self.nlocal < 2) return UNO_DECLINED;
+    shm.link = calloc(uno_chan_self.nlocal, sizeof *shm.link);
+    if (!shm.link) return uno_fail(MPI_ERR_NO_MEM, "no memory for %u links", uno_chan_self.nlocal);
+    shm_direct_open();
+    return MPI_SUCCESS;
+}
+
+static int shm_wait_fd(struct uno_chan *self)
+{
+    (void)self;
+    return -1;
+}
+
+static void shm_withdraw(struct uno_link *link, const struct uno_rts *rts)
+{
+    struct shm_link *l = (struct shm_link *)link;
+    // Relaxed: the receiver answered CTS and does not look at the descriptor any more.
+    atomic_store_explicit(&l->tx->desc[rts->desc].state, DESC_FREE, memory_order_relaxed);
+    l->desc_used &= ~(1ULL << rts->desc);
+}
+
+static void shm_close(struct uno_chan *self)
+{
+    (void)self;
+    for (struct shm_link *l = shm.first, *next; l; l = next) {
+        next = l->next;
+        free(l);
+    }
+    free(shm.link);
+    shm.link = NULL;
+    shm.first = NULL;
+    shm.fresh = 0;
+}
+
+static const struct uno_chan_ops shm_ops = {
+    .name = "shm", .open = shm_open, .connect = shm_connect, .send = shm_send, .poll = shm_poll, .poll_link = shm_poll_link,
+    .read = shm_read, .offer = shm_offer, .accept = shm_accept, .withdraw = shm_withdraw, .wait_fd = shm_wait_fd,
+    .close = shm_close,
+};
+
+struct uno_chan uno_shm = {.ops = &shm_ops};
