@@ -19,6 +19,8 @@ struct MPI_ABI_Op {
     MPI_User_function_c *fn_c;
 };
 
+extern struct uno_pool uno_op_pool;                          // user's operations
+
 struct MPI_ABI_Op *uno_op(MPI_Op op);                        // NULL when not a live handle (MPI_OP_NULL too)
 
 // MPI_SUCCESS, or MPI_ERR_OP when op is not defined for the type (reason in uno_fail_text).

@@ -12,8 +12,6 @@ struct uno_packer {
     const struct MPI_ABI_Datatype *type;
     size_t total;                     // packed bytes of the whole: count * size
     size_t pos;                       // next packed byte
-    MPI_Count element;                // where pos stands: element, and a place inside the program (private to pack.c)
-    size_t spot[4];
 };
 
 void uno_packer_init(struct uno_packer *p, const void *buf, MPI_Count count, const struct MPI_ABI_Datatype *type);

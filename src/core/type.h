@@ -25,6 +25,7 @@ enum {
 enum uno_basic {
     UNO_BASIC_NONE = 0,               // derived from more than one basic type, or PACKED
     UNO_BASIC_I8, UNO_BASIC_I16, UNO_BASIC_I32, UNO_BASIC_I64, UNO_BASIC_U8, UNO_BASIC_U16, UNO_BASIC_U32, UNO_BASIC_U64,
+    UNO_BASIC_I128,                   // Fortran INTEGER(16)
     UNO_BASIC_F16, UNO_BASIC_F32, UNO_BASIC_F64, UNO_BASIC_F80, UNO_BASIC_F128,
     UNO_BASIC_C16, UNO_BASIC_C32, UNO_BASIC_C64, UNO_BASIC_C80, UNO_BASIC_C128,   // complex of two such floats
     UNO_BASIC_BOOL,                   // C and C++ bool, one byte
@@ -49,13 +50,15 @@ struct MPI_ABI_Datatype {
     MPI_Count size;                   // bytes of data
     MPI_Count lb, extent;             // MPI_UNDEFINED never: overflow is an error at construction
     MPI_Count true_lb, true_extent;
+    MPI_Count leaves;                 // basic elements (a pair counts two)
     MPI_Datatype handle;              // what the user holds: the predefined constant, or this pointer
-    const struct uno_pack *pack;      // NULL when plain or not yet committed
+    const struct uno_pack *pack;      // the program (core/pack_program.h), NULL until needed
     struct uno_type_made *made;
     struct uno_attrs *attrs;
     char name[MPI_MAX_OBJECT_NAME];
 };
 
+extern struct uno_pool uno_type_pool;
 extern struct MPI_ABI_Datatype uno_predefined_types[UNO_TYPE_END - UNO_TYPE_FIRST];   // flags 0 where no type has that value
 
 static inline struct MPI_ABI_Datatype *uno_type(MPI_Datatype t)

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The packer: walks a type's program (pack_program.h) and moves bytes between the user's buffer and a packed stream. Called by
+// the protocols of src/p2p, by collectives and by MPI_Pack. The place in the stream is one number, the packed position; a walk
+// finds its place in the tree from it, so stopping, resuming and seeking cost one descent.
+// Always holds: a call moves min(n, total - pos) bytes, and never touches memory outside the type map.
+#include "core/pack.h"
+
+#include <string.h>
+
+#include "core/pack_kernel.h"
+#include "core/pack_program.h"
+
+#define BLOCK 64                      // elements that a struct is handled in: their source and packed lines stay in the cache
+
+// One call of uno_pack or uno_unpack under way.
+struct mover {
+    char *packed;
+    size_t left;                      // room, or bytes, that remain at `packed`
+    bool in;                          // unpack
+};
+
+static void walk(struct mover *m, const struct uno_pack *g, char *base, size_t skip);
+
+// n runs of len bytes, `stride` apart in the user's buffer and `pitch` apart in the stream. Does not advance.
+static void move_runs(struct mover *m, char *packed, size_t pitch, char *base, ptrdiff_t stride, size_t len, size_t n)
+{
+    if (m->in) uno_copy_runs(base, stride, packed, (ptrdiff_t)pitch, len, n);
+    else uno_copy_runs(packed, (ptrdiff_t)pitch, base, stride, len, n);
+}
+
+static void advance(struct mover *m, size_t bytes)
+{
+    m->packed += bytes;
+    m->left -= bytes;
+}
+
+// One run of len bytes of which the first `skip` are done.
+static void walk_run(struct mover *m, char *base, size_t len, size_t skip)
+{
+    size_t n = len - skip < m->left ? len - skip : m->left;
+    if (m->in) memcpy(base + skip, m->packed, n);
+    else memcpy(m->packed, base + skip, n);
+    advance(m, n);
+}
+
+// n whole elements that each are the same short list of runs: run by run over a block of elements, each a strided copy.
+static void whole_structs(struct mover *m, const struct uno_pack *g, char *base, ptrdiff_t stride, size_t n)
+{
+    while (n > 0) {
+        size_t block = n < BLOCK ? n : BLOCK;
+        for (size_t r = 0; r < g->n; r++)
+            move_runs(m, m->packed + g->offset[r], g->bytes, base + g->disp[r], stride, g->offset[r + 1] - g->offset[r], block);
+        advance(m, block * g->bytes);
+        base += (ptrdiff_t)block * stride;
+        n -= block;
+    }
+}
+
+// n whole elements of g.
+static void whole(struct mover *m, const struct uno_pack *g, char *base, ptrdiff_t stride, size_t n)
+{
+    if (g->kind == UNO_PACK_RUN) {
+        move_runs(m, m->packed, g->bytes, base + g->at, stride, g->bytes, n);
+        advance(m, n * g->bytes);
+    } else if (g->kind == UNO_PACK_RUNS && n > 1 && g->n <= BLOCK) {
+        whole_structs(m, g, base + g->at, stride, n);
+    } else {
+        for (size_t i = 0; i < n; i++) walk(m, g, base + (ptrdiff_t)i * stride, 0);
+    }
+}
+
+// n elements of g, `stride` apart, from packed byte `skip` on.
+static void walk_many(struct mover *m, const struct uno_pack *g, char *base, ptrdiff_t stride, size_t n, size_t skip)
+{
+    if (g->bytes == 0) return;
+    size_t i = 0;
+    if (skip > 0) {
+        i = skip / g->bytes;
+        skip -= i * g->bytes;
+        if (skip > 0 && i < n) walk(m, g, base + (ptrdiff_t)i++ * stride, skip);
+    }
+    size_t fit = m->left / g->bytes;
+    if (fit > n - i) fit = n - i;
+    if (fit > 0) whole(m, g, base + (ptrdiff_t)i * stride, stride, fit);
+    i += fit;
+    if (m->left > 0 && i < n) walk(m, g, base + (ptrdiff_t)i * stride, 0);
+}
+
+static void walk_gather(struct mover *m, const struct uno_pack *g, char *base, size_t skip)
+{
+    size_t i = 0;
+    if (skip > 0) {
+        i = skip / g->len;
+        skip -= i * g->len;
+        if (skip > 0) walk_run(m, base + g->disp[i++], g->len, skip);
+    }
+    size_t fit = m->left / g->len;
+    if (fit > g->n - i) fit = g->n - i;
+    if (m->in) uno_copy_scatter(m->packed, base, g->disp + i, g->len, fit);
+    else uno_copy_gather(m->packed, base, g->disp + i, g->len, fit);
+    advance(m, fit * g->len);
+    i += fit;
+    if (m->left > 0 && i < g->n) walk_run(m, base + g->disp[i], g->len, 0);
+}
+
+// The part of an irregular list that holds packed byte `skip`.
+static size_t find_part(const struct uno_pack *g, size_t skip)
+{
+    size_t low = 0, high = g->n;
+    while (high - low > 1) {
+        size_t middle = (low + high) / 2;
+        if (g->offset[middle] <= skip) low = middle;
+        else high = middle;
+    }
+    return low;
+}
+
+static void walk_list(struct mover *m, const struct uno_pack *g, char *base, size_t skip)
+{
+    size_t i = skip > 0 ? find_part(g, skip) : 0;
+    if (skip > 0) skip -= g->offset[i];
+    for (; i < g->n && m->left > 0; i++, skip = 0) {
+        if (g->kind == UNO_PACK_SEQ) walk(m, g->kids[i], base + g->disp[i], skip);
+        else walk_run(m, base + g->disp[i], g->offset[i + 1] - g->offset[i], skip);
+    }
+}
+
+// One element of g from packed byte `skip` (< g->bytes) on, as far as the mover has room.
+static void walk(struct mover *m, const struct uno_pack *g, char *base, size_t skip)
+{
+    base += g->at;
+    switch (g->kind) {
+    case UNO_PACK_RUN: walk_run(m, base, g->bytes, skip); break;
+    case UNO_PACK_LOOP: walk_many(m, g->kid, base, g->stride, g->n, skip); break;
+    case UNO_PACK_GATHER: walk_gather(m, g, base, skip); break;
+    case UNO_PACK_RUNS:
+    case UNO_PACK_SEQ: walk_list(m, g, base, skip); break;
+    }
+}
+
+void uno_packer_init(struct uno_packer *p, const void *buf, MPI_Count count, const struct MPI_ABI_Datatype *type)
+{
+    p->buf = (char *)(uintptr_t)buf;
+    p->count = count;
+    p->type = type;
+    p->total = (size_t)count * (size_t)type->size;
+    p->pos = 0;
+}
+
+void uno_packer_seek(struct uno_packer *p, size_t pos)
+{
+    p->pos = pos < p->total ? pos : p->total;
+}
+
+static size_t move(struct uno_packer *p, char *packed, size_t n, bool in)
+{
+    if (n > p->total - p->pos) n = p->total - p->pos;
+    if (n == 0) return 0;
+    if (p->type->flags & UNO_TYPE_PLAIN) {
+        if (in) memcpy(p->buf + p->pos, packed, n);
+        else memcpy(packed, p->buf + p->pos, n);
+    } else {
+        struct mover m = {.packed = packed, .left = n, .in = in};
+        walk_many(&m, p->type->pack, p->buf, p->type->extent, (size_t)p->count, p->pos);
+    }
+    p->pos += n;
+    return n;
+}
+
+size_t uno_pack(struct uno_packer *p, void *dst, size_t n)
+{
+    return move(p, dst, n, false);
+}
+
+size_t uno_unpack(struct uno_packer *p, const void *src, size_t n)
+{
+    return move(p, (char *)(uintptr_t)src, n, true);
+}
+
+size_t uno_pack_copy(struct uno_packer *to, struct uno_packer *from)
+{
+    if (from->type->flags & UNO_TYPE_PLAIN) return uno_unpack(to, from->buf + from->pos, from->total - from->pos);
+    if (to->type->flags & UNO_TYPE_PLAIN) return uno_pack(from, to->buf + to->pos, to->total - to->pos);
+    char bounce[4096];
+    size_t moved = 0, room, n;
+    while ((room = to->total - to->pos) > 0 && (n = uno_pack(from, bounce, room < sizeof bounce ? room : sizeof bounce)) > 0)
+        moved += uno_unpack(to, bounce, n);
+    return moved;
+}

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The inner loops of packing: many runs of one length. Called by pack.c alone; the loops are compiled per run length.
+#pragma once
+#include <stddef.h>
+
+// n runs of len bytes from src, sstride apart, to dst, dstride apart. Source and destination do not overlap.
+void uno_copy_runs(char *dst, ptrdiff_t dstride, const char *src, ptrdiff_t sstride, size_t len, size_t n);
+
+// n runs of len bytes at base + disp[i], gathered to (scattered from) consecutive memory.
+void uno_copy_gather(char *packed, const char *base, const ptrdiff_t *disp, size_t len, size_t n);
+void uno_copy_scatter(const char *packed, char *base, const ptrdiff_t *disp, size_t len, size_t n);
