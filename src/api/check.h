@@ -19,7 +19,7 @@
 #include "core/type.h"
 #include "core/world.h"
 
-// Marks the call as entered and takes the lock; lets it go. uno_raise_* let go by themselves if `call` was entered and not left.
+// Marks the call as entered and takes the lock; lets it go.
 static inline void uno_enter(const char *call)
 {
     uno_world.call = call;
@@ -31,11 +31,15 @@ static inline void uno_leave(void)
     uno_unlock();
 }
 
-// Each calls the handler of the object (for a handle that is invalid: of MPI_COMM_SELF, as MPI-4 says), releasing the lock
-// first, and returns err for the entry point to return. Before MPI_Init and after MPI_Finalize they print and abort.
+// Called between uno_enter and uno_leave, in place of the latter: each lets the lock go, calls the handler of the object (for a
+// handle that is invalid: of MPI_COMM_SELF, as MPI-4 says) and returns err for the entry point to return. Before MPI_Init and
+// after MPI_Finalize they print and abort.
 int uno_raise_comm(MPI_Comm comm, const char *call, int err);
 int uno_raise_self(const char *call, int err);               // no object: MPI_COMM_SELF's handler (datatypes, groups, info, ...)
 int uno_raise_session(MPI_Session session, const char *call, int err);
+
+// The message of the error last raised in this thread if it was of this code, else "": MPI_Error_string appends it.
+const char *uno_raised_text(int code);
 
 // The checks. All are skipped by callers when !uno_world.checks, except that handles are always resolved.
 int uno_check_running(void);                                 // between Init and Finalize

@@ -16,6 +16,9 @@
 #define UNO_COMM_FIRST 256
 #define UNO_GROUP_FIRST 264
 #define UNO_CTX_COLL (1ULL << 63)     // set in the context of messages that belong to a collective operation
+#define UNO_CTX_WORLD 1ULL
+#define UNO_CTX_SELF 2ULL
+#define UNO_TAG_UB 2147483647         // the attribute MPI_TAG_UB
 
 struct uno_peer;
 struct uno_attrs;
@@ -28,6 +31,7 @@ struct MPI_ABI_Group {
     struct uno_head head;
     int size;
     int rank;                         // of this process, MPI_UNDEFINED when not a member
+    int handles;                      // how many of refs the user holds: a handle freed once too often is noticed
     int *proc;                        // [size] proc numbers
     MPI_Group handle;
     MPI_Session session;              // derived from a session: MPI_SESSION_NULL otherwise
@@ -48,13 +52,16 @@ struct MPI_ABI_Comm {
     struct MPI_ABI_Errhandler *errhandler;
     struct uno_attrs *attrs;
     struct MPI_ABI_Info *info;
-    struct uno_topo *topo;
+    struct uno_topo *topo;            // one malloc block, owned here
     struct uno_coll *coll;
+    void (*coll_free)(struct MPI_ABI_Comm *c);      // set by src/coll together with coll: gives it back
     struct uno_bsend *bsend;          // buffer attached to the communicator (src/p2p/buffered.c)
     uint32_t coll_seq;                // number of collective operations started: gives nonblocking ones their tags
     MPI_Session session;
     char name[MPI_MAX_OBJECT_NAME];
     struct MPI_ABI_Comm *next, *prev; // list of all communicators of this process
+    struct MPI_ABI_Comm *chain;       // same bucket of the context table
+    bool ready;                       // has its context and is registered: false only while MPI_Comm_idup is under way
 };
 
 extern struct MPI_ABI_Comm uno_comm_world, uno_comm_self, uno_comm_invalid;
@@ -77,19 +84,48 @@ static inline int uno_comm_proc(const struct MPI_ABI_Comm *c, int r)
     return (c->remote ? c->remote : c->group)->proc[r];
 }
 
-// src/core/comm.c: makes a communicator object around a group (takes a reference) with an agreed context, registered so that
-// messages find it. remote is NULL for an intracommunicator. NULL when memory is out.
+// src/core/comm.c. Opens MPI_COMM_WORLD and MPI_COMM_SELF once rank and size are known; closes them, and tells at verbosity 1
+// how many communicators, groups and error handlers were never freed.
+int uno_comm_open(void);
+void uno_comm_close(void);
+
+// Makes a communicator object around a group (takes a reference) with an agreed context, registered so that messages find it.
+// remote is NULL for an intracommunicator. Context 0: not agreed yet, uno_comm_register follows. NULL when memory is out.
 struct MPI_ABI_Comm *uno_comm_make(struct MPI_ABI_Group *group, struct MPI_ABI_Group *remote, uint64_t context);
+void uno_comm_register(struct MPI_ABI_Comm *c, uint64_t context);
 void uno_comm_hold(struct MPI_ABI_Comm *c);
 void uno_comm_drop(struct MPI_ABI_Comm *c);
 
-// A context number never used before by this process as a leader: unique over the job. The leader of a new communicator takes
-// one and tells the other members.
-uint64_t uno_context_new(void);
+// Defined by src/p2p/deliver.c: delivers the messages that came for c's context before c was registered.
+void uno_p2p_replay(struct MPI_ABI_Comm *c);
+
+// The tag of the next collective operation (or construction) on c. All members take them in the same order, so operations that
+// are under way at once never mix. Not negative.
+static inline int uno_coll_tag(struct MPI_ABI_Comm *c)
+{
+    return (int)(c->coll_seq++ & 0x3fffffff);
+}
+
+// The first of n consecutive context numbers never used before by this process as a leader: unique over all jobs. The leader
+// of new communicators takes them and tells the other members.
+uint64_t uno_context_take(int n);
+static inline uint64_t uno_context_new(void)
+{
+    return uno_context_take(1);
+}
 
 // The communicator of a context (without UNO_CTX_COLL), or NULL when it is not (or no longer) known here.
 struct MPI_ABI_Comm *uno_context_find(uint64_t context);
 
-// src/core/group.c. uno_group_make copies proc[]; NULL when memory is out.
+// src/core/group.c. uno_group_make copies proc[]; NULL when memory is out (size 0 gives a new empty group).
+extern struct MPI_ABI_Group uno_group_empty;
+struct MPI_ABI_Group *uno_group(MPI_Group h);                // NULL when not a live handle (MPI_GROUP_NULL too)
 struct MPI_ABI_Group *uno_group_make(int size, const int *proc);
+void uno_group_hold(struct MPI_ABI_Group *g);
 void uno_group_drop(struct MPI_ABI_Group *g);
+int uno_group_find(const struct MPI_ABI_Group *g, int proc); // its rank, MPI_UNDEFINED when not a member
+
+// A group with a reference of its own becomes a handle of the user; the user frees that handle.
+MPI_Group uno_group_give(struct MPI_ABI_Group *g);
+void uno_group_take_back(struct MPI_ABI_Group *g);
+size_t uno_groups_live(void);                                // handles the user has not freed

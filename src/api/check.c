@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Checks of arguments and the raising of error handlers. Called by every entry point.
+// Always holds: the message names the call, what is wrong and what is allowed; the library lock is free when a handler runs.
+#include "api/check.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "core/errh.h"
+#include "core/session.h"
+
+static _Thread_local char raised[MPI_MAX_ERROR_STRING];
+static _Thread_local int raised_code;
+
+const char *uno_raised_text(int code)
+{
+    return code != MPI_SUCCESS && code == raised_code ? raised : "";
+}
+
+// Puts the message together from the reason that the failing place kept, and forgets that reason.
+static void compose(const char *call, int err, const struct MPI_ABI_Comm *c)
+{
+    const char *why = uno_fail_text();
+    if (!*why) why = uno_error_text(err);
+    int n = snprintf(raised, sizeof raised, "%s: %s", call, why && *why ? why : "error");
+    if (c && n < (int)sizeof raised) {
+        snprintf(raised + n, sizeof raised - (size_t)n, " on %s, rank %d", c->name[0] ? c->name : "a communicator", c->rank);
+    }
+    raised_code = err;
+    uno_fail_clear();
+}
+
+static bool running(void)
+{
+    // Acquire: pairs with the release in uno_world_open and uno_world_close.
+    return atomic_load_explicit(&uno_world.phase, memory_order_acquire) == UNO_RUNNING;
+}
+
+// What all kinds of handlers share: true when the error is to be returned, false when a user's handler is to be called.
+static bool settle(const struct MPI_ABI_Errhandler *e, int err)
+{
+    if (e == &uno_errors_return) {
+        uno_log(1, "%s", raised);
+        return true;
+    }
+    if (e->kind == UNO_ERRH_PREDEFINED) uno_world_abort(err, raised);
+    return false;
+}
+
+static int raise_on(struct MPI_ABI_Comm *c, const char *call, int err, const struct MPI_ABI_Comm *named)
+{
+    compose(call, err, named);
+    if (!running()) uno_world_abort(err, raised);
+    struct MPI_ABI_Errhandler *e = c->errhandler;
+    uno_errh_hold(e);
+    uno_leave();
+    if (!settle(e, err)) {
+        MPI_Comm handle = c->handle;
+        int code = err;
+        e->fn.comm(&handle, &code);
+    }
+    uno_lock();
+    uno_errh_drop(e);
+    uno_unlock();
+    return err;
+}
+
+int uno_raise_comm(MPI_Comm comm, const char *call, int err)
+{
+    struct MPI_ABI_Comm *c = uno_comm(comm);
+    return uno_comm_is_live(c) ? raise_on(c, call, err, c) : uno_raise_self(call, err);
+}
+
+int uno_raise_self(const char *call, int err)
+{
+    return raise_on(&uno_comm_self, call, err, NULL);
+}
+
+int uno_raise_session(MPI_Session session, const char *call, int err)
+{
+    struct MPI_ABI_Session *s = uno_session(session);
+    if (!s) return uno_raise_self(call, err);
+    compose(call, err, NULL);
+    struct MPI_ABI_Errhandler *e = s->errhandler;
+    uno_leave();
+    if (!settle(e, err)) {
+        int code = err;
+        e->fn.session(&session, &code);
+    }
+    return err;
+}
+
+int uno_check_running(void)
+{
+    if (running()) return MPI_SUCCESS;
+    // Acquire: as in running().
+    bool before = atomic_load_explicit(&uno_world.phase, memory_order_acquire) == UNO_BEFORE_INIT;
+    return uno_fail(MPI_ERR_OTHER, before ? "called before MPI_Init" : "called after MPI_Finalize");
+}
+
+int uno_check_comm(MPI_Comm comm)
+{
+    if (comm == MPI_COMM_NULL) return uno_fail(MPI_ERR_COMM, "comm is MPI_COMM_NULL");
+    if (comm == NULL) return uno_fail(MPI_ERR_COMM, "comm is NULL, not a communicator");
+    if (uno_comm_is_live(uno_comm(comm))) return uno_check_running();
+    if (!running()) return uno_check_running();
+    return uno_fail(MPI_ERR_COMM, "comm %p is not a communicator (was it freed?)", (void *)comm);
+}
+
+int uno_check_intracomm(MPI_Comm comm)
+{
+    int err = uno_check_comm(comm);
+    if (err) return err;
+    if (uno_comm(comm)->inter) return uno_fail(MPI_ERR_COMM, "comm is an intercommunicator (an intracommunicator is needed)");
+    return MPI_SUCCESS;
+}
+
+int uno_check_count(MPI_Count count)
+{
+    if (count >= 0) return MPI_SUCCESS;
+    return uno_fail(MPI_ERR_COUNT, "count %lld is negative", (long long)count);
+}
+
+int uno_check_type(MPI_Datatype type)
+{
+    if (type == MPI_DATATYPE_NULL) return uno_fail(MPI_ERR_TYPE, "datatype is MPI_DATATYPE_NULL");
+    if (!uno_type_is_live(type)) {
+        return uno_fail(MPI_ERR_TYPE, "datatype %p is not a datatype (was it freed?)", (void *)type);
+    }
+    if (uno_type(type)->flags & UNO_TYPE_COMMITTED) return MPI_SUCCESS;
+    return uno_fail(MPI_ERR_TYPE, "datatype %s is not committed (call MPI_Type_commit first)", uno_type(type)->name);
+}
+
+int uno_check_buffer(const void *buf, MPI_Count count, const struct MPI_ABI_Datatype *type)
+{
+    if (buf || count == 0 || type->size == 0) return MPI_SUCCESS;
+    // MPI_BOTTOM is NULL too: only a type that reaches down to the first pages makes it wrong.
+    if (type->true_lb >= 65536 || type->true_lb < 0) return MPI_SUCCESS;
+    return uno_fail(MPI_ERR_BUFFER, "buffer is NULL, with count %lld of a type that starts at address %lld", (long long)count,
+                    (long long)type->true_lb);
+}
+
+static const char *size_text(const struct MPI_ABI_Comm *c, char *out, size_t n)
+{
+    if (c->npeers == 1) snprintf(out, n, "only 0 exists");
+    else snprintf(out, n, "0 .. %d allowed", c->npeers - 1);
+    return out;
+}
+
+int uno_check_dest(const struct MPI_ABI_Comm *c, int rank, const char *name)
+{
+    if ((rank >= 0 && rank < c->npeers) || rank == MPI_PROC_NULL) return MPI_SUCCESS;
+    char text[40];
+    return uno_fail(MPI_ERR_RANK, "%s %d is not a rank (%s, or MPI_PROC_NULL)", name, rank, size_text(c, text, sizeof text));
+}
+
+int uno_check_source(const struct MPI_ABI_Comm *c, int rank)
+{
+    if ((rank >= 0 && rank < c->npeers) || rank == MPI_PROC_NULL || rank == MPI_ANY_SOURCE) return MPI_SUCCESS;
+    char text[40];
+    return uno_fail(MPI_ERR_RANK, "source %d is not a rank (%s, or MPI_ANY_SOURCE, MPI_PROC_NULL)", rank,
+                    size_text(c, text, sizeof text));
+}
+
+int uno_check_tag(int tag)
+{
+    if (tag >= 0) return MPI_SUCCESS;
+    if (tag == MPI_ANY_TAG) return uno_fail(MPI_ERR_TAG, "tag is MPI_ANY_TAG (only a receive may have it)");
+    return uno_fail(MPI_ERR_TAG, "tag %d is negative (0 .. %d allowed)", tag, UNO_TAG_UB);
+}
+
+int uno_check_recv_tag(int tag)
+{
+    if (tag >= 0 || tag == MPI_ANY_TAG) return MPI_SUCCESS;
+    return uno_fail(MPI_ERR_TAG, "tag %d is negative (0 .. %d or MPI_ANY_TAG allowed)", tag, UNO_TAG_UB);
+}
+
+int uno_check_root(const struct MPI_ABI_Comm *c, int root)
+{
+    if (root >= 0 && root < c->npeers) return MPI_SUCCESS;
+    if (c->inter && (root == MPI_ROOT || root == MPI_PROC_NULL)) return MPI_SUCCESS;
+    char text[40];
+    return uno_fail(MPI_ERR_ROOT, "root %d is not a rank (%s%s)", root, size_text(c, text, sizeof text),
+                    c->inter ? ", or MPI_ROOT, MPI_PROC_NULL" : "");
+}
+
+int uno_check_pointer(const void *p, const char *name)
+{
+    return p ? MPI_SUCCESS : uno_fail(MPI_ERR_ARG, "%s is NULL", name);
+}

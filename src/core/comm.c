@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Communicator objects: made, registered under their context, found by it when a message arrives, held and dropped.
+// Called by the construction (src/coll/construct.c), by delivery (src/p2p) and by MPI_Init. All with the library lock held.
+// Always holds: a registered context belongs to exactly one communicator of this process.
+#include "core/comm.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fail.h"
+#include "core/attr.h"
+#include "core/errh.h"
+#include "core/info.h"
+#include "core/world.h"
+
+#define BUCKETS 1024                  // a power of two
+#define LEADER_SHIFT 28               // context: collective bit 63, job 48..62, leader's world rank 28..47, counter 0..27
+#define JOB_SHIFT 48
+#define FIRST_COUNTER 16              // below: the predefined communicators
+
+struct MPI_ABI_Comm uno_comm_world, uno_comm_self, uno_comm_invalid;
+struct MPI_ABI_Comm *const uno_predefined_comm[4] = {&uno_comm_invalid, &uno_comm_world, &uno_comm_self, &uno_comm_invalid};
+
+static struct uno_pool pool = {.bytes = sizeof(struct MPI_ABI_Comm), .magic = UNO_COMM_MAGIC};
+static struct MPI_ABI_Comm *bucket[BUCKETS];
+static struct MPI_ABI_Comm *latest;   // the one found last: most look-ups ask for it again
+static uint64_t counter = FIRST_COUNTER;
+
+static struct MPI_ABI_Comm **bucket_of(uint64_t context)
+{
+    return &bucket[(context * 0x9e3779b97f4a7c15ULL) >> 54 & (BUCKETS - 1)];
+}
+
+uint64_t uno_context_take(int n)
+{
+    uint64_t first = counter;
+    counter += (uint64_t)n;
+    return (uint64_t)uno_world.job_number << JOB_SHIFT | (uint64_t)uno_world.rank << LEADER_SHIFT | first;
+}
+
+struct MPI_ABI_Comm *uno_context_find(uint64_t context)
+{
+    if (latest && latest->context == context) return latest;
+    struct MPI_ABI_Comm *c = *bucket_of(context);
+    while (c && c->context != context) c = c->chain;
+    if (c) latest = c;
+    return c;
+}
+
+void uno_comm_register(struct MPI_ABI_Comm *c, uint64_t context)
+{
+    struct MPI_ABI_Comm **b = bucket_of(context);
+    c->context = context;
+    c->chain = *b;
+    *b = c;
+    c->ready = true;
+    uno_p2p_replay(c);
+}
+
+static void unregister(struct MPI_ABI_Comm *c)
+{
+    struct MPI_ABI_Comm **at = bucket_of(c->context);
+    while (*at && *at != c) at = &(*at)->chain;
+    if (*at) *at = c->chain;
+    if (latest == c) latest = NULL;
+}
+
+static void forget_match(struct uno_match *m)
+{
+    for (struct uno_unexp *u = m->first, *next; u; u = next) {
+        next = u->next_all;
+        free(u->data);
+        free(u);
+    }
+    free(m->source);
+    *m = (struct uno_match){0};
+}
+
+// Fills what does not depend on the object being predefined. 0, or MPI_ERR_NO_MEM.
+static int fill(struct MPI_ABI_Comm *c, struct MPI_ABI_Group *group, struct MPI_ABI_Group *remote)
+{
+    c->size = group->size;
+    c->rank = group->rank;
+    c->inter = remote != NULL;
+    c->npeers = remote ? remote->size : group->size;
+    size_t n = c->npeers ? (size_t)c->npeers : 1;
+    c->peer = calloc(n, sizeof *c->peer);
+    c->match[0].source = calloc(n, sizeof *c->match[0].source);
+    c->match[1].source = calloc(n, sizeof *c->match[1].source);
+    if (!c->peer || !c->match[0].source || !c->match[1].source) {
+        free(c->peer);
+        free(c->match[0].source);
+        free(c->match[1].source);
+        return uno_fail(MPI_ERR_NO_MEM, "no memory for a communicator of %d processes", c->size);
+    }
+    c->group = group;
+    c->remote = remote;
+    uno_group_hold(group);
+    if (remote) uno_group_hold(remote);
+    c->errhandler = &uno_errors_are_fatal;
+    c->session = MPI_SESSION_NULL;
+    return MPI_SUCCESS;
+}
+
+struct MPI_ABI_Comm *uno_comm_make(struct MPI_ABI_Group *group, struct MPI_ABI_Group *remote, uint64_t context)
+{
+    struct MPI_ABI_Comm *c = uno_pool_get(&pool);
+    if (!c) return NULL;
+    if (fill(c, group, remote) != MPI_SUCCESS) {
+        uno_pool_put(&pool, c);
+        return NULL;
+    }
+    c->handle = c;
+    c->next = uno_comm_world.next;
+    c->prev = &uno_comm_world;
+    if (c->next) c->next->prev = c;
+    uno_comm_world.next = c;
+    if (context) uno_comm_register(c, context);
+    return c;
+}
+
+void uno_comm_hold(struct MPI_ABI_Comm *c)
+{
+    c->head.refs++;
+}
+
+// Gives back all that the communicator owns; not the object itself.
+static void empty_out(struct MPI_ABI_Comm *c)
+{
+    if (c->coll_free) c->coll_free(c);
+    if (c->ready) unregister(c);
+    if (c->local_comm) uno_comm_drop(c->local_comm);
+    forget_match(&c->match[0]);
+    forget_match(&c->match[1]);
+    free(c->peer);
+    free(c->topo);
+    uno_attrs_drop(c->attrs);
+    if (c->info) uno_info_drop(c->info);
+    uno_errh_drop(c->errhandler);
+    if (c->remote) uno_group_drop(c->remote);
+    uno_group_drop(c->group);
+}
+
+void uno_comm_drop(struct MPI_ABI_Comm *c)
+{
+    if (--c->head.refs > 0) return;
+    c->prev->next = c->next;
+    if (c->next) c->next->prev = c->prev;
+    empty_out(c);
+    uno_pool_put(&pool, c);
+}
+
+static int open_predefined(struct MPI_ABI_Comm *c, MPI_Comm handle, struct MPI_ABI_Group *group, const char *name)
+{
+    *c = (struct MPI_ABI_Comm){.head = {.magic = UNO_COMM_MAGIC, .refs = 1}, .handle = handle};
+    if (!group) return uno_fail(MPI_ERR_NO_MEM, "no memory for the group of %s", name);
+    int err = fill(c, group, NULL);
+    uno_group_drop(group);            // the communicator holds it now
+    if (err) return err;
+    strcpy(c->name, name);
+    uno_comm_register(c, handle == MPI_COMM_WORLD ? UNO_CTX_WORLD : UNO_CTX_SELF);
+    return MPI_SUCCESS;
+}
+
+int uno_comm_open(void)
+{
+    int *proc = malloc((size_t)uno_world.size * sizeof *proc);
+    if (!proc) return uno_fail(MPI_ERR_NO_MEM, "no memory for the group of MPI_COMM_WORLD");
+    for (int i = 0; i < uno_world.size; i++) proc[i] = i;
+    struct MPI_ABI_Group *world = uno_group_make(uno_world.size, proc);
+    free(proc);
+    int err = open_predefined(&uno_comm_world, MPI_COMM_WORLD, world, "MPI_COMM_WORLD");
+    if (err) return err;
+    err = open_predefined(&uno_comm_self, MPI_COMM_SELF, uno_group_make(1, &uno_world.rank), "MPI_COMM_SELF");
+    if (err) return err;
+    uno_comm_world.next = &uno_comm_self;
+    uno_comm_self.prev = &uno_comm_world;
+    return MPI_SUCCESS;
+}
+
+void uno_comm_close(void)
+{
+    int lost = 0;
+    for (struct MPI_ABI_Comm *c = uno_comm_world.next; c; c = c->next) lost += c != &uno_comm_self && !c->freed;
+    if (lost) uno_log(1, "%d communicators were never freed", lost);
+    if (uno_groups_live()) uno_log(1, "%zu groups were never freed", uno_groups_live());
+    if (uno_errhs_live()) uno_log(1, "%zu error handlers were never freed", uno_errhs_live());
+    for (struct MPI_ABI_Comm *c = uno_comm_world.next, *next; c; c = next) {
+        next = c->next;
+        if (c != &uno_comm_self) c->coll_free = NULL;
+    }
+    empty_out(&uno_comm_self);
+    empty_out(&uno_comm_world);
+    uno_comm_self = uno_comm_world = (struct MPI_ABI_Comm){0};
+}

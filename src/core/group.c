@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Group objects: ordered sets of processes, immutable once made and shared by reference.
+// Called by src/api/group.c and wherever communicators are made. With the library lock held.
+// Always holds: refs >= handles; a handle that the user freed as often as it was given is not live any more.
+#include "core/comm.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/world.h"
+
+static struct uno_pool pool = {.bytes = sizeof(struct MPI_ABI_Group), .magic = UNO_GROUP_MAGIC};
+static size_t live;
+
+struct MPI_ABI_Group uno_group_empty = {
+    .head = {.magic = UNO_GROUP_MAGIC, .refs = 1},
+    .rank = MPI_UNDEFINED,
+    .handles = 1,
+    .handle = MPI_GROUP_EMPTY,
+    .session = MPI_SESSION_NULL,
+};
+
+struct MPI_ABI_Group *uno_group(MPI_Group h)
+{
+    if (h == MPI_GROUP_EMPTY) return &uno_group_empty;
+    if ((uintptr_t)h < 1024 || h->head.magic != UNO_GROUP_MAGIC || h->handles < 1) return NULL;
+    return h;
+}
+
+struct MPI_ABI_Group *uno_group_make(int size, const int *proc)
+{
+    struct MPI_ABI_Group *g = uno_pool_get(&pool);
+    if (!g) return NULL;
+    g->proc = malloc((size_t)(size ? size : 1) * sizeof *g->proc);
+    if (!g->proc) {
+        uno_pool_put(&pool, g);
+        return NULL;
+    }
+    if (size) memcpy(g->proc, proc, (size_t)size * sizeof *proc);
+    g->size = size;
+    g->rank = uno_group_find(g, uno_world.rank);
+    g->handle = g;
+    g->session = MPI_SESSION_NULL;
+    return g;
+}
+
+void uno_group_hold(struct MPI_ABI_Group *g)
+{
+    g->head.refs++;
+}
+
+void uno_group_drop(struct MPI_ABI_Group *g)
+{
+    if (--g->head.refs > 0) return;
+    free(g->proc);
+    uno_pool_put(&pool, g);
+}
+
+int uno_group_find(const struct MPI_ABI_Group *g, int proc)
+{
+    if (proc >= 0 && proc < g->size && g->proc[proc] == proc) return proc;
+    for (int i = 0; i < g->size; i++) {
+        if (g->proc[i] == proc) return i;
+    }
+    return MPI_UNDEFINED;
+}
+
+MPI_Group uno_group_give(struct MPI_ABI_Group *g)
+{
+    if (g == &uno_group_empty) return MPI_GROUP_EMPTY;
+    g->handles++;
+    live++;
+    return g->handle;
+}
+
+void uno_group_take_back(struct MPI_ABI_Group *g)
+{
+    if (g == &uno_group_empty) return;
+    g->handles--;
+    live--;
+    uno_group_drop(g);
+}
+
+size_t uno_groups_live(void)
+{
+    return live;
+}
