@@ -19,6 +19,19 @@ void uno_wait_until(bool (*ready)(void *arg), void *arg, const struct uno_waitin
 // Waits for one request (the common case, without the indirect call while spinning).
 void uno_wait_request(MPI_Request r);
 
+// Threads: wakes those whose condition became true. Called by uno_progress and uno_request_done.
+void uno_wake_waiters_slow(void);
+extern struct uno_waiter *uno_first_waiter;
+static inline void uno_wake_waiters(void)
+{
+    if (__builtin_expect(uno_first_waiter != NULL, 0)) uno_wake_waiters_slow();
+}
+
+// The doorbell as a descriptor (MPIX_Doorbell_*): while armed, a ring makes it readable.
+int uno_doorbell_fd(void);                     // -1 with the reason kept
+void uno_doorbell_arm(void);
+void uno_doorbell_disarm(void);
+
 // Things that need polling when anybody makes progress: schedules of nonblocking collectives, timers. fn returns how many things moved.
 // A poller that is not `busy` any more unregisters itself from within fn or outside.
 struct uno_poller {

@@ -26,7 +26,7 @@ struct uno_request_ops {
     bool (*poll)(MPI_Request r);                // NULL, or moves the operation on when somebody waits for it
 };
 
-struct uno_rndv;
+struct uno_rts;
 
 struct MPI_ABI_Request {
     struct uno_head head;
@@ -47,7 +47,7 @@ struct MPI_ABI_Request {
     struct uno_packer packer;                   // when type is not plain
     uint64_t token;                             // the other side's request (rendezvous without mapped memory)
     size_t moved;                               // bytes moved so far (streamed rendezvous)
-    struct uno_rndv *rndv;                      // descriptor in shared memory, while both sides copy
+    struct uno_rts *direct;                     // the offer that stands, while both sides may copy (p2p/rendezvous.c)
     struct uno_unexp *unexp;                    // matched probe: the message
     void *extra;                                // of the kind: schedule, callbacks, partitioned state
 };
@@ -58,6 +58,12 @@ extern struct uno_pool uno_request_pool;
 MPI_Request uno_request_new(enum uno_request_kind kind);
 void uno_request_release(MPI_Request r);                // frees an inactive or completed request object
 void uno_request_done(MPI_Request r, int error);        // completes; wakes whoever waits
+
+static inline bool uno_request_is_done(MPI_Request r)
+{
+    // Acquire: pairs with the release in uno_request_done.
+    return atomic_load_explicit(&r->done, memory_order_acquire);
+}
 
 static inline bool uno_request_is_live(MPI_Request r)
 {

@@ -57,3 +57,6 @@ void uno_world_close(void);
 
 // Ends the job: tells the launcher `why` and exits with `code`. Does not return.
 _Noreturn void uno_world_abort(int code, const char *why);
+
+// Lets threads that want the lock have it, when there are any. Called by a thread that polls for long.
+void uno_lock_offer(void);

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The lock of the library under MPI_THREAD_MULTIPLE: recursive, one atomic operation to take, a plain store to let go. Contenders
+// spin shortly, then announce themselves with a membarrier and sleep, so that the holder needs no fence to see them.
+#define _GNU_SOURCE
+#include <sched.h>
+
+#include "base/wait.h"
+#include "core/world.h"
+
+#define SPINS 400
+#define OFFER_YIELDS 64
+#define NAP_NS 1000000                       // a contender looks again after this, should it have missed a wake
+
+static struct {
+    _Atomic uint32_t held;
+    _Atomic uint32_t contenders;
+    _Atomic(const char *) owner;             // address of a variable of the owner's thread
+    int depth;
+} lock __attribute__((aligned(64)));
+
+static _Thread_local char self;
+
+static bool try_take(void)
+{
+    uint32_t no = 0;
+    // Acquire: pairs with the release in let_go.
+    return atomic_load_explicit(&lock.held, memory_order_relaxed) == 0 &&
+           atomic_compare_exchange_strong_explicit(&lock.held, &no, 1, memory_order_acquire, memory_order_relaxed);
+}
+
+static void take(void)
+{
+    if (try_take()) return;
+    // Seq_cst: with the membarrier below, either we see the lock free or the holder sees us.
+    atomic_fetch_add_explicit(&lock.contenders, 1, memory_order_seq_cst);
+    for (;;) {
+        for (int i = 0; i < SPINS; i++) {
+            if (try_take()) goto taken;
+            uno_pause();
+        }
+        uno_membarrier_private();
+        if (try_take()) goto taken;
+        uno_futex_wait(&lock.held, 1, NAP_NS, false);
+    }
+taken:
+    atomic_fetch_sub_explicit(&lock.contenders, 1, memory_order_relaxed);
+}
+
+static void let_go(void)
+{
+    // Relaxed: only this thread compares it with itself.
+    atomic_store_explicit(&lock.owner, NULL, memory_order_relaxed);
+    // Release: pairs with the acquire in try_take.
+    atomic_store_explicit(&lock.held, 0, memory_order_release);
+    if (atomic_load_explicit(&lock.contenders, memory_order_relaxed)) uno_futex_wake(&lock.held, 1, false);
+}
+
+void uno_lock_slow(void)
+{
+    if (atomic_load_explicit(&lock.owner, memory_order_relaxed) == &self) {
+        lock.depth++;
+        return;
+    }
+    take();
+    atomic_store_explicit(&lock.owner, &self, memory_order_relaxed);
+    lock.depth = 1;
+}
+
+void uno_unlock_slow(void)
+{
+    if (--lock.depth == 0) let_go();
+}
+
+int uno_lock_drop(void)
+{
+    if (!uno_world.threads) return 0;
+    int depth = lock.depth;
+    lock.depth = 0;
+    let_go();
+    return depth;
+}
+
+void uno_lock_retake(int depth)
+{
+    if (!uno_world.threads) return;
+    take();
+    atomic_store_explicit(&lock.owner, &self, memory_order_relaxed);
+    lock.depth = depth;
+}
+
+void uno_lock_offer(void)
+{
+    if (atomic_load_explicit(&lock.contenders, memory_order_relaxed) == 0) return;
+    int depth = uno_lock_drop();
+    for (int i = 0; i < OFFER_YIELDS && atomic_load_explicit(&lock.contenders, memory_order_relaxed); i++) sched_yield();
+    uno_lock_retake(depth);
+}

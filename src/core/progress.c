@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Progress and waiting (progress.h). A waiting call polls, spins about as long as a wake would cost, yields, then sleeps on the
+// door of this rank. With threads one waiting thread at a time is the keeper of the door and polls for all; the others sleep on
+// a word of their own and are woken when their condition holds, or to become the next keeper.
+#define _GNU_SOURCE
+#include "core/progress.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sched.h>
+#include <string.h>
+
+#include "base/param.h"
+#include "base/wait.h"
+#include "chan/chan.h"
+#include "chan/door.h"
+#include "core/comm.h"
+#include "core/request.h"
+#include "core/world.h"
+
+static struct uno_param spin_us = UNO_PARAM_INT("wait_spin_us", 50, 0, 1000000,
+                                                "microseconds a blocked call polls before it yields and sleeps (none when crowded)");
+UNO_PARAM_DECLARE(spin_us);
+static struct uno_param yields = UNO_PARAM_INT("wait_yields", 40, 0, 1000000,
+                                               "times a blocked call gives the core away before it sleeps, when ranks outnumber cores");
+UNO_PARAM_DECLARE(yields);
+
+#define BUDGET 256
+#define MAX_FDS 8
+
+struct uno_waiter {
+    bool (*ready)(void *arg);
+    void *arg;
+    _Atomic uint32_t woken;
+    bool keeper;
+    struct uno_waiter *next, *prev;
+};
+
+struct uno_waiter *uno_first_waiter;
+static bool kept;                          // a thread is the keeper
+static bool armed;                         // the user waits on the doorbell's descriptor
+static struct uno_poller *pollers, *poller_cursor;
+
+int uno_progress(void)
+{
+    int n = uno_chan_poll_all(BUDGET);
+    for (struct uno_poller *p = pollers; p; p = poller_cursor) {
+        poller_cursor = p->next;
+        n += p->fn(p);
+    }
+    if (n) uno_wake_waiters();
+    return n;
+}
+
+void uno_poller_add(struct uno_poller *p)
+{
+    if (p->queued) return;
+    p->queued = true;
+    p->prev = NULL;
+    p->next = pollers;
+    if (pollers) pollers->prev = p;
+    pollers = p;
+}
+
+void uno_poller_remove(struct uno_poller *p)
+{
+    if (!p->queued) return;
+    p->queued = false;
+    if (poller_cursor == p) poller_cursor = p->next;
+    if (p->prev) p->prev->next = p->next;
+    else pollers = p->next;
+    if (p->next) p->next->prev = p->prev;
+}
+
+// What mpiexec may read while this rank sleeps.
+static void tell_board(const struct uno_waiting *what)
+{
+    struct uno_board *b = uno_world.board;
+    const char *call = uno_world.call ? uno_world.call : "";
+    strncpy(b->wait_call, call, sizeof b->wait_call - 1);
+    strncpy(b->last_call, call, sizeof b->last_call - 1);
+    bool known = what && what->comm;
+    strncpy(b->wait_comm, known ? what->comm->name : "", sizeof b->wait_comm - 1);
+    b->wait_peer = -2;
+    b->wait_tag = -2;
+    if (!known) return;
+    if (what->peer == MPI_ANY_SOURCE) b->wait_peer = -1;
+    else if (what->peer >= 0 && what->peer < what->comm->npeers) b->wait_peer = uno_comm_proc(what->comm, what->peer);
+    b->wait_tag = what->tag == MPI_ANY_TAG ? -1 : what->tag;
+}
+
+// Sleeps until rung: on the futex, or on descriptors when a channel has one or the user armed the doorbell.
+static void sleep_at_door(uint32_t ticket, const struct pollfd *fds, int nfds)
+{
+    if (nfds == 0) {
+        uno_door_sleep(ticket);
+        return;
+    }
+    struct pollfd copy[MAX_FDS];
+    memcpy(copy, fds, sizeof copy[0] * (size_t)nfds);
+    poll(copy, (nfds_t)nfds, -1);
+    if (!armed) uno_door_drain();
+}
+
+static int channel_fds(struct pollfd *fds)
+{
+    int count, n = 0;
+    struct uno_chan *const *chan = uno_chan_usable(&count);
+    for (int i = 0; i < count && n < MAX_FDS - 1; i++) {
+        int fd = chan[i]->ops->wait_fd(chan[i]);
+        if (fd >= 0) fds[n++] = (struct pollfd){.fd = fd, .events = POLLIN};
+    }
+    if (n > 0 || armed) {
+        int fd = uno_door_fd();
+        if (fd >= 0) fds[n++] = (struct pollfd){.fd = fd, .events = POLLIN};
+    }
+    return n;
+}
+
+// One sleep, unless a last poll after the announcement finds something. The lock is held on entry and return.
+static void nap(bool (*ready)(void *), void *arg, const struct uno_waiting *what)
+{
+    struct pollfd fds[MAX_FDS];
+    int nfds = channel_fds(fds);
+    uint32_t ticket = uno_door_arm(nfds ? UNO_DOOR_FD : UNO_DOOR_FUTEX);
+    if (uno_progress() || ready(arg)) {
+        if (!armed) uno_door_disarm();
+        return;
+    }
+    struct uno_board *b = uno_world.board;
+    tell_board(what);
+    // Release: mpiexec reads the wait's description after it sees the counters.
+    atomic_fetch_add_explicit(&b->naps, 1, memory_order_release);
+    atomic_fetch_add_explicit(&b->asleep, 1, memory_order_release);
+    int depth = uno_lock_drop();
+    sleep_at_door(ticket, fds, nfds);
+    uno_lock_retake(depth);
+    atomic_fetch_sub_explicit(&b->asleep, 1, memory_order_release);
+    atomic_fetch_add_explicit(&b->naps, 1, memory_order_release);
+    if (!armed) uno_door_disarm();
+}
+
+// Polls until ready or until the spin time is over. Returns whether ready.
+static inline __attribute__((always_inline)) bool spin(bool (*ready)(void *), void *arg)
+{
+    uint64_t limit = 0, start = 0;
+    if (!uno_world.crowded) limit = (uint64_t)spin_us.num * uno_ticks_per_us();
+    for (uint32_t i = 1;; i++) {
+        int moved = uno_progress();
+        if (ready(arg)) return true;
+        if (moved) {
+            i = 0;
+            start = 0;
+            continue;
+        }
+        if (limit == 0) return false;
+        if (i % 64 == 0) {
+            uint64_t now = uno_ticks();
+            if (start == 0) start = now;
+            else if (now - start > limit) return false;
+        }
+        if (i > 4096) uno_pause();
+        if (uno_world.threads) uno_lock_offer();
+    }
+}
+
+static bool yield_some(bool (*ready)(void *), void *arg)
+{
+    int64_t n = uno_world.crowded ? yields.num : 1;
+    for (int64_t i = 0; i < n; i++) {
+        int depth = uno_lock_drop();
+        sched_yield();
+        uno_lock_retake(depth);
+        if (uno_progress()) i = -1;
+        if (ready(arg)) return true;
+    }
+    return false;
+}
+
+static inline __attribute__((always_inline)) void wait_alone(bool (*ready)(void *), void *arg, const struct uno_waiting *what)
+{
+    while (!spin(ready, arg) && !yield_some(ready, arg)) {
+        nap(ready, arg, what);
+        if (ready(arg)) return;
+    }
+}
+
+static void add_waiter(struct uno_waiter *w)
+{
+    w->prev = NULL;
+    w->next = uno_first_waiter;
+    if (w->next) w->next->prev = w;
+    uno_first_waiter = w;
+}
+
+static void remove_waiter(struct uno_waiter *w)
+{
+    if (w->prev) w->prev->next = w->next;
+    else uno_first_waiter = w->next;
+    if (w->next) w->next->prev = w->prev;
+}
+
+static void wake(struct uno_waiter *w)
+{
+    if (w->keeper) {
+        uno_door_ring(uno_world.door, uno_world.local);
+        return;
+    }
+    // Release: pairs with the sleeper's re-check under the lock; relaxed would do, the lock orders the condition.
+    atomic_store_explicit(&w->woken, 1, memory_order_release);
+    uno_futex_wake(&w->woken, 1, false);
+}
+
+void uno_wake_waiters_slow(void)
+{
+    for (struct uno_waiter *w = uno_first_waiter; w; w = w->next)
+        if (w->ready(w->arg)) wake(w);
+}
+
+// Another thread should keep the door now: the one that has waited longest (the list's last).
+static void hand_over(void)
+{
+    struct uno_waiter *w = uno_first_waiter;
+    while (w && w->next) w = w->next;
+    if (w) wake(w);
+}
+
+static void wait_among_threads(bool (*ready)(void *), void *arg, const struct uno_waiting *what)
+{
+    struct uno_waiter me = {.ready = ready, .arg = arg};
+    while (!ready(arg)) {
+        add_waiter(&me);
+        if (!kept) {
+            kept = me.keeper = true;
+            if (!spin(ready, arg) && !yield_some(ready, arg)) nap(ready, arg, what);
+            kept = me.keeper = false;
+            remove_waiter(&me);
+            continue;
+        }
+        atomic_store_explicit(&me.woken, 0, memory_order_relaxed);    // under the lock, as are all wakes
+        int depth = uno_lock_drop();
+        uno_futex_wait(&me.woken, 0, 0, false);
+        uno_lock_retake(depth);
+        remove_waiter(&me);
+    }
+    if (!kept) hand_over();
+}
+
+void uno_wait_until(bool (*ready)(void *arg), void *arg, const struct uno_waiting *what)
+{
+    if (ready(arg)) return;
+    if (uno_world.threads) wait_among_threads(ready, arg, what);
+    else wait_alone(ready, arg, what);
+}
+
+static bool request_ready(void *arg)
+{
+    return uno_request_is_done(arg);
+}
+
+void uno_wait_request(MPI_Request r)
+{
+    if (uno_request_is_done(r)) return;
+    struct uno_waiting what = {.comm = r->comm, .peer = r->rank, .tag = r->tag};
+    if (uno_world.threads) wait_among_threads(request_ready, r, &what);
+    else wait_alone(request_ready, r, &what);
+}
+
+int uno_doorbell_fd(void)
+{
+    return uno_door_fd();
+}
+
+void uno_doorbell_arm(void)
+{
+    uno_door_drain();
+    armed = true;
+    uno_door_arm(UNO_DOOR_FD);
+}
+
+void uno_doorbell_disarm(void)
+{
+    armed = false;
+    uno_door_disarm();
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Request objects: taken from a type-stable pool, completed in one place. A request freed by the user while active lives until its
+// operation ends. Callers hold the library lock.
+#include "core/request.h"
+
+#include "core/comm.h"
+#include "core/progress.h"
+#include "core/type.h"
+
+struct uno_pool uno_request_pool = {.bytes = sizeof(struct MPI_ABI_Request), .magic = UNO_REQUEST_MAGIC};
+
+struct MPI_ABI_Request uno_request_sent = {
+    .head = {.magic = UNO_REQUEST_MAGIC, .refs = 1},
+    .done = 1,
+    .kind = UNO_REQ_SENT,
+    .active = true,
+    .status = {.MPI_SOURCE = MPI_ANY_SOURCE, .MPI_TAG = MPI_ANY_TAG},
+};
+
+// Not through uno_pool_get: its zeroing of the whole object would be the dearest part of a small receive.
+MPI_Request uno_request_new(enum uno_request_kind kind)
+{
+    struct uno_pool *pool = &uno_request_pool;
+    MPI_Request r = (MPI_Request)(void *)pool->free;
+    if (__builtin_expect(r == NULL, 0)) {
+        r = uno_pool_get(pool);
+        if (!r) return NULL;
+    } else {
+        pool->free = r->head.next_free;
+        pool->live++;
+        r->head.magic = UNO_REQUEST_MAGIC;
+        r->head.refs = 1;
+    }
+    atomic_init(&r->done, 0);
+    r->kind = (uint8_t)kind;
+    r->mode = 0;
+    r->persistent = r->freed = r->cancelled = r->coll = false;
+    r->active = true;
+    r->ops = NULL;
+    r->comm = NULL;
+    r->type = NULL;
+    r->token = 0;
+    r->moved = 0;
+    r->unexp = NULL;
+    r->direct = NULL;
+    r->extra = NULL;
+    uno_status_empty(&r->status);
+    r->status.MPI_internal[0] = r->status.MPI_internal[1] = r->status.MPI_internal[2] = 0;
+    return r;
+}
+
+void uno_request_release(MPI_Request r)
+{
+    if (r->ops && r->ops->free) r->ops->free(r);
+    if (r->comm) uno_comm_drop(r->comm);
+    if (r->type) uno_type_drop(r->type);
+    uno_pool_put(&uno_request_pool, r);
+}
+
+void uno_request_done(MPI_Request r, int error)
+{
+    r->status.MPI_ERROR = error;
+    // Release: pairs with the acquire in uno_request_is_done.
+    atomic_store_explicit(&r->done, 1, memory_order_release);
+    if (__builtin_expect(r->freed, 0)) {
+        uno_request_release(r);
+        return;
+    }
+    uno_wake_waiters();
+}

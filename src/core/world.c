@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Opening and closing the library: finds the job segment that mpiexec made (or makes one for a program started by itself), takes
+// its place in it, opens the channels and the predefined communicators. Called by MPI_Init and MPI_Session_init in src/api.
+#define _GNU_SOURCE
+#include "core/world.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "base/fail.h"
+#include "base/param.h"
+#include "base/wait.h"
+#include "chan/chan.h"
+#include "chan/self.h"
+#include "core/comm.h"
+
+struct uno_world uno_world = {.checks = true};
+
+static struct uno_param checks = UNO_PARAM_BOOL("checks", 1, "check the arguments of every MPI call");
+UNO_PARAM_DECLARE(checks);
+
+static const int fatal_signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+
+// The launcher says in which call a rank died: the name must be where it can read it.
+static void on_fatal(int sig)
+{
+    const char *call = uno_world.call;
+    if (uno_world.board && call) strncpy(uno_world.board->last_call, call, sizeof uno_world.board->last_call - 1);
+    signal(sig, SIG_DFL);
+    raise(sig);
+}
+
+static void watch_signals(void)
+{
+    for (size_t i = 0; i < sizeof fatal_signals / sizeof fatal_signals[0]; i++) {
+        struct sigaction old;
+        if (sigaction(fatal_signals[i], NULL, &old) == 0 && old.sa_handler == SIG_DFL) {
+            struct sigaction mine = {.sa_handler = on_fatal, .sa_flags = SA_NODEFER | SA_ONSTACK};
+            sigaction(fatal_signals[i], &mine, NULL);
+        }
+    }
+}
+
+static int make_own_job(int *fd)
+{
+    int zero = 0;
+    unsigned char secret[32];
+    struct uno_job_spec spec = {.nlocal = 1, .nworld = 1, .universe_size = 1, .nhosts = 1, .world_rank = &zero, .appnum = &zero,
+                                .secret = secret};
+    if (getrandom(secret, sizeof secret, 0) != sizeof secret || getrandom(&spec.job_id, sizeof spec.job_id, 0) != sizeof spec.job_id)
+        return uno_fail_errno(MPI_ERR_OTHER, "draw the job's secret");
+    int e = uno_job_create(&spec, fd);
+    if (e) {
+        errno = e;
+        return uno_fail_errno(MPI_ERR_NO_MEM, "make the job segment");
+    }
+    return MPI_SUCCESS;
+}
+
+static int find_job(void)
+{
+    const char *env = getenv(UNO_JOB_ENV);
+    int fd = -1;
+    unsigned local = 0;
+    uno_world.singleton = env == NULL;
+    if (env && sscanf(env, "%d:%u", &fd, &local) != 2)
+        return uno_fail(MPI_ERR_OTHER, "%s=%s is not FD:LOCAL (it is set by mpiexec alone)", UNO_JOB_ENV, env);
+    if (!env) {
+        int err = make_own_job(&fd);
+        if (err) return err;
+    }
+    int e = uno_job_map(fd, &uno_world.job);
+    close(fd);
+    unsetenv(UNO_JOB_ENV);                     // a program that this one starts is not this rank
+    if (e == EPROTO) return uno_fail(MPI_ERR_OTHER, "mpiexec and libmpi_abi.so are of different versions");
+    if (e) {
+        errno = e;
+        return uno_fail_errno(MPI_ERR_NO_MEM, "map the job segment");
+    }
+    if (local >= uno_world.job->nlocal) return uno_fail(MPI_ERR_OTHER, "%s names rank %u of %u", UNO_JOB_ENV, local, uno_world.job->nlocal);
+    uno_world.local = local;
+    return MPI_SUCCESS;
+}
+
+static int find_locals(void)
+{
+    struct uno_job_head *job = uno_world.job;
+    bool identity = job->nworld == job->nlocal;
+    for (uint32_t i = 0; i < job->nlocal && identity; i++) identity = uno_job_board(job, i)->world_rank == (int)i;
+    if (identity) return MPI_SUCCESS;
+    int *of = malloc(sizeof *of * job->nworld);
+    if (!of) return uno_fail(MPI_ERR_NO_MEM, "no memory for a table of %u ranks", job->nworld);
+    for (uint32_t i = 0; i < job->nworld; i++) of[i] = -1;
+    for (uint32_t i = 0; i < job->nlocal; i++) of[uno_job_board(job, i)->world_rank] = (int)i;
+    uno_world.local_of = of;
+    return MPI_SUCCESS;
+}
+
+static void take_place(void)
+{
+    struct uno_job_head *job = uno_world.job;
+    uno_world.board = uno_job_board(job, uno_world.local);
+    uno_world.door = uno_job_door(job, uno_world.local);
+    uno_world.rank = uno_world.board->world_rank;
+    uno_world.size = (int)job->nworld;
+    uno_world.nlocal = job->nlocal;
+    uno_world.appnum = uno_world.board->appnum;
+    uno_world.universe = (int)job->universe_size;
+    cpu_set_t cpus;
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    if (job->nlocal > 1 && cores < (long)job->nlocal) uno_world.crowded = true;
+    else if (sched_getaffinity(0, sizeof cpus, &cpus) == 0 && CPU_COUNT(&cpus) < 1) uno_world.crowded = true;
+    uno_world.board->pid = getpid();
+    gethostname(uno_world.host, sizeof uno_world.host - 1);
+    uno_chan_self = (struct uno_chan_self){.job = job, .board = uno_world.board, .door = uno_world.door, .local = uno_world.local,
+                                           .nlocal = job->nlocal, .proc = uno_world.rank, .nprocs = uno_world.size,
+                                           .local_of = uno_world.local_of, .crowded = uno_world.crowded};
+}
+
+int uno_world_open(int thread_level)
+{
+    int err = uno_params_load();
+    if (!err) err = find_job();
+    if (!err) err = find_locals();
+    if (err) return err;
+    uno_world.checks = checks.num != 0;
+    uno_world.thread_level = thread_level;
+    uno_world.threads = thread_level == MPI_THREAD_MULTIPLE;
+    take_place();
+    err = uno_chan_open_all();
+    if (!err) err = uno_comm_open();
+    if (err) return err;
+    if (!uno_world.singleton) watch_signals();
+    // Release: mpiexec reads pid after the state.
+    atomic_store_explicit(&uno_world.board->state, UNO_RANK_RUNNING, memory_order_release);
+    atomic_store_explicit(&uno_world.phase, UNO_RUNNING, memory_order_release);
+    return MPI_SUCCESS;
+}
+
+void uno_world_close(void)
+{
+    uno_comm_close();
+    uno_chan_close_all();
+    // Release: all that this rank wrote to the segment is there when the launcher sees the state.
+    atomic_store_explicit(&uno_world.board->state, UNO_RANK_FINALIZED, memory_order_release);
+    atomic_store_explicit(&uno_world.phase, UNO_FINALIZED, memory_order_release);
+    uno_world.threads = false;
+}
+
+_Noreturn void uno_world_abort(int code, const char *why)
+{
+    fflush(stdout);
+    struct uno_board *b = uno_world.board;
+    if (b && !uno_world.singleton) {
+        b->exit_code = code;
+        strncpy(b->why, why, sizeof b->why - 1);
+        if (uno_world.call) strncpy(b->last_call, uno_world.call, sizeof b->last_call - 1);
+        // Release: the launcher reads code and reason after the state.
+        atomic_store_explicit(&b->state, UNO_RANK_ABORTED, memory_order_release);
+    } else {
+        fprintf(stderr, "%s\n", why);
+    }
+    fflush(stderr);
+    _exit(code & 0xff ? code & 0xff : 1);
+}

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Peers and their backlogs (peer.h). A backlog is tried again on every progress; it exists only while a channel is full.
+#include "p2p/peer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fail.h"
+#include "core/progress.h"
+#include "core/world.h"
+
+#define PIECES_PER_TURN 8             // pieces of a streamed message sent before others have their turn
+
+static struct uno_peer **peers;       // [world size]
+static struct uno_peer *busy;
+
+static int flush_all(struct uno_poller *self);
+static struct uno_poller flusher = {.fn = flush_all};
+
+struct uno_peer *uno_peer_of(int proc)
+{
+    if (!peers) peers = calloc((size_t)uno_world.size, sizeof *peers);
+    if (!peers) return uno_fail(MPI_ERR_NO_MEM, "no memory for %d peers", uno_world.size), NULL;
+    if (peers[proc]) return peers[proc];
+    struct uno_link *link;
+    if (uno_chan_connect(proc, &link) != MPI_SUCCESS) return NULL;
+    struct uno_peer *p = calloc(1, sizeof *p);
+    if (!p) return uno_fail(MPI_ERR_NO_MEM, "no memory for a peer"), NULL;
+    p->link = link;
+    p->ops = link->ops;
+    p->eager_max = link->eager_max;
+    p->proc = proc;
+    return peers[proc] = p;
+}
+
+struct uno_peer *uno_peer_fill(struct MPI_ABI_Comm *c, int rank)
+{
+    return c->peer[rank] = uno_peer_of(uno_comm_proc(c, rank));
+}
+
+static int keep(struct uno_peer *p, struct uno_out *o)
+{
+    o->next = NULL;
+    if (p->last) p->last->next = o;
+    else p->first = o;
+    p->last = o;
+    if (!p->busy) {
+        p->busy = true;
+        p->next_busy = busy;
+        busy = p;
+        uno_poller_add(&flusher);
+    }
+    return 1;
+}
+
+static struct uno_out *make_out(const struct uno_msg *m, MPI_Request req)
+{
+    struct uno_out *o = malloc(sizeof *o);
+    if (!o) return NULL;
+    o->msg = *m;
+    o->req = req;
+    o->stream = false;
+    if (!req && m->bytes) {
+        memcpy(o->control, m->data, m->bytes);
+        o->msg.data = o->control;
+    }
+    return o;
+}
+
+int uno_peer_send(struct uno_peer *p, const struct uno_msg *m, MPI_Request req)
+{
+    if (!p->first) {
+        int err = p->ops->send(p->link, m);
+        if (err != UNO_FULL) return err;
+    }
+    struct uno_out *o = make_out(m, req);
+    if (!o) uno_world_abort(1, "out of memory for a message that waits to be sent");
+    return keep(p, o);
+}
+
+int uno_peer_stream(struct uno_peer *p, MPI_Request req, uint64_t token)
+{
+    struct uno_msg m = {.kind = UNO_DATA, .ctx = token};
+    struct uno_out *o = make_out(&m, req);
+    if (!o) uno_world_abort(1, "out of memory for a message that waits to be sent");
+    o->stream = true;
+    keep(p, o);
+    flusher.fn(&flusher);
+    return MPI_SUCCESS;
+}
+
+// Sends pieces until the channel is full or the turn is over. True when the whole has left.
+static bool send_pieces(struct uno_peer *p, struct uno_out *o, int *moved)
+{
+    MPI_Request r = o->req;
+    for (int i = 0; i < PIECES_PER_TURN && r->moved < r->bytes; i++) {
+        size_t n = r->bytes - r->moved;
+        if (n > p->link->data_max) n = p->link->data_max;
+        o->msg.bytes = (uint32_t)n;
+        if (r->type) o->msg.packer = &r->packer;
+        else o->msg.data = (const char *)r->buf + r->moved;
+        if (p->ops->send(p->link, &o->msg) != MPI_SUCCESS) return false;
+        r->moved += n;
+        ++*moved;
+    }
+    return r->moved == r->bytes;
+}
+
+static int flush(struct uno_peer *p)
+{
+    int moved = 0;
+    while (p->first) {
+        struct uno_out *o = p->first;
+        if (o->stream ? !send_pieces(p, o, &moved) : p->ops->send(p->link, &o->msg) != MPI_SUCCESS) break;
+        moved++;
+        p->first = o->next;
+        if (!p->first) p->last = NULL;
+        MPI_Request r = o->req;
+        free(o);
+        if (r) uno_request_done(r, MPI_SUCCESS);
+    }
+    return moved;
+}
+
+static int flush_all(struct uno_poller *self)
+{
+    static bool inside;               // a send to self can come back here
+    if (inside) return 0;
+    inside = true;
+    int n = 0;
+    struct uno_peer *p = busy, *left = NULL;
+    busy = NULL;
+    while (p) {
+        struct uno_peer *next = p->next_busy;
+        n += flush(p);
+        p->busy = p->first != NULL;
+        if (p->busy) {
+            p->next_busy = left;
+            left = p;
+        }
+        p = next;
+    }
+    while (left) {                    // those that became busy meanwhile stay in the list
+        struct uno_peer *next = left->next_busy;
+        left->next_busy = busy;
+        busy = left;
+        left = next;
+    }
+    if (!busy) uno_poller_remove(self);
+    inside = false;
+    return n;
+}
+
+void uno_peers_close(void)
+{
+    for (int i = 0; peers && i < uno_world.size; i++) free(peers[i]);
+    free(peers);
+    peers = NULL;
+    busy = NULL;
+    uno_poller_remove(&flusher);
+}

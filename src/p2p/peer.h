@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Peers: one structure a process we talk to, made on first use, with its link and what waits to be sent on it. Everything that
+// goes to a peer passes its backlog in order: nothing overtakes.
+#pragma once
+#include <stdbool.h>
+
+#include "chan/chan.h"
+#include "core/comm.h"
+#include "core/request.h"
+
+// Something that could not be sent at once: a message of a request, a control message, or the rest of a streamed one.
+struct uno_out {
+    struct uno_out *next;
+    struct uno_msg msg;
+    char control[UNO_INLINE_MAX];     // payload of a control message (msg.data points here)
+    MPI_Request req;                  // eager: completes when sent; stream: sends its data; NULL: control
+    bool stream;
+};
+
+struct uno_peer {
+    struct uno_link *link;
+    const struct uno_chan_ops *ops;   // = link->ops
+    uint32_t eager_max;
+    int proc;
+    struct uno_out *first, *last;     // backlog
+    struct uno_peer *next_busy;       // peers with a backlog
+    bool busy;
+};
+
+struct uno_peer *uno_peer_of(int proc);                           // NULL: no channel reaches it (reason kept) or no memory
+struct uno_peer *uno_peer_fill(struct MPI_ABI_Comm *c, int rank); // fills c->peer[rank]
+
+static inline struct uno_peer *uno_peer(struct MPI_ABI_Comm *c, int rank)
+{
+    struct uno_peer *p = c->peer[rank];
+    return __builtin_expect(p != NULL, 1) ? p : uno_peer_fill(c, rank);
+}
+
+// Sends now, or keeps it for later. m->data must stay valid when req is given; a control payload (req NULL) is copied.
+// req completes when its message has left (it is not touched when that is at once: returns 0; 1: kept).
+int uno_peer_send(struct uno_peer *p, const struct uno_msg *m, MPI_Request req);
+
+// Queues the data of a streamed rendezvous: req->moved .. req->bytes go as UNO_DATA to `token`.
+int uno_peer_stream(struct uno_peer *p, MPI_Request req, uint64_t token);
+
+void uno_peers_close(void);
