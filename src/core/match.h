@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 struct MPI_ABI_Request;
+struct uno_link;
 
 // A message that arrived before its receive. `data` is owned here (malloc) unless the sender keeps it (rendezvous).
 struct uno_unexp {
@@ -20,8 +21,7 @@ struct uno_unexp {
     int src, tag;
     uint8_t kind;                             // enum uno_kind (chan/chan.h)
     size_t bytes;                             // of the whole message
-    uint64_t token, addr;                     // of the sender, for acknowledgement and rendezvous
-    char *data;
+    char *data;                               // the payload; of a rendezvous: the struct uno_rts
 };
 
 struct uno_queue { struct MPI_ABI_Request *head, *tail; };

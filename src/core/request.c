@@ -39,10 +39,10 @@ MPI_Request uno_request_new(enum uno_request_kind kind)
     r->ops = NULL;
     r->comm = NULL;
     r->type = NULL;
-    r->token = 0;
+    r->room = 0;
     r->moved = 0;
     r->unexp = NULL;
-    r->direct = NULL;
+    r->direct = -1;
     r->extra = NULL;
     uno_status_empty(&r->status);
     r->status.MPI_internal[0] = r->status.MPI_internal[1] = r->status.MPI_internal[2] = 0;

@@ -26,7 +26,6 @@ struct uno_request_ops {
     bool (*poll)(MPI_Request r);                // NULL, or moves the operation on when somebody waits for it
 };
 
-struct uno_rts;
 
 struct MPI_ABI_Request {
     struct uno_head head;
@@ -45,9 +44,9 @@ struct MPI_ABI_Request {
     size_t bytes;                               // room of a receive, size of a send
     MPI_Status status;                          // as the user will see it; MPI_ERROR holds the outcome
     struct uno_packer packer;                   // when type is not plain
-    uint64_t token;                             // the other side's request (rendezvous without mapped memory)
+    size_t room;                                // bytes as set up: `bytes` is cut down to the message by a rendezvous
     size_t moved;                               // bytes moved so far (streamed rendezvous)
-    struct uno_rts *direct;                     // the offer that stands, while both sides may copy (p2p/rendezvous.c)
+    int direct;                                 // descriptor of the offer that stands (rendezvous by direct copy), -1: none
     struct uno_unexp *unexp;                    // matched probe: the message
     void *extra;                                // of the kind: schedule, callbacks, partitioned state
 };

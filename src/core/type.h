@@ -63,8 +63,10 @@ extern struct MPI_ABI_Datatype uno_predefined_types[UNO_TYPE_END - UNO_TYPE_FIRS
 
 static inline struct MPI_ABI_Datatype *uno_type(MPI_Datatype t)
 {
-    uintptr_t v = (uintptr_t)t - UNO_TYPE_FIRST;
-    return v < UNO_TYPE_END - UNO_TYPE_FIRST ? &uno_predefined_types[v] : t;
+    uintptr_t v = (uintptr_t)t;
+    if (v >= 1024) return t;
+    v -= UNO_TYPE_FIRST;              // handles of other kinds find MPI_DATATYPE_NULL's entry: not live
+    return &uno_predefined_types[v < UNO_TYPE_END - UNO_TYPE_FIRST ? v : 0];
 }
 
 // Whether t is a handle of a live datatype (committed or not). Handles below 1024 outside the table are not.

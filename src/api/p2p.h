@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the entry points of point-to-point share: their arguments as one struct, and the checks of all of them in one test.
+#pragma once
+#include <stdint.h>
+
+#include "api/check.h"
+#include "p2p/inner.h"
+
+// Arguments of a send or a receive. call: the function's name, for messages.
+struct uno_args {
+    const char *call;
+    const void *buf;
+    MPI_Count count;
+    MPI_Datatype type;
+    int rank, tag;
+    MPI_Comm comm;
+};
+
+// The slow, complete checks (api/p2p_check.c): 0, or the class with the reason kept. Also 0 for what is merely unusual
+// (MPI_PROC_NULL, a type to pack, wildcards).
+int uno_check_send(const struct uno_args *a);
+int uno_check_recv(const struct uno_args *a);
+
+// One test that an ordinary call passes: live communicator, rank in range, tag and count not negative, type live, committed
+// and plain, buffer not NULL. Whoever fails it is looked at closely.
+static inline int uno_quick_check(const struct MPI_ABI_Comm *c, const struct MPI_ABI_Datatype *t, const struct uno_args *a)
+{
+    return c && t && c->head.magic == UNO_COMM_MAGIC && !c->freed && (unsigned)a->rank < (unsigned)c->npeers && a->tag >= 0 &&
+           a->count >= 0 && (t->flags & UNO_TYPE_READY) == UNO_TYPE_READY && a->buf != NULL;
+}
+
+// Resolves and checks; on success *to and *type are set and the lock is held, on error the result of the raised handler is given
+// and the lock is free.
+static inline __attribute__((always_inline)) int uno_begin(const struct uno_args *a, int (*check)(const struct uno_args *),
+                                                           struct uno_where *where, struct MPI_ABI_Datatype **type)
+{
+    struct MPI_ABI_Comm *c = uno_comm(a->comm);
+    *type = uno_type(a->type);
+    uno_enter(a->call);
+    if (__builtin_expect(!uno_quick_check(c, *type, a), 0) && uno_world.checks) {
+        int err = check(a);
+        if (err) return uno_raise_comm(a->comm, a->call, err);
+    }
+    *where = (struct uno_where){.comm = c, .rank = a->rank, .tag = a->tag};
+    return MPI_SUCCESS;
+}
+
+static inline int uno_end(const struct uno_args *a, int err)
+{
+    if (__builtin_expect(err != MPI_SUCCESS, 0)) return uno_raise_comm(a->comm, a->call, err);
+    uno_leave();
+    return MPI_SUCCESS;
+}
+
+// A request as the user holds it: 0 when live or MPI_REQUEST_NULL, MPI_ERR_REQUEST with the reason kept otherwise.
+int uno_check_request(MPI_Request r);

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The complete checks of point-to-point arguments, for calls that fail the quick one.
+#include "api/p2p.h"
+
+static int check_data(const struct uno_args *a)
+{
+    int err = uno_check_count(a->count);
+    if (!err) err = uno_check_type(a->type);
+    if (!err) err = uno_check_buffer(a->buf, a->count, uno_type(a->type));
+    return err;
+}
+
+int uno_check_send(const struct uno_args *a)
+{
+    int err = uno_check_comm(a->comm);
+    if (!err) err = uno_check_dest(uno_comm(a->comm), a->rank, "destination");
+    if (!err) err = uno_check_tag(a->tag);
+    return err ? err : check_data(a);
+}
+
+int uno_check_recv(const struct uno_args *a)
+{
+    int err = uno_check_comm(a->comm);
+    if (!err) err = uno_check_source(uno_comm(a->comm), a->rank);
+    if (!err) err = uno_check_recv_tag(a->tag);
+    return err ? err : check_data(a);
+}
+
+int uno_check_request(MPI_Request r)
+{
+    if (r == MPI_REQUEST_NULL || uno_request_is_live(r)) return MPI_SUCCESS;
+    return uno_fail(MPI_ERR_REQUEST, "the request %p is not alive (completed and freed, or never made by MPI)", (void *)r);
+}

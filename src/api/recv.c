@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// MPI chapter "Point-to-point communication": receives, and send with receive in one call.
+#include <stdlib.h>
+
+#include "api/p2p.h"
+
+static inline __attribute__((always_inline)) int recv(struct uno_args a, MPI_Status *status)
+{
+    struct uno_where from;
+    struct MPI_ABI_Datatype *type;
+    int err = uno_begin(&a, uno_check_recv, &from, &type);
+    if (err) return err;
+    return uno_end(&a, uno_recv((void *)(uintptr_t)a.buf, a.count, type, &from, status));
+}
+
+static inline __attribute__((always_inline)) int irecv(struct uno_args a, MPI_Request *request)
+{
+    struct uno_where from;
+    struct MPI_ABI_Datatype *type;
+    int err = uno_begin(&a, uno_check_recv, &from, &type);
+    if (err) return err;
+    return uno_end(&a, uno_irecv((void *)(uintptr_t)a.buf, a.count, type, &from, request));
+}
+
+int MPI_Recv(void *buf, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Status *status)
+{
+    return recv((struct uno_args){"MPI_Recv", buf, count, type, source, tag, comm}, status);
+}
+
+int MPI_Recv_c(void *buf, MPI_Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Status *status)
+{
+    return recv((struct uno_args){"MPI_Recv_c", buf, count, type, source, tag, comm}, status);
+}
+
+int MPI_Irecv(void *buf, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Request *request)
+{
+    return irecv((struct uno_args){"MPI_Irecv", buf, count, type, source, tag, comm}, request);
+}
+
+int MPI_Irecv_c(void *buf, MPI_Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
+                MPI_Request *request)
+{
+    return irecv((struct uno_args){"MPI_Irecv_c", buf, count, type, source, tag, comm}, request);
+}

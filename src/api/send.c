@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// MPI chapter "Point-to-point communication": blocking and nonblocking sends of all modes. The buffered ones copy, see p2p/buffered.c.
+#include "api/p2p.h"
+#include "p2p/buffered.h"
+
+static inline __attribute__((always_inline)) int send(struct uno_args a, enum uno_mode mode)
+{
+    struct uno_where to;
+    struct MPI_ABI_Datatype *type;
+    int err = uno_begin(&a, uno_check_send, &to, &type);
+    if (err) return err;
+    return uno_end(&a, uno_send(a.buf, a.count, type, &to, mode));
+}
+
+static inline __attribute__((always_inline)) int isend(struct uno_args a, enum uno_mode mode, MPI_Request *request)
+{
+    struct uno_where to;
+    struct MPI_ABI_Datatype *type;
+    int err = uno_begin(&a, uno_check_send, &to, &type);
+    if (err) return err;
+    return uno_end(&a, uno_isend(a.buf, a.count, type, &to, mode, request));
+}
+
+static int bsend(struct uno_args a)
+{
+    struct uno_where to;
+    struct MPI_ABI_Datatype *type;
+    int err = uno_begin(&a, uno_check_send, &to, &type);
+    if (err) return err;
+    return uno_end(&a, uno_bsend(a.buf, a.count, type, &to));
+}
+
+static int ibsend(struct uno_args a, MPI_Request *request)
+{
+    int err = bsend(a);
+    if (!err) *request = &uno_request_sent;
+    return err;
+}
+
+int MPI_Send(const void *buf, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm)
+{
+    return send((struct uno_args){"MPI_Send", buf, count, type, dest, tag, comm}, UNO_STANDARD);
+}
+
+int MPI_Send_c(const void *buf, MPI_Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm)
+{
+    return send((struct uno_args){"MPI_Send_c", buf, count, type, dest, tag, comm}, UNO_STANDARD);
+}
+
+int MPI_Ssend(const void *buf, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm)
+{
+    return send((struct uno_args){"MPI_Ssend", buf, count, type, dest, tag, comm}, UNO_SYNC);
+}
+
+int MPI_Ssend_c(const void *buf, MPI_Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm)
+{
+    return send((struct uno_args){"MPI_Ssend_c", buf, count, type, dest, tag, comm}, UNO_SYNC);
+}
+
+int MPI_Rsend(const void *buf, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm)
+{
+    return send((struct uno_args){"MPI_Rsend", buf, count, type, dest, tag, comm}, UNO_READY);
+}
+
+int MPI_Rsend_c(const void *buf, MPI_Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm)
+{
+    return send((struct uno_args){"MPI_Rsend_c", buf, count, type, dest, tag, comm}, UNO_READY);
+}
+
+int MPI_Bsend(const void *buf, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm)
+{
+    return bsend((struct uno_args){"MPI_Bsend", buf, count, type, dest, tag, comm});
+}
+
+int MPI_Bsend_c(const void *buf, MPI_Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm)
+{
+    return bsend((struct uno_args){"MPI_Bsend_c", buf, count, type, dest, tag, comm});
+}
+
+int MPI_Isend(const void *buf, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm, MPI_Request *request)
+{
+    return isend((struct uno_args){"MPI_Isend", buf, count, type, dest, tag, comm}, UNO_STANDARD, request);
+}
+
+int MPI_Isend_c(const void *buf, MPI_Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,
+                MPI_Request *request)
+{
+    return isend((struct uno_args){"MPI_Isend_c", buf, count, type, dest, tag, comm}, UNO_STANDARD, request);
+}
+
+int MPI_Issend(const void *buf, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm, MPI_Request *request)
+{
+    return isend((struct uno_args){"MPI_Issend", buf, count, type, dest, tag, comm}, UNO_SYNC, request);
+}
+
+int MPI_Issend_c(const void *buf, MPI_Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,
+                 MPI_Request *request)
+{
+    return isend((struct uno_args){"MPI_Issend_c", buf, count, type, dest, tag, comm}, UNO_SYNC, request);
+}
+
+int MPI_Irsend(const void *buf, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm, MPI_Request *request)
+{
+    return isend((struct uno_args){"MPI_Irsend", buf, count, type, dest, tag, comm}, UNO_READY, request);
+}
+
+int MPI_Irsend_c(const void *buf, MPI_Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,
+                 MPI_Request *request)
+{
+    return isend((struct uno_args){"MPI_Irsend_c", buf, count, type, dest, tag, comm}, UNO_READY, request);
+}
+
+int MPI_Ibsend(const void *buf, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm, MPI_Request *request)
+{
+    return ibsend((struct uno_args){"MPI_Ibsend", buf, count, type, dest, tag, comm}, request);
+}
+
+int MPI_Ibsend_c(const void *buf, MPI_Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,
+                 MPI_Request *request)
+{
+    return ibsend((struct uno_args){"MPI_Ibsend_c", buf, count, type, dest, tag, comm}, request);
+}

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What happens when a message arrives: it meets its receive, or is kept until the receive comes. Also the receiving half of the
+// rendezvous. Channels call uno_deliver; src/p2p/recv.c calls uno_recv_unexpected for a receive that came later.
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/copy.h"
+#include "base/fail.h"
+#include "core/world.h"
+#include "p2p/inner.h"
+#include "p2p/peer.h"
+
+#define SCRATCH 8192
+
+// Messages for a communicator whose construction this process has not finished yet.
+struct orphan {
+    struct orphan *next;
+    struct uno_link *link;
+    struct uno_hdr h;
+    char payload[];
+};
+static struct orphan *orphans, **orphans_end = &orphans;
+
+static void read_payload(struct uno_link *link, const void *payload, size_t from, void *dst, size_t n)
+{
+    if (payload) memcpy(dst, (const char *)payload + from, n);
+    else link->ops->read(link, dst, n);
+}
+
+// Moves n payload bytes into the receive at r->moved.
+static void take_in(MPI_Request r, struct uno_link *link, const void *payload, size_t n)
+{
+    if (!r->type) {
+        read_payload(link, payload, 0, (char *)(uintptr_t)r->buf + r->moved, n);
+        r->moved += n;
+        return;
+    }
+    char scratch[SCRATCH];
+    for (size_t at = 0; at < n;) {
+        size_t k = n - at < SCRATCH ? n - at : SCRATCH;
+        const void *from = payload ? (const char *)payload + at : scratch;
+        if (!payload) link->ops->read(link, scratch, k);
+        uno_unpack(&r->packer, from, k);
+        at += k;
+    }
+    r->moved += n;
+}
+
+static void set_status(MPI_Request r, int src, int tag, size_t bytes)
+{
+    r->status.MPI_SOURCE = src;
+    r->status.MPI_TAG = tag;
+    uno_status_set_bytes(&r->status, (MPI_Count)bytes);
+}
+
+static int truncation(MPI_Request r, size_t bytes)
+{
+    return bytes > r->bytes ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
+}
+
+static void fill_eager(MPI_Request r, struct uno_link *link, const struct uno_hdr *h, const void *payload)
+{
+    size_t n = h->bytes < r->bytes ? h->bytes : r->bytes;
+    set_status(r, h->src, h->tag, n);
+    if (payload && n <= UNO_INLINE_MAX && !r->type) {
+        uno_copy_small((void *)(uintptr_t)r->buf, payload, n);
+    } else {
+        take_in(r, link, payload, n);
+        if (!payload && h->bytes > n) link->ops->read(link, NULL, h->bytes - n);
+    }
+    uno_request_done(r, truncation(r, h->bytes));
+}
+
+// The receive r was matched with a rendezvous: both copy, or the sender is asked to stream.
+static void begin_rendezvous(MPI_Request r, struct uno_link *link, const struct uno_rts *rts, int src, int tag)
+{
+    size_t n = rts->bytes < r->bytes ? rts->bytes : r->bytes;
+    set_status(r, src, tag, n);
+    r->status.MPI_ERROR = truncation(r, rts->bytes);
+    r->moved = 0;
+    r->bytes = n;
+    if (rts->direct && !r->type && n > 0 &&
+        link->ops->accept(link, rts, (void *)(uintptr_t)r->buf, n, (uint64_t)(uintptr_t)r) == MPI_SUCCESS) {
+        link->ops->poll_link(link);
+        return;
+    }
+    struct uno_cts cts = {.token = rts->token, .reply = (uint64_t)(uintptr_t)r, .bytes = n};
+    struct uno_msg m = {.kind = UNO_CTS, .bytes = sizeof cts, .data = &cts};
+    uno_peer_send(uno_peer_of(link->proc), &m, NULL);
+    if (n == 0) uno_request_done(r, r->status.MPI_ERROR);
+}
+
+static struct uno_unexp *keep_message(struct uno_link *link, const struct uno_hdr *h, const void *payload)
+{
+    struct uno_unexp *u = malloc(sizeof *u + h->bytes);
+    if (!u) uno_world_abort(1, "out of memory for a message that arrived before its receive");
+    u->link = link;
+    u->src = h->src;
+    u->tag = h->tag;
+    u->kind = h->kind;
+    u->data = (char *)(u + 1);
+    read_payload(link, payload, 0, u->data, h->bytes);
+    u->bytes = h->kind == UNO_RTS ? ((const struct uno_rts *)(const void *)u->data)->bytes : h->bytes;
+    return u;
+}
+
+static void keep_orphan(struct uno_link *link, const struct uno_hdr *h, const void *payload)
+{
+    struct orphan *o = malloc(sizeof *o + h->bytes);
+    if (!o) uno_world_abort(1, "out of memory for a message that arrived before its communicator");
+    *o = (struct orphan){.link = link, .h = *h};
+    read_payload(link, payload, 0, o->payload, h->bytes);
+    *orphans_end = o;
+    orphans_end = &o->next;
+}
+
+static void deliver_message(struct uno_link *link, const struct uno_hdr *h, const void *payload)
+{
+    struct MPI_ABI_Comm *c = uno_context_find(h->ctx & ~UNO_CTX_COLL);
+    if (__builtin_expect(c == NULL, 0)) {
+        keep_orphan(link, h, payload);
+        return;
+    }
+    struct uno_match *m = &c->match[h->ctx >> 63];
+    MPI_Request r = uno_match_arrival(m, h->src, h->tag);
+    if (!r) {
+        uno_match_keep(m, keep_message(link, h, payload));
+    } else if (h->kind == UNO_EAGER) {
+        fill_eager(r, link, h, payload);
+    } else {
+        struct uno_rts rts;
+        read_payload(link, payload, 0, &rts, sizeof rts);
+        begin_rendezvous(r, link, &rts, h->src, h->tag);
+    }
+}
+
+static void deliver_cts(struct uno_link *link, const void *payload)
+{
+    struct uno_cts cts;
+    read_payload(link, payload, 0, &cts, sizeof cts);
+    MPI_Request r = (MPI_Request)(uintptr_t)cts.token;
+    if (r->direct >= 0) {
+        struct uno_rts rts = {.desc = (uint32_t)r->direct};
+        link->ops->withdraw(link, &rts);
+        r->direct = -1;
+    }
+    if (cts.bytes < r->bytes) r->bytes = cts.bytes;
+    if (r->bytes == 0) uno_request_done(r, MPI_SUCCESS);
+    else uno_peer_stream(uno_peer_of(link->proc), r, cts.reply);
+}
+
+static void deliver_data(struct uno_link *link, const struct uno_hdr *h, const void *payload)
+{
+    MPI_Request r = (MPI_Request)(uintptr_t)h->ctx;
+    take_in(r, link, payload, h->bytes);
+    if (r->moved == r->bytes) uno_request_done(r, r->status.MPI_ERROR);
+}
+
+void uno_deliver(struct uno_link *link, const struct uno_hdr *h, const void *payload)
+{
+    switch (h->kind) {
+    case UNO_EAGER:
+    case UNO_RTS: deliver_message(link, h, payload); break;
+    case UNO_CTS: deliver_cts(link, payload); break;
+    case UNO_DATA: deliver_data(link, h, payload); break;
+    default: uno_world_abort(1, "a message of unknown kind arrived: the job's processes disagree about the protocol");
+    }
+}
+
+void uno_direct_done(uint64_t token, size_t bytes, int failed)
+{
+    MPI_Request r = (MPI_Request)(uintptr_t)token;
+    (void)bytes;
+    if (failed) uno_fail(MPI_ERR_BUFFER, "the message's memory could not be read or written");
+    int err = r->kind == UNO_REQ_RECV ? r->status.MPI_ERROR : MPI_SUCCESS;
+    uno_request_done(r, failed ? MPI_ERR_BUFFER : err);
+}
+
+void uno_link_lost(struct uno_link *link, const char *why)
+{
+    char text[256];
+    snprintf(text, sizeof text, "the connection to rank %d is lost: %s", link->proc, why);
+    uno_world_abort(MPI_ERR_PROC_ABORTED, text);
+}
+
+void uno_recv_unexpected(MPI_Request r, struct uno_unexp *u)
+{
+    if (u->kind == UNO_EAGER) {
+        struct uno_hdr h = {.kind = UNO_EAGER, .src = u->src, .tag = u->tag, .bytes = (uint32_t)u->bytes};
+        fill_eager(r, u->link, &h, u->data);
+    } else {
+        begin_rendezvous(r, u->link, (const struct uno_rts *)(const void *)u->data, u->src, u->tag);
+    }
+    free(u);
+}
+
+void uno_p2p_replay(struct MPI_ABI_Comm *c)
+{
+    struct orphan *o = orphans;
+    orphans = NULL;
+    orphans_end = &orphans;
+    for (struct orphan *next; o; o = next) {
+        next = o->next;
+        if ((o->h.ctx & ~UNO_CTX_COLL) == c->context) {
+            deliver_message(o->link, &o->h, o->payload);
+            free(o);
+        } else {
+            o->next = NULL;
+            *orphans_end = o;
+            orphans_end = &o->next;
+        }
+    }
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Receiving. A receive looks at the unexpected messages, is posted, and waits. A blocking one lives on the caller's stack and looks
+// at the one ring that its message will come by. Called by the entry points and by collectives.
+#include <stdlib.h>
+
+#include "base/fail.h"
+#include "core/progress.h"
+#include "core/world.h"
+#include "p2p/inner.h"
+#include "p2p/peer.h"
+
+#define LOOKS 20000                   // at one ring, before the general wait takes over; bounded by its spin time too
+
+void uno_recv_setup(MPI_Request r, void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, const struct uno_where *from)
+{
+    r->ops = &uno_recv_ops;
+    r->comm = from->comm;
+    r->rank = from->rank;
+    r->tag = from->tag;
+    r->coll = from->coll;
+    r->buf = buf;
+    r->count = count;
+    r->bytes = r->room = (size_t)(count * type->size);
+    r->type = NULL;
+    if (__builtin_expect(!(type->flags & UNO_TYPE_PLAIN), 0)) {
+        r->type = type;
+        uno_type_hold(type);
+    }
+}
+
+static void proc_null(MPI_Status *s)
+{
+    uno_status_empty(s);
+    s->MPI_SOURCE = MPI_PROC_NULL;
+}
+
+int uno_recv_start(MPI_Request r)
+{
+    if (r->rank == MPI_PROC_NULL) {
+        proc_null(&r->status);
+        uno_request_done(r, MPI_SUCCESS);
+        return MPI_SUCCESS;
+    }
+    r->moved = 0;
+    r->bytes = r->room;              // a rendezvous cuts bytes down to the message
+    if (r->type) uno_packer_init(&r->packer, r->buf, r->count, r->type);
+    struct uno_match *m = &r->comm->match[r->coll];
+    struct uno_unexp *u = m->first ? uno_match_posting(m, r->rank, r->tag) : NULL;
+    if (!u) {
+        uno_match_post(m, r);
+        return MPI_SUCCESS;
+    }
+    uno_match_take(m, u);
+    uno_recv_unexpected(r, u);
+    return MPI_SUCCESS;
+}
+
+static int cancel(MPI_Request r)
+{
+    if (uno_request_is_done(r) || r->rank == MPI_PROC_NULL) return MPI_SUCCESS;
+    if (uno_match_unpost(&r->comm->match[r->coll], r)) {
+        r->cancelled = true;
+        uno_status_empty(&r->status);
+        r->status.MPI_internal[2] = 1;
+        uno_request_done(r, MPI_SUCCESS);
+    }
+    return MPI_SUCCESS;
+}
+
+const struct uno_request_ops uno_recv_ops = {.name = "receive", .start = uno_recv_start, .cancel = cancel};
+
+int uno_irecv(void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, const struct uno_where *from, MPI_Request *req)
+{
+    MPI_Request r = uno_request_new(UNO_REQ_RECV);
+    if (__builtin_expect(!r, 0)) return uno_fail(MPI_ERR_NO_MEM, "no memory for a request");
+    uno_recv_setup(r, buf, count, type, from);
+    uno_comm_hold(from->comm);
+    *req = r;
+    return uno_recv_start(r);
+}
+
+// Looks at the ring of the expected sender alone. Returns whether the receive ended.
+static bool look(MPI_Request r, struct uno_peer *p)
+{
+    for (int i = 0; i < LOOKS; i++) {
+        p->ops->poll_link(p->link);
+        if (uno_request_is_done(r)) return true;
+        if (i % 64 == 63) uno_progress();
+        if (uno_request_is_done(r)) return true;
+    }
+    return false;
+}
+
+int uno_recv(void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, const struct uno_where *from, MPI_Status *status)
+{
+    if (__builtin_expect(from->rank == MPI_PROC_NULL, 0)) {
+        if (status != MPI_STATUS_IGNORE) proc_null(status);
+        return MPI_SUCCESS;
+    }
+    struct MPI_ABI_Request r;
+    r.head = (struct uno_head){.magic = UNO_REQUEST_MAGIC, .refs = 1};
+    atomic_init(&r.done, 0);
+    r.kind = UNO_REQ_RECV;
+    r.persistent = r.freed = r.cancelled = false;
+    r.direct = -1;
+    r.status.MPI_internal[2] = 0;
+    uno_recv_setup(&r, buf, count, type, from);
+    int err = uno_recv_start(&r);
+    if (err) return err;
+    if (!uno_request_is_done(&r)) {
+        struct uno_peer *p = from->rank == MPI_ANY_SOURCE || uno_world.threads || uno_world.crowded
+                                 ? NULL : uno_peer(from->comm, from->rank);
+        if (!p || !look(&r, p)) uno_wait_request(&r);
+    }
+    if (r.type) uno_type_drop(r.type);
+    err = r.status.MPI_ERROR;
+    if (status != MPI_STATUS_IGNORE) {
+        int kept = status->MPI_ERROR;          // MPI_ERROR is the user's except in calls that return many statuses
+        *status = r.status;
+        status->MPI_ERROR = kept;
+    }
+    return err;
+}
+
+int uno_sendrecv(const void *sbuf, MPI_Count scount, struct MPI_ABI_Datatype *stype, const struct uno_where *to, void *rbuf,
+                 MPI_Count rcount, struct MPI_ABI_Datatype *rtype, const struct uno_where *from, MPI_Status *status)
+{
+    MPI_Request recv, send;
+    int err = uno_irecv(rbuf, rcount, rtype, from, &recv);
+    if (err) return err;
+    err = uno_isend(sbuf, scount, stype, to, UNO_STANDARD, &send);
+    int err2 = uno_wait(&recv, status);
+    if (err) return err;
+    err = uno_wait(&send, MPI_STATUS_IGNORE);
+    return err2 ? err2 : err;
+}

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Sending. A message that fits goes at once through the channel: no request, no allocation. What does not fit is offered for
+// direct copy, or announced and streamed when the receiver is ready. Called by the entry points and by collectives.
+#include <stdlib.h>
+
+#include "base/fail.h"
+#include "core/progress.h"
+#include "core/world.h"
+#include "p2p/buffered.h"
+#include "p2p/inner.h"
+#include "p2p/peer.h"
+
+static uint64_t context_of(const struct uno_where *to)
+{
+    return to->comm->context | (to->coll ? UNO_CTX_COLL : 0);
+}
+
+static inline bool is_plain(const struct MPI_ABI_Datatype *type)
+{
+    return (type->flags & UNO_TYPE_PLAIN) != 0;
+}
+
+// The slow half of sending at once: a layout to pack. Returns UNO_FULL, an error, or MPI_SUCCESS when it has left.
+static int send_packed(struct uno_peer *p, struct uno_msg *m, const void *buf, MPI_Count count, struct MPI_ABI_Datatype *type)
+{
+    struct uno_packer packer;
+    uno_packer_init(&packer, buf, count, type);
+    m->packer = &packer;
+    return p->ops->send(p->link, m);
+}
+
+// Tries to send now. MPI_SUCCESS: it has left. UNO_FULL: it needs a request. Else an error.
+static inline int send_now(const void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, const struct uno_where *to)
+{
+    struct uno_peer *p = uno_peer(to->comm, to->rank);
+    if (__builtin_expect(!p, 0)) return MPI_ERR_INTERN;
+    size_t bytes = (size_t)(count * type->size);
+    if (bytes > p->eager_max || p->first) return UNO_FULL;
+    struct uno_msg m = {.kind = UNO_EAGER, .src = to->comm->rank, .tag = to->tag, .bytes = (uint32_t)bytes, .ctx = context_of(to),
+                        .data = buf};
+    if (!is_plain(type) && bytes) return send_packed(p, &m, buf, count, type);
+    return p->ops->send(p->link, &m);
+}
+
+void uno_send_setup(MPI_Request r, const void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, const struct uno_where *to)
+{
+    r->ops = &uno_send_ops;
+    r->comm = to->comm;
+    r->rank = to->rank;
+    r->tag = to->tag;
+    r->coll = to->coll;
+    r->buf = buf;
+    r->count = is_plain(type) ? count * type->size : count;      // plain data is bytes from here on
+    r->bytes = r->room = (size_t)(count * type->size);
+    uno_comm_hold(to->comm);
+    r->type = NULL;
+    if (!is_plain(type)) {
+        r->type = type;
+        uno_type_hold(type);
+    }
+}
+
+static int start_eager(MPI_Request r, struct uno_peer *p, struct uno_msg *m)
+{
+    m->kind = UNO_EAGER;
+    m->bytes = (uint32_t)r->bytes;
+    if (r->type) m->packer = &r->packer;
+    else m->data = r->buf;
+    int kept = uno_peer_send(p, m, r);
+    if (kept == MPI_SUCCESS) uno_request_done(r, MPI_SUCCESS);
+    return kept == 1 ? MPI_SUCCESS : kept;
+}
+
+static int start_rendezvous(MPI_Request r, struct uno_peer *p, struct uno_msg *m)
+{
+    struct uno_rts rts = {.token = (uint64_t)(uintptr_t)r, .bytes = r->bytes};
+    if (!r->type && r->bytes > 0 && p->ops->offer(p->link, r->buf, &rts) == MPI_SUCCESS) r->direct = (int)rts.desc;
+    m->kind = UNO_RTS;
+    m->bytes = sizeof rts;
+    m->data = &rts;
+    int kept = uno_peer_send(p, m, NULL);
+    return kept == 1 ? MPI_SUCCESS : kept;
+}
+
+int uno_send_start(MPI_Request r)
+{
+    if (r->rank == MPI_PROC_NULL) {
+        uno_request_done(r, MPI_SUCCESS);
+        return MPI_SUCCESS;
+    }
+    if (r->mode == UNO_BUFFERED) {        // persistent alone: others copy before there is a request
+        struct uno_where to = {.comm = r->comm, .rank = r->rank, .tag = r->tag};
+        int err = uno_bsend(r->buf, r->count, r->type ? r->type : uno_type(MPI_BYTE), &to);
+        if (!err) uno_request_done(r, MPI_SUCCESS);
+        return err;
+    }
+    struct uno_peer *p = uno_peer(r->comm, r->rank);
+    if (!p) return MPI_ERR_INTERN;
+    r->moved = 0;
+    r->direct = -1;
+    r->bytes = r->room;              // a receiver with less room may have cut it down last time
+    if (r->type) uno_packer_init(&r->packer, r->buf, r->count, r->type);
+    struct uno_msg m = {.src = r->comm->rank, .tag = r->tag, .ctx = r->comm->context | (r->coll ? UNO_CTX_COLL : 0)};
+    if (r->bytes <= p->eager_max && r->mode != UNO_SYNC) return start_eager(r, p, &m);
+    return start_rendezvous(r, p, &m);
+}
+
+// A send cannot be taken back once it was announced: the standard lets cancel have no effect.
+static int cancel(MPI_Request r)
+{
+    (void)r;
+    return MPI_SUCCESS;
+}
+
+const struct uno_request_ops uno_send_ops = {.name = "send", .start = uno_send_start, .cancel = cancel};
+
+int uno_isend(const void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, const struct uno_where *to, enum uno_mode mode,
+              MPI_Request *req)
+{
+    if (to->rank == MPI_PROC_NULL) {
+        *req = &uno_request_sent;
+        return MPI_SUCCESS;
+    }
+    if (mode != UNO_SYNC) {
+        int err = send_now(buf, count, type, to);
+        if (err == MPI_SUCCESS) *req = &uno_request_sent;
+        if (err != UNO_FULL) return err;
+    }
+    MPI_Request r = uno_request_new(UNO_REQ_SEND);
+    if (!r) return uno_fail(MPI_ERR_NO_MEM, "no memory for a request");
+    r->mode = (uint8_t)mode;
+    uno_send_setup(r, buf, count, type, to);
+    int err = uno_send_start(r);
+    if (err) {
+        uno_request_release(r);
+        return err;
+    }
+    *req = r;
+    return MPI_SUCCESS;
+}
+
+int uno_send(const void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, const struct uno_where *to, enum uno_mode mode)
+{
+    if (__builtin_expect(to->rank == MPI_PROC_NULL, 0)) return MPI_SUCCESS;
+    if (mode != UNO_SYNC) {
+        int err = send_now(buf, count, type, to);
+        if (err != UNO_FULL) return err;
+    }
+    MPI_Request r;
+    int err = uno_isend(buf, count, type, to, mode, &r);
+    return err ? err : uno_wait(&r, MPI_STATUS_IGNORE);
+}
