@@ -25,7 +25,7 @@ typedef struct MPI_Status {
     int MPI_internal[5];
 } MPI_Status;
 
-/* Handles: pointers to structs that only the library completes; predefined ones are small integers. */
+/* Handles: pointers to structs that only the library completes; predefined ones are integers. */
 typedef struct MPI_ABI_Op *MPI_Op;
 typedef struct MPI_ABI_Comm *MPI_Comm;
 typedef struct MPI_ABI_Group *MPI_Group;

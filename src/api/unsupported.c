@@ -8,6 +8,6 @@
 
 int uno_unsupported(const char *function)
 {
-    fprintf(stderr, "%s: not written yet in this version of Unisono (unisono-info --missing lists what is)\n", function);
+    fprintf(stderr, "%s: not written yet in this version of Unisono (see unisono-info --missing)\n", function);
     return MPI_ERR_UNSUPPORTED_OPERATION;
 }

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Writes, from abi.json, a C and C++ program that compares mpi.h with the data; called by tests/suites/10-abi.
 
-Every type and function is declared a second time from the data: a declaration that differs does not compile. Every
-constant is compared when the program runs. Spells types on its own (no name from gen.py), so that a mistake there shows.
+Every type and function is declared a second time from the data: a declaration that differs does not compile.
+Every constant is compared when the program runs. Spells types on its own (no name from gen.py): a mistake there shows.
 """
 import re
 import sys
@@ -70,7 +70,8 @@ def constants(abi):
         if "alias" in macro:
             yield f'same("{name}", (intptr_t){name}, (intptr_t){macro["alias"]});'
         elif macro["type"] == "int":
-            yield f'\n#if {name} != {macro["value"]}\n#error {name} differs\n#endif\n    same("{name}", {name}, {macro["value"]});'
+            value = macro["value"]
+            yield f'\n#if {name} != {value}\n#error {name} differs\n#endif\n    same("{name}", {name}, {value});'
         else:
             yield f'{{ {macro["type"]} v = {name}; same("{name}", (intptr_t)v, {macro["value"]}); }}'
     yield 'same("sizeof(MPI_Status)", sizeof(MPI_Status), 32);'

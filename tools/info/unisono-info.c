@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// unisono-info: what this build of Unisono is: version, ABI, parameters with their values and origins, functions still missing.
-// Links the library's objects, so that it sees the parameters where they are declared. Reads the environment and the parameter
-// file as MPI_Init does; starts no MPI job.
+// unisono-info: what this build of Unisono is: version, ABI, parameters with values and origins, missing functions.
+// Links the library's objects, so that it sees the parameters where they are declared. Reads the environment and the
+// parameter file as MPI_Init does; starts no MPI job.
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -85,7 +85,10 @@ case $mode in
     command) echo "$compiler"; exit 0 ;;
     version) echo "$name: Unisono @VERSION@ (MPI 5.0)"; exit 0 ;;
     run | show | compile_info | link_info) ;;
-    *) echo "$name: -showme:$mode is unknown; one of command, compile, link, incdirs, libdirs, libs, version" >&2; exit 2 ;;
+    *)
+        echo "$name: -showme:$mode is unknown; one of command, compile, link, incdirs, libdirs, libs, version" >&2
+        exit 2
+        ;;
 esac
 [ "$mode" != compile_info ] || link=no
 [ "$inputs" = yes ] || [ "$mode" != run ] || link=no

@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""What texts must hold: licence lines, a head, partners of atomics, names in the tour, no paths of one machine.
+
+Called by tests/suites/20-house.
+"""
+import re
+import sys
+
+from house import TOP, Finding, bare, text_of, tracked, verdict
+
+SPDX = "SPDX-License-Identifier: BSD-3-Clause"
+ATOMIC = re.compile(r"\b(?:atomic_(?!init|bool|int|uint|flag_clear_init)\w+|__atomic_\w+|__sync_\w+)\s*\(")
+PARTNER = re.compile(r"pair|partner|acquire|release|acq_rel|seq_cst|relaxed", re.IGNORECASE)
+MACHINE = re.compile(r"/work/|/root/|\.\./shared|shared/(?:DESIGN|STYLE|SYSTEMS|BENCH)|/tmp/brief"
+                     r"|\bhttps?://(?!opensource\.org|spdx\.org|www\.mpi-forum\.org|github\.com)")
+
+
+def licence():
+    """The first line (the second after #!) names the licence; a manual page's too."""
+    for path in tracked(".c", ".h", ".cpp", ".py", ".sh", ".build", ".1", ".7", ".pyx", ".in") + scripts():
+        head = text_of(path).splitlines()[:2]
+        if path.suffix != ".in" and head and not any(SPDX in line for line in head):
+            yield Finding("licence", path, 1, f"the first line must be {SPDX}")
+
+
+def scripts():
+    """Files without a suffix that begin with #!."""
+    return [p for p in tracked("") if text_of(p).startswith("#!")]
+
+
+def head():
+    """A C source says what it does before anything else; test programs do so on their run: line."""
+    for path in tracked(".c", ".h"):
+        if path.parts[0] == "tests" or str(path) == "include/mpi.h":
+            continue
+        match = re.match(r"(?://[^\n]*\n)+", text_of(path))
+        count = match.group().count("\n") - 1 if match else 0
+        if count < 1:
+            yield Finding("head", path, 1, "no head comment after the licence")
+
+
+def paragraph(lines, number):
+    """The lines around an atomic in which its comment may stand: up to eight above, to the blank line, and its own."""
+    above = []
+    for line in reversed(lines[max(0, number - 9):number - 1]):
+        if not line.strip():
+            break
+        above.append(line)
+    return above + [lines[number - 1]]
+
+
+def atomics():
+    """Every atomic that orders memory says its partner in a comment; relaxed ones order nothing."""
+    for path in tracked(".c", ".h"):
+        if path.parts[0] not in ("src", "launch") or path.name.endswith("_test.c"):
+            continue
+        text = text_of(path)
+        lines, code = text.splitlines(), bare(text).splitlines()
+        for number, line in enumerate(code, 1):
+            if not ATOMIC.search(line) or "memory_order_relaxed" in " ".join(code[number - 1:number + 1]):
+                continue
+            comments = " ".join(c for t in paragraph(lines, number) for c in re.findall(r"//.*|/\*.*", t))
+            if not PARTNER.search(comments):
+                yield Finding("atomics", path, number, "an atomic without a comment that names its partner")
+
+
+def tour():
+    """Files and functions that the tour and the design notes name in `backticks` exist."""
+    pages = [p for p in tracked(".md", under="docs") if p.name in ("tour.md", "budgets.md") or "design" in p.parts]
+    code = "\n".join(text_of(p) for p in tracked(".c", ".h", ".py"))
+    for path in pages:
+        for number, line in enumerate(text_of(path).splitlines(), 1):
+            for name in re.findall(r"`([^`]+)`", line):
+                if re.fullmatch(r"(?:src|launch|bench|tools|tests|include|docs|python)/[\w./-]*", name):
+                    if not (TOP / name).exists():
+                        yield Finding("tour", path, number, f"{name} does not exist", name)
+                elif match := re.fullmatch(r"(\w+)\(\)", name):
+                    if not re.search(rf"\b{match.group(1)}\s*\(", code):
+                        yield Finding("tour", path, number, f"no function {name}", name)
+
+
+def machine():
+    """No path of one machine and no host in a tracked file."""
+    for path in tracked():
+        if path.name == "check-texts.py":
+            continue
+        for number, line in enumerate(text_of(path).splitlines(), 1):
+            if match := MACHINE.search(line):
+                yield Finding("machine", path, number, f"names {match.group()}")
+
+
+def readme():
+    """Every folder of sources opens with a README.md."""
+    for top in ("src", "launch", "bench", "tests", "tools", "docs", "python", "include"):
+        folders = [TOP / top, *[f for f in (TOP / top).glob("*") if top == "src"]]
+        for folder in folders:
+            if folder.is_dir() and any(folder.iterdir()) and not (folder / "README.md").exists():
+                yield Finding("readme", folder.relative_to(TOP), 1, "has no README.md")
+
+
+RULES = {"licence": licence, "head": head, "atomics": atomics, "tour": tour, "machine": machine, "readme": readme}
+
+if __name__ == "__main__":
+    sys.exit(verdict(RULES))
