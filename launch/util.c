@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Memory, buffers, string lists, clock and usage errors of the launcher (util.h).
+// Running out of memory ends the process: the launcher holds nothing that is worth saving, and its guard ends the ranks.
+#define _GNU_SOURCE
+#include "util.h"
+
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static _Noreturn void no_memory(size_t bytes)
+{
+    fprintf(stderr, "mpiexec: out of memory (%zu bytes wanted)\n", bytes);
+    exit(1);
+}
+
+void *uno_alloc(size_t bytes)
+{
+    void *p = calloc(1, bytes ? bytes : 1);
+    if (p == NULL) no_memory(bytes);
+    return p;
+}
+
+void *uno_realloc(void *p, size_t bytes)
+{
+    p = realloc(p, bytes ? bytes : 1);
+    if (p == NULL) no_memory(bytes);
+    return p;
+}
+
+char *uno_strdup(const char *s)
+{
+    size_t n = strlen(s) + 1;
+    return memcpy(uno_alloc(n), s, n);
+}
+
+char *uno_format(const char *fmt, ...)
+{
+    char *s = NULL;
+    va_list ap;
+    va_start(ap, fmt);
+    if (vasprintf(&s, fmt, ap) < 0) no_memory(strlen(fmt));
+    va_end(ap);
+    return s;
+}
+
+char *uno_buf_reserve(struct uno_buf *b, size_t n)
+{
+    if (b->at + b->len + n > b->cap && b->at > 0) {
+        memmove(b->data, b->data + b->at, b->len);
+        b->at = 0;
+    }
+    if (b->len + n > b->cap) {
+        size_t cap = b->cap ? b->cap : 4096;
+        while (cap < b->len + n) cap *= 2;
+        b->data = uno_realloc(b->data, cap);
+        b->cap = cap;
+    }
+    return b->data + b->at + b->len;
+}
+
+void uno_buf_add(struct uno_buf *b, const void *data, size_t n)
+{
+    if (n == 0) return;
+    memcpy(uno_buf_reserve(b, n), data, n);
+    b->len += n;
+}
+
+void uno_buf_drop(struct uno_buf *b, size_t n)
+{
+    b->at += n;
+    b->len -= n;
+    if (b->len == 0) b->at = 0;
+}
+
+void uno_buf_free(struct uno_buf *b)
+{
+    free(b->data);
+    *b = (struct uno_buf){0};
+}
+
+int64_t uno_now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+void uno_cloexec(int fd, bool on)
+{
+    fcntl(fd, F_SETFD, on ? FD_CLOEXEC : 0);
+}
+
+void uno_nonblock(int fd, bool on)
+{
+    int flags = fcntl(fd, F_GETFL);
+    fcntl(fd, F_SETFL, on ? flags | O_NONBLOCK : flags & ~O_NONBLOCK);
+}
+
+void uno_usage(const char *fmt, ...)
+{
+    va_list ap;
+    fputs("mpiexec: ", stderr);
+    va_start(ap, fmt);
+    vfprintf(stderr, fmt, ap);
+    va_end(ap);
+    fputc('\n', stderr);
+    exit(UNO_EXIT_USAGE);
+}
+
+void uno_list_add(struct uno_list *l, const char *s)
+{
+    if (l->count + 2 > l->cap) {
+        l->cap = l->cap ? 2 * l->cap : 16;
+        l->item = uno_realloc(l->item, (size_t)l->cap * sizeof *l->item);
+    }
+    l->item[l->count++] = uno_strdup(s);
+    l->item[l->count] = NULL;
+}
+
+static int find(const struct uno_list *l, const char *name, size_t n)
+{
+    for (int i = 0; i < l->count; i++) {
+        if (strncmp(l->item[i], name, n) == 0 && l->item[i][n] == '=') return i;
+    }
+    return -1;
+}
+
+void uno_list_set(struct uno_list *l, const char *name, const char *value)
+{
+    char *s = uno_format("%s=%s", name, value);
+    int i = find(l, name, strlen(name));
+    if (i < 0) {
+        uno_list_add(l, s);
+        free(s);
+        return;
+    }
+    free(l->item[i]);
+    l->item[i] = s;
+}
+
+const char *uno_list_get(const struct uno_list *l, const char *name)
+{
+    size_t n = strlen(name);
+    int i = find(l, name, n);
+    return i < 0 ? NULL : l->item[i] + n + 1;
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Small things that every file of the launcher needs: memory that is there or ends the process with one line, a growing
+// byte buffer, the clock, and the launcher's own one-line messages. Nothing here knows of ranks or hosts.
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define UNO_EXIT_USAGE 2   // bad command line, or a program that cannot be started
+
+// Bytes [at, at+len) of data are in use; data may move whenever something is added.
+struct uno_buf {
+    char *data;
+    size_t at, len, cap;
+};
+
+void *uno_alloc(size_t bytes);                      // zeroed; never NULL
+void *uno_realloc(void *p, size_t bytes);           // never NULL
+char *uno_strdup(const char *s);
+char *uno_format(const char *fmt, ...) __attribute__((format(printf, 1, 2)));   // the caller frees
+
+char *uno_buf_reserve(struct uno_buf *b, size_t n); // room for n bytes behind the used ones
+void uno_buf_add(struct uno_buf *b, const void *data, size_t n);
+void uno_buf_drop(struct uno_buf *b, size_t n);     // forgets the first n bytes
+void uno_buf_free(struct uno_buf *b);
+static inline char *uno_buf_first(const struct uno_buf *b)
+{
+    return b->data + b->at;
+}
+
+int64_t uno_now_ms(void);                           // monotonic
+void uno_cloexec(int fd, bool on);
+void uno_nonblock(int fd, bool on);
+
+// Writes "mpiexec: ..." and a newline to standard error and exits with UNO_EXIT_USAGE.
+_Noreturn void uno_usage(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+// A list of strings that grows: NULL behind the last one, so that it serves as argv and as environment.
+struct uno_list {
+    char **item;
+    int count, cap;
+};
+void uno_list_add(struct uno_list *l, const char *s);          // copies s
+void uno_list_set(struct uno_list *l, const char *name, const char *value);   // NAME=VALUE, replacing an earlier one
+const char *uno_list_get(const struct uno_list *l, const char *name);         // value, or NULL
