@@ -2,7 +2,6 @@
 // Reads the processor topology from sysfs once and answers who is bound where (cpus.h). Called by the placement and by nodes.
 // Without a policy of the user's, the ranks of a host share its cores out among them in equal, neighbouring parts, as long as
 // every rank gets at least one; a job that finds another job bound already leaves its ranks to the kernel.
-#define _GNU_SOURCE
 #include "cpus.h"
 
 #include <errno.h>
@@ -85,7 +84,7 @@ static void read_machine(void)
     cpu_set_t may;
     CPU_ZERO(&may);
     if (sched_getaffinity(0, sizeof may, &may) != 0) CPU_SET(0, &may);
-    cpus = uno_alloc((size_t)CPU_COUNT(&may) * sizeof *cpus);
+    cpus = uno_xalloc((size_t)CPU_COUNT(&may) * sizeof *cpus);
     for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
         if (CPU_ISSET(cpu, &may)) describe(&cpus[ncpus++], cpu);
     }
@@ -148,7 +147,7 @@ static int list_units(enum uno_unit unit, int *id)
 // The processor where a rank is placed: its turn among the units it is mapped by, then its turn among the cores in that unit.
 static const struct cpu *place(enum uno_unit map, int local)
 {
-    int *id = uno_alloc((size_t)ncpus * sizeof(int));
+    int *id = uno_xalloc((size_t)ncpus * sizeof(int));
     int n = list_units(map, id), unit = id[local % n], turn = local / n;
     free(id);
     const struct cpu *in[CPU_SETSIZE];
@@ -203,5 +202,5 @@ char *uno_cpus_text(const cpu_set_t *set)
         cores += first;
     }
     add_ranges(text, sizeof text, set);
-    return uno_format("processor%s %s (%d core%s)", CPU_COUNT(set) == 1 ? "" : "s", text, cores, cores == 1 ? "" : "s");
+    return uno_xformat("processor%s %s (%d core%s)", CPU_COUNT(set) == 1 ? "" : "s", text, cores, cores == 1 ? "" : "s");
 }

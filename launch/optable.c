@@ -2,12 +2,13 @@
 // The table of options (options.h), the look-up of a name in it, and what is printed from it: --help and suggestions.
 // One and two dashes mean the same everywhere. Names that users of Open MPI, MPICH and Intel MPI type are listed where the
 // meaning is the same; a name of theirs with another meaning here says what to use instead.
-#define _GNU_SOURCE
 #include "options.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/param.h"
 
 #ifndef UNO_VERSION
 #define UNO_VERSION "0.1.0"
@@ -64,7 +65,7 @@ static size_t dashes(const char *arg)
     return arg[0] == '-' ? (arg[1] == '-' ? 2 : 1) : 0;
 }
 
-// Calls for each blank-separated word of s; stops at the first that is not 0.
+// The next blank-separated word, or NULL; moves s behind it.
 static const char *word_at(const char **s, size_t *len)
 {
     *s += strspn(*s, " ");
@@ -86,44 +87,22 @@ const struct uno_opt_row *uno_opt_find(const char *arg, size_t len)
     return NULL;
 }
 
-static size_t least(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
-// Edits (insert, remove, replace, swap of neighbours) that make a into b; at most 31 bytes of each count.
-static size_t distance(const char *a, size_t na, const char *b, size_t nb)
-{
-    size_t d[32][32];
-    na = least(na, 31);
-    nb = least(nb, 31);
-    for (size_t i = 0; i <= na; i++) d[i][0] = i;
-    for (size_t k = 0; k <= nb; k++) d[0][k] = k;
-    for (size_t i = 1; i <= na; i++) {
-        for (size_t k = 1; k <= nb; k++) {
-            size_t edit = least(least(d[i - 1][k], d[i][k - 1]) + 1, d[i - 1][k - 1] + (a[i - 1] != b[k - 1]));
-            if (i > 1 && k > 1 && a[i - 1] == b[k - 2] && a[i - 2] == b[k - 1]) edit = least(edit, d[i - 2][k - 2] + 1);
-            d[i][k] = edit;
-        }
-    }
-    return d[na][nb];
-}
-
 const char *uno_opt_nearest(const char *arg, size_t len)
 {
     static char best[40];
-    size_t skip = dashes(arg), n, least_d = (len - skip) / 3 + 1;
-    best[0] = '\0';
+    const char *words[128], *near, *word;
+    size_t skip = dashes(arg), n, count = 0;
+    char *bare = uno_xformat("%.*s", (int)(len - skip), arg + skip);
     for (const struct uno_opt_row *r = uno_opt_rows; r->names != NULL; r++) {
-        const char *s = r->names, *word;
-        while ((word = word_at(&s, &n)) != NULL) {
-            size_t d = distance(arg + skip, len - skip, word, n);
-            if (d >= least_d + (best[0] == '\0') || r->id == UNO_OPT_OTHER || n < 2) continue;
-            least_d = d;
-            snprintf(best, sizeof best, "--%.*s", (int)n, word);
+        const char *s = r->names;
+        while (r->id != UNO_OPT_OTHER && (word = word_at(&s, &n)) != NULL && count < 128) {
+            if (n > 1) words[count++] = uno_xformat("%.*s", (int)n, word);
         }
     }
-    return best[0] ? best : NULL;
+    near = uno_nearest(bare, words, count);
+    if (near != NULL) snprintf(best, sizeof best, "--%s", near);
+    free(bare);
+    return near != NULL ? best : NULL;
 }
 
 static void print_row(const struct uno_opt_row *r)

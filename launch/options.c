@@ -2,7 +2,6 @@
 // Reads the command line into the plan (options.h). Called once by main().
 // Options are read up to the first word without a dash, which is the program; `:` begins the next program. Options that
 // concern the whole job may stand before any of the programs.
-#define _GNU_SOURCE
 #include "options.h"
 
 #include <ctype.h>
@@ -46,14 +45,14 @@ static int stdin_rank(const char *option, const char *text)
 }
 
 // NAME=VALUE, or NAME alone for the value that mpiexec itself has.
-static void export_variable(struct uno_list *env, const char *option, const char *text)
+static void export_variable(struct uno_words *env, const char *option, const char *text)
 {
     const char *eq = strchr(text, '=');
-    char *name = eq ? uno_format("%.*s", (int)(eq - text), text) : uno_strdup(text);
+    char *name = eq ? uno_xformat("%.*s", (int)(eq - text), text) : uno_xstrdup(text);
     const char *value = eq ? eq + 1 : getenv(name);
     if (name[0] == '\0') uno_usage("%s %s: a variable's name is missing", option, text);
     if (value == NULL) uno_usage("%s %s: this variable is not set here; write %s %s=VALUE", option, text, option, text);
-    uno_list_set(env, name, value);
+    uno_words_set(env, name, value);
     free(name);
 }
 
@@ -61,9 +60,9 @@ static void set_parameter(struct uno_plan *p, const char *option, const char *te
 {
     const char *eq = strchr(text, '=');
     if (eq == NULL || eq == text) uno_usage("%s %s: NAME=VALUE is expected", option, text);
-    char *name = uno_format("UNISONO_%.*s", (int)(eq - text), text);
+    char *name = uno_xformat("UNISONO_%.*s", (int)(eq - text), text);
     for (char *c = name; *c; c++) *c = (char)(*c == '-' || *c == '.' ? '_' : toupper((unsigned char)*c));
-    uno_list_set(&p->env, name, eq + 1);
+    uno_words_set(&p->env, name, eq + 1);
     free(name);
 }
 
@@ -73,13 +72,13 @@ static void working_dir(struct uno_app *a, const char *option, const char *dir)
     if (stat(dir, &st) != 0) uno_usage("%s %s: %s", option, dir, strerror(errno));
     if (!S_ISDIR(st.st_mode)) uno_usage("%s %s: not a directory", option, dir);
     free(a->wdir);
-    a->wdir = uno_strdup(dir);
+    a->wdir = uno_xstrdup(dir);
 }
 
 static void apply_job(struct uno_plan *p, enum uno_opt id, const char *opt, char **arg)
 {
     switch (id) {
-    case UNO_OPT_GENV: uno_list_set(&p->env, arg[0], arg[1]); break;
+    case UNO_OPT_GENV: uno_words_set(&p->env, arg[0], arg[1]); break;
     case UNO_OPT_X: export_variable(&p->env, opt, arg[0]); break;
     case UNO_OPT_ENVNONE: p->env.count = 0; break;
     case UNO_OPT_HOSTFILE: uno_plan_hostfile(p, arg[0]); break;
@@ -87,14 +86,14 @@ static void apply_job(struct uno_plan *p, enum uno_opt id, const char *opt, char
     case UNO_OPT_MAP: p->map = unit(opt, arg[0], true); break;
     case UNO_OPT_BIND: p->bind = unit(opt, arg[0], false); break;
     case UNO_OPT_REPORT: p->report_bindings = true; break;
-    case UNO_OPT_AGENT: uno_list_set(&p->env, "UNISONO_LAUNCH_AGENT", arg[0]); break;
+    case UNO_OPT_AGENT: uno_words_set(&p->env, "UNISONO_LAUNCH_AGENT", arg[0]); break;
     case UNO_OPT_STDIN: p->stdin_rank = stdin_rank(opt, arg[0]); break;
     case UNO_OPT_TAG: p->tags |= UNO_TAG_RANK; break;
     case UNO_OPT_TIME: p->tags |= UNO_TAG_TIME; break;
     case UNO_OPT_TIMEOUT: p->timeout_s = (int)number(opt, arg[0], 1, 1 << 30); break;
     case UNO_OPT_KEEP: p->keep_waiting = true; break;
     case UNO_OPT_SET: set_parameter(p, opt, arg[0]); break;
-    case UNO_OPT_PROFILE: uno_list_set(&p->env, "UNISONO_PROFILE", "1"); break;
+    case UNO_OPT_PROFILE: uno_words_set(&p->env, "UNISONO_PROFILE", "1"); break;
     case UNO_OPT_VERBOSE: p->verbose = true; break;
     case UNO_OPT_DRY: p->dry_run = true; break;
     case UNO_OPT_HELP: uno_help();
@@ -108,7 +107,7 @@ static void apply(struct uno_plan *p, struct uno_app *a, enum uno_opt id, const 
     switch (id) {
     case UNO_OPT_N: a->nranks = (int)number(opt, arg[0], 1, 1 << 20); break;
     case UNO_OPT_WDIR: working_dir(a, opt, arg[0]); break;
-    case UNO_OPT_ENV: uno_list_set(&a->env, arg[0], arg[1]); break;
+    case UNO_OPT_ENV: uno_words_set(&a->env, arg[0], arg[1]); break;
     case UNO_OPT_HOST: uno_plan_hosts(p, &a->on, arg[0]); break;
     default: apply_job(p, id, opt, arg);
     }
@@ -121,7 +120,7 @@ static int count_args(const struct uno_opt_row *r)
 }
 
 // Reads one option at word[i]; returns the index behind it.
-static int read_option(struct uno_plan *p, struct uno_app *a, struct uno_list *word, int i)
+static int read_option(struct uno_plan *p, struct uno_app *a, struct uno_words *word, int i)
 {
     const char *w = word->item[i++], *eq = strchr(w, '=');
     const struct uno_opt_row *r = uno_opt_find(w, strlen(w));
@@ -135,15 +134,15 @@ static int read_option(struct uno_plan *p, struct uno_app *a, struct uno_list *w
     }
     if (r->id == UNO_OPT_OTHER) uno_usage("%.*s is not an option of this mpiexec; %s", (int)len, w, r->help);
     int n = count_args(r);
-    char *arg[2] = {NULL, NULL}, *opt = uno_format("%.*s", (int)len, w);
+    char *arg[2] = {NULL, NULL}, *opt = uno_xformat("%.*s", (int)len, w);
     if (eq != NULL && n == 0) uno_usage("%s takes no value", opt);
-    if (eq != NULL) arg[0] = uno_strdup(eq + 1);
+    if (eq != NULL) arg[0] = uno_xstrdup(eq + 1);
     for (int k = eq != NULL; k < n; k++) {
         if (i >= word->count) uno_usage("%s: %s is missing", opt, r->args);
         arg[k] = word->item[i++];
         if (n == 2 && k == 0 && (eq = strchr(arg[0], '=')) != NULL) {   // -genv NAME=VALUE
-            arg[1] = uno_strdup(eq + 1);
-            arg[0] = uno_format("%.*s", (int)(eq - arg[0]), arg[0]);
+            arg[1] = uno_xstrdup(eq + 1);
+            arg[0] = uno_xformat("%.*s", (int)(eq - arg[0]), arg[0]);
             break;
         }
     }
@@ -153,23 +152,23 @@ static int read_option(struct uno_plan *p, struct uno_app *a, struct uno_list *w
 }
 
 // Reads options, the program and its arguments up to `:`; returns the index behind that.
-static int read_app(struct uno_plan *p, struct uno_list *word, int i)
+static int read_app(struct uno_plan *p, struct uno_words *word, int i)
 {
-    p->app = uno_realloc(p->app, ((size_t)p->napps + 1) * sizeof *p->app);
+    p->app = uno_xrealloc(p->app, ((size_t)p->napps + 1) * sizeof *p->app);
     struct uno_app *a = &p->app[p->napps++];
     *a = (struct uno_app){0};
     while (i < word->count && word->item[i][0] == '-' && strcmp(word->item[i], "--") != 0 && word->item[i][1] != '\0')
         i = read_option(p, a, word, i);
     if (i < word->count && strcmp(word->item[i], "--") == 0) i++;
-    for (; i < word->count && strcmp(word->item[i], ":") != 0; i++) uno_list_add(&a->argv, word->item[i]);
+    for (; i < word->count && strcmp(word->item[i], ":") != 0; i++) uno_words_add(&a->argv, word->item[i]);
     if (a->argv.count == 0) uno_usage("no program to run (mpiexec -n 2 ./program; mpiexec --help says more)");
     return i < word->count ? i + 1 : i;
 }
 
 // Splits a line of a configuration file at blanks; quotes and backslashes keep blanks in.
-static void split_line(struct uno_list *word, const char *path, int lineno, const char *s)
+static void split_line(struct uno_words *word, const char *path, int lineno, const char *s)
 {
-    char *out = uno_alloc(strlen(s) + 1);
+    char *out = uno_xalloc(strlen(s) + 1);
     while (*(s += strspn(s, " \t\r\n")) != '\0' && *s != '#') {
         size_t n = 0;
         char quote = 0;
@@ -180,12 +179,12 @@ static void split_line(struct uno_list *word, const char *path, int lineno, cons
         }
         if (quote) uno_usage("%s:%d: a quote is not closed", path, lineno);
         out[n] = '\0';
-        uno_list_add(word, out);
+        uno_words_add(word, out);
     }
     free(out);
 }
 
-static void read_config(struct uno_list *word, const char *path)
+static void read_config(struct uno_words *word, const char *path)
 {
     FILE *f = fopen(path, "re");
     if (f == NULL) uno_usage("cannot read the configuration file %s: %s", path, strerror(errno));
@@ -193,20 +192,20 @@ static void read_config(struct uno_list *word, const char *path)
     size_t cap = 0;
     bool first = true;
     for (int lineno = 1; getline(&line, &cap, f) >= 0; lineno++) {
-        struct uno_list in_line = {0};
+        struct uno_words in_line = {0};
         split_line(&in_line, path, lineno, line);
         if (in_line.count > 0 && strcmp(in_line.item[in_line.count - 1], ":") == 0) in_line.count--;
         if (in_line.count == 0) continue;
-        if (!first) uno_list_add(word, ":");
+        if (!first) uno_words_add(word, ":");
         first = false;
-        for (int i = 0; i < in_line.count; i++) uno_list_add(word, in_line.item[i]);
+        for (int i = 0; i < in_line.count; i++) uno_words_add(word, in_line.item[i]);
     }
     if (first) uno_usage("the configuration file %s names no program", path);
     free(line);
     fclose(f);
 }
 
-static void expand(struct uno_list *word, int argc, char **argv, int depth)
+static void expand(struct uno_words *word, int argc, char **argv, int depth)
 {
     bool options = true;
     for (int i = 0; i < argc; i++) {
@@ -214,13 +213,13 @@ static void expand(struct uno_list *word, int argc, char **argv, int depth)
         if (strcmp(argv[i], ":") == 0) options = true;
         else if (argv[i][0] != '-') options = false;
         if (!options || r == NULL || r->id != UNO_OPT_CONFIG) {
-            uno_list_add(word, argv[i]);
-            for (int k = r && options ? count_args(r) : 0; k > 0 && i + 1 < argc; k--) uno_list_add(word, argv[++i]);
+            uno_words_add(word, argv[i]);
+            for (int k = r && options ? count_args(r) : 0; k > 0 && i + 1 < argc; k--) uno_words_add(word, argv[++i]);
             continue;
         }
         if (i + 1 >= argc) uno_usage("%s: FILE is missing", argv[i]);
         if (depth >= DEPTH_MAX) uno_usage("%s: configuration files name each other", argv[i + 1]);
-        struct uno_list in_file = {0};
+        struct uno_words in_file = {0};
         read_config(&in_file, argv[++i]);
         expand(word, in_file.count, in_file.item, depth + 1);
     }
@@ -228,7 +227,7 @@ static void expand(struct uno_list *word, int argc, char **argv, int depth)
 
 void uno_options_read(struct uno_plan *p, int argc, char **argv)
 {
-    struct uno_list word = {0};
+    struct uno_words word = {0};
     expand(&word, argc - 1, argv + 1, 0);
     int i = 0;
     do i = read_app(p, &word, i);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Builds the plan's list of hosts from -host lists and host files, and gives each rank its program and its host (plan.h).
 // Called by options.c while it reads the command line and by main() after it. A bad host file ends mpiexec with one line.
-#define _GNU_SOURCE
 #include "plan.h"
 
 #include <ctype.h>
@@ -30,15 +29,15 @@ struct uno_host *uno_plan_host(struct uno_plan *p, const char *name, size_t len,
         h->slots += slots ? slots : (h->slots > 0);
         return h;
     }
-    p->host = uno_realloc(p->host, ((size_t)p->nhosts + 1) * sizeof *p->host);
+    p->host = uno_xrealloc(p->host, ((size_t)p->nhosts + 1) * sizeof *p->host);
     struct uno_host *h = &p->host[p->nhosts++];
-    *h = (struct uno_host){.name = uno_format("%.*s", (int)len, name), .slots = slots};
+    *h = (struct uno_host){.name = uno_xformat("%.*s", (int)len, name), .slots = slots};
     h->local = is_local(h->name);
     return h;
 }
 
 // The part of a host entry behind the name: ":4". A name in brackets may hold colons itself: [fe80::1]:4.
-static void add_entry(struct uno_plan *p, struct uno_list *on, const char *entry, size_t len)
+static void add_entry(struct uno_plan *p, struct uno_words *on, const char *entry, size_t len)
 {
     const char *name = entry, *end = entry + len, *colon;
     size_t name_len;
@@ -61,10 +60,10 @@ static void add_entry(struct uno_plan *p, struct uno_list *on, const char *entry
     }
     if (name_len == 0) uno_usage("empty host name in \"%.*s\"", (int)len, entry);
     struct uno_host *h = uno_plan_host(p, name, name_len, (int)slots);
-    if (on != NULL) uno_list_add(on, h->name);
+    if (on != NULL) uno_words_add(on, h->name);
 }
 
-void uno_plan_hosts(struct uno_plan *p, struct uno_list *on, const char *list)
+void uno_plan_hosts(struct uno_plan *p, struct uno_words *on, const char *list)
 {
     for (const char *s = list;; s++) {
         size_t n = strcspn(s, ",");
@@ -161,9 +160,9 @@ void uno_plan_place(struct uno_plan *p)
         if (p->app[a].nranks == 0) p->app[a].nranks = free_slots(p, &p->app[a], given);
         p->nranks += p->app[a].nranks;
     }
-    p->rank_app = uno_alloc((size_t)p->nranks * sizeof(int));
-    p->rank_host = uno_alloc((size_t)p->nranks * sizeof(int));
-    int *load = uno_alloc((size_t)p->nhosts * sizeof(int));
+    p->rank_app = uno_xalloc((size_t)p->nranks * sizeof(int));
+    p->rank_host = uno_xalloc((size_t)p->nranks * sizeof(int));
+    int *load = uno_xalloc((size_t)p->nhosts * sizeof(int));
     int cursor = 0, round = 1, rank = 0;
     for (int a = 0; a < p->napps; a++) {
         for (int i = 0; i < p->app[a].nranks; i++, rank++) {

@@ -10,9 +10,9 @@ enum { UNO_TAG_RANK = 1, UNO_TAG_TIME = 2 };
 
 struct uno_app {                 // one of the `:`-separated programs
     int nranks;                  // 0 until placed: as many as there are slots
-    struct uno_list argv;
-    struct uno_list env;         // NAME=VALUE for this program only
-    struct uno_list on;          // hosts of this program; empty: all
+    struct uno_words argv;
+    struct uno_words env;         // NAME=VALUE for this program only
+    struct uno_words on;          // hosts of this program; empty: all
     char *wdir;                  // NULL: where mpiexec was started
 };
 
@@ -29,7 +29,7 @@ struct uno_plan {
     int nhosts;
     int nranks, per_host;        // per_host 0: no limit
     int *rank_app, *rank_host;   // nranks entries each
-    struct uno_list env;         // the whole environment of the ranks but for their own variables
+    struct uno_words env;         // the whole environment of the ranks but for their own variables
     char *cwd;
     char *agent;                 // command that runs another on a host: "ssh -q"
     enum uno_unit bind, map;
@@ -40,12 +40,12 @@ struct uno_plan {
 };
 
 struct uno_host *uno_plan_host(struct uno_plan *p, const char *name, size_t len, int slots);   // finds or adds
-void uno_plan_hosts(struct uno_plan *p, struct uno_list *on, const char *list);   // "a,b:4": adds them; names go to `on`
+void uno_plan_hosts(struct uno_plan *p, struct uno_words *on, const char *list);   // "a,b:4": adds them; names go to `on`
 void uno_plan_hostfile(struct uno_plan *p, const char *path);
 void uno_plan_place(struct uno_plan *p);
 int uno_plan_local(const struct uno_plan *p, int rank);    // index among the ranks of its host
 int uno_plan_count(const struct uno_plan *p, int host);    // ranks on that host
 const char *uno_plan_name(const struct uno_plan *p, int rank);   // its host's name for messages
 
-void uno_plan_pack(const struct uno_plan *p, struct uno_buf *b);
+void uno_plan_pack(const struct uno_plan *p, struct uno_bytes *b);
 bool uno_plan_unpack(struct uno_plan *p, const char *data, size_t len);   // false: malformed

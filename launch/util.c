@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Memory, buffers, string lists, clock and usage errors of the launcher (util.h).
 // Running out of memory ends the process: the launcher holds nothing that is worth saving, and its guard ends the ranks.
-#define _GNU_SOURCE
 #include "util.h"
 
 #include <fcntl.h>
@@ -18,27 +17,27 @@ static _Noreturn void no_memory(size_t bytes)
     exit(1);
 }
 
-void *uno_alloc(size_t bytes)
+void *uno_xalloc(size_t bytes)
 {
     void *p = calloc(1, bytes ? bytes : 1);
     if (p == NULL) no_memory(bytes);
     return p;
 }
 
-void *uno_realloc(void *p, size_t bytes)
+void *uno_xrealloc(void *p, size_t bytes)
 {
     p = realloc(p, bytes ? bytes : 1);
     if (p == NULL) no_memory(bytes);
     return p;
 }
 
-char *uno_strdup(const char *s)
+char *uno_xstrdup(const char *s)
 {
     size_t n = strlen(s) + 1;
-    return memcpy(uno_alloc(n), s, n);
+    return memcpy(uno_xalloc(n), s, n);
 }
 
-char *uno_format(const char *fmt, ...)
+char *uno_xformat(const char *fmt, ...)
 {
     char *s = NULL;
     va_list ap;
@@ -48,7 +47,7 @@ char *uno_format(const char *fmt, ...)
     return s;
 }
 
-char *uno_buf_reserve(struct uno_buf *b, size_t n)
+char *uno_bytes_reserve(struct uno_bytes *b, size_t n)
 {
     if (b->at + b->len + n > b->cap && b->at > 0) {
         memmove(b->data, b->data + b->at, b->len);
@@ -57,33 +56,33 @@ char *uno_buf_reserve(struct uno_buf *b, size_t n)
     if (b->len + n > b->cap) {
         size_t cap = b->cap ? b->cap : 4096;
         while (cap < b->len + n) cap *= 2;
-        b->data = uno_realloc(b->data, cap);
+        b->data = uno_xrealloc(b->data, cap);
         b->cap = cap;
     }
     return b->data + b->at + b->len;
 }
 
-void uno_buf_add(struct uno_buf *b, const void *data, size_t n)
+void uno_bytes_add(struct uno_bytes *b, const void *data, size_t n)
 {
     if (n == 0) return;
-    memcpy(uno_buf_reserve(b, n), data, n);
+    memcpy(uno_bytes_reserve(b, n), data, n);
     b->len += n;
 }
 
-void uno_buf_drop(struct uno_buf *b, size_t n)
+void uno_bytes_drop(struct uno_bytes *b, size_t n)
 {
     b->at += n;
     b->len -= n;
     if (b->len == 0) b->at = 0;
 }
 
-void uno_buf_free(struct uno_buf *b)
+void uno_bytes_free(struct uno_bytes *b)
 {
     free(b->data);
-    *b = (struct uno_buf){0};
+    *b = (struct uno_bytes){0};
 }
 
-int64_t uno_now_ms(void)
+int64_t uno_ms_now(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -112,17 +111,17 @@ void uno_usage(const char *fmt, ...)
     exit(UNO_EXIT_USAGE);
 }
 
-void uno_list_add(struct uno_list *l, const char *s)
+void uno_words_add(struct uno_words *l, const char *s)
 {
     if (l->count + 2 > l->cap) {
         l->cap = l->cap ? 2 * l->cap : 16;
-        l->item = uno_realloc(l->item, (size_t)l->cap * sizeof *l->item);
+        l->item = uno_xrealloc(l->item, (size_t)l->cap * sizeof *l->item);
     }
-    l->item[l->count++] = uno_strdup(s);
+    l->item[l->count++] = uno_xstrdup(s);
     l->item[l->count] = NULL;
 }
 
-static int find(const struct uno_list *l, const char *name, size_t n)
+static int find(const struct uno_words *l, const char *name, size_t n)
 {
     for (int i = 0; i < l->count; i++) {
         if (strncmp(l->item[i], name, n) == 0 && l->item[i][n] == '=') return i;
@@ -130,12 +129,12 @@ static int find(const struct uno_list *l, const char *name, size_t n)
     return -1;
 }
 
-void uno_list_set(struct uno_list *l, const char *name, const char *value)
+void uno_words_set(struct uno_words *l, const char *name, const char *value)
 {
-    char *s = uno_format("%s=%s", name, value);
+    char *s = uno_xformat("%s=%s", name, value);
     int i = find(l, name, strlen(name));
     if (i < 0) {
-        uno_list_add(l, s);
+        uno_words_add(l, s);
         free(s);
         return;
     }
@@ -143,7 +142,7 @@ void uno_list_set(struct uno_list *l, const char *name, const char *value)
     l->item[i] = s;
 }
 
-const char *uno_list_get(const struct uno_list *l, const char *name)
+const char *uno_words_get(const struct uno_words *l, const char *name)
 {
     size_t n = strlen(name);
     int i = find(l, name, n);

@@ -9,26 +9,26 @@
 #define UNO_EXIT_USAGE 2   // bad command line, or a program that cannot be started
 
 // Bytes [at, at+len) of data are in use; data may move whenever something is added.
-struct uno_buf {
+struct uno_bytes {
     char *data;
     size_t at, len, cap;
 };
 
-void *uno_alloc(size_t bytes);                      // zeroed; never NULL
-void *uno_realloc(void *p, size_t bytes);           // never NULL
-char *uno_strdup(const char *s);
-char *uno_format(const char *fmt, ...) __attribute__((format(printf, 1, 2)));   // the caller frees
+void *uno_xalloc(size_t bytes);                      // zeroed; never NULL
+void *uno_xrealloc(void *p, size_t bytes);           // never NULL
+char *uno_xstrdup(const char *s);
+char *uno_xformat(const char *fmt, ...) __attribute__((format(printf, 1, 2)));   // the caller frees
 
-char *uno_buf_reserve(struct uno_buf *b, size_t n); // room for n bytes behind the used ones
-void uno_buf_add(struct uno_buf *b, const void *data, size_t n);
-void uno_buf_drop(struct uno_buf *b, size_t n);     // forgets the first n bytes
-void uno_buf_free(struct uno_buf *b);
-static inline char *uno_buf_first(const struct uno_buf *b)
+char *uno_bytes_reserve(struct uno_bytes *b, size_t n); // room for n bytes behind the used ones
+void uno_bytes_add(struct uno_bytes *b, const void *data, size_t n);
+void uno_bytes_drop(struct uno_bytes *b, size_t n);     // forgets the first n bytes
+void uno_bytes_free(struct uno_bytes *b);
+static inline char *uno_bytes_first(const struct uno_bytes *b)
 {
     return b->data + b->at;
 }
 
-int64_t uno_now_ms(void);                           // monotonic
+int64_t uno_ms_now(void);                           // monotonic
 void uno_cloexec(int fd, bool on);
 void uno_nonblock(int fd, bool on);
 
@@ -36,10 +36,10 @@ void uno_nonblock(int fd, bool on);
 _Noreturn void uno_usage(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 // A list of strings that grows: NULL behind the last one, so that it serves as argv and as environment.
-struct uno_list {
+struct uno_words {
     char **item;
     int count, cap;
 };
-void uno_list_add(struct uno_list *l, const char *s);          // copies s
-void uno_list_set(struct uno_list *l, const char *name, const char *value);   // NAME=VALUE, replacing an earlier one
-const char *uno_list_get(const struct uno_list *l, const char *name);         // value, or NULL
+void uno_words_add(struct uno_words *l, const char *s);          // copies s
+void uno_words_set(struct uno_words *l, const char *name, const char *value);   // NAME=VALUE, replacing an earlier one
+const char *uno_words_get(const struct uno_words *l, const char *name);         // value, or NULL

@@ -5,7 +5,7 @@
 #pragma once
 #include "util.h"
 
-#define UNO_LINK_FULL (1 << 20)      // queued bytes from which a sender of bulk data should pause
+#define UNO_RELAY_FULL (1 << 20)      // queued bytes from which a sender of bulk data should pause
 #define UNO_FRAME_MAX (64u << 20)    // a longer frame is a broken link
 
 enum uno_frame_type {
@@ -41,17 +41,17 @@ struct uno_frame {
     int64_t arg;
 };
 
-struct uno_link {
+struct uno_relay {
     int rd, wr;        // may be the same descriptor
-    struct uno_buf in, out;
+    struct uno_bytes in, out;
     bool ended;        // the other end is gone
 };
 
-void uno_link_open(struct uno_link *l, int rd, int wr);
-void uno_link_close(struct uno_link *l);
-void uno_link_send(struct uno_link *l, const struct uno_frame *f, const void *payload);   // queues and tries to send
-void uno_link_flush(struct uno_link *l);
+void uno_relay_open(struct uno_relay *l, int rd, int wr);
+void uno_relay_close(struct uno_relay *l);
+void uno_relay_send(struct uno_relay *l, const struct uno_frame *f, const void *payload);   // queues and tries to send
+void uno_relay_flush(struct uno_relay *l);
 // Reads at most `most` bytes straight from fd as the payload of a frame. Returns what read() returned; nothing is queued unless > 0.
-long uno_link_pass(struct uno_link *l, struct uno_frame f, int fd, size_t most);
-void uno_link_fill(struct uno_link *l);                                          // reads what has come
-bool uno_link_next(struct uno_link *l, struct uno_frame *f, const char **payload);   // payload lives until the next call
+long uno_relay_pass(struct uno_relay *l, struct uno_frame f, int fd, size_t most);
+void uno_relay_fill(struct uno_relay *l);                                          // reads what has come
+bool uno_relay_next(struct uno_relay *l, struct uno_frame *f, const char **payload);   // payload lives until the next call

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The front's loop and policy (front.h). Called by main() once the root node is forked.
+// Ending is always the same: tell the nodes to end the ranks, wait for DONE, write what is left, print the verdict as the last line.
+#include "front.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "input.h"
+#include "sink.h"
+#include "verdict.h"
+
+enum { ON_DOWN = 1, ON_SIGNAL, ON_STDIN, ON_SINK };
+
+struct front {
+    const struct uno_plan *plan;
+    struct uno_relay down;
+    struct uno_sinks *sinks;
+    struct uno_input *input;
+    struct uno_verdict verdict;
+    int epoll, sigfd, running, signals;   // signals: how many asked for the end
+    bool ending, done, paused;
+    int64_t kill_at, timeout_at;
+    struct uno_wait *wait;                // of the ranks that sleep, as far as nodes told
+    size_t nwait;
+    int quiet_nodes, nodes, round, confirmed;
+    bool *quiet;                          // by node
+};
+
+static void order(struct front *f, uint32_t type, int64_t arg)
+{
+    struct uno_frame fr = {.type = type, .rank = -1, .node = -1, .arg = arg};
+    uno_relay_send(&f->down, &fr, NULL);
+}
+
+static void end_job(struct front *f, int64_t grace)
+{
+    if (!f->ending) f->verdict.others = f->running;
+    f->ending = true;
+    order(f, UNO_END, grace);
+}
+
+static void fail(struct front *f, int status, char *what)
+{
+    if (f->verdict.what != NULL) {
+        free(what);
+        return;
+    }
+    f->verdict.status = status;
+    f->verdict.what = what;
+    end_job(f, f->plan->grace_ms);
+}
+
+static void take_exit(struct front *f, const struct uno_frame *fr, const char *data)
+{
+    struct uno_exit e;
+    bool ends_job;
+    if (fr->bytes != sizeof e || fr->rank < 0 || fr->rank >= f->plan->nranks) return;
+    memcpy(&e, data, sizeof e);
+    f->running--;
+    uno_sinks_end(f->sinks, fr->rank);
+    uno_input_gone(f->input, fr->rank);
+    if (f->plan->verbose) {
+        char *text = uno_xformat("mpiexec: rank %d (pid %d) ended, %s %d", fr->rank, e.pid, WIFSIGNALED(e.status) ? "signal" : "status",
+                                 WIFSIGNALED(e.status) ? WTERMSIG(e.status) : WEXITSTATUS(e.status));
+        uno_sinks_say(f->sinks, text);
+        free(text);
+    }
+    if (f->ending || !uno_verdict_rank(&f->verdict, f->plan, fr->rank, &e, &ends_job)) return;
+    if (ends_job) end_job(f, f->plan->grace_ms);
+}
+
+static void report_deadlock(struct front *f)
+{
+    char *text = uno_verdict_deadlock(f->plan, f->wait, f->nwait);
+    uno_sinks_say(f->sinks, text);
+    free(text);
+    f->verdict.status = 1;
+    end_job(f, f->plan->grace_ms);
+}
+
+static void forget_quiet(struct front *f)
+{
+    f->nwait = 0;
+    f->quiet_nodes = f->confirmed = 0;
+    memset(f->quiet, 0, (size_t)f->plan->nhosts * sizeof *f->quiet);
+}
+
+// With one node its word is enough; with several, all must say so again after the last of them said it.
+static void take_quiet(struct front *f, const struct uno_frame *fr, const char *data)
+{
+    if (fr->node < 0 || fr->node >= f->plan->nhosts || f->ending || f->plan->keep_waiting) return;
+    if (fr->arg == 0) {
+        forget_quiet(f);
+        f->round++;
+        order(f, UNO_CONFIRM, f->round + 1);
+        return;
+    }
+    if (fr->arg != 1 && fr->arg != f->round + 1) return;
+    if (f->quiet[fr->node]) return;
+    f->quiet[fr->node] = true;
+    size_t count = fr->bytes / sizeof *f->wait;
+    f->wait = uno_xrealloc(f->wait, (f->nwait + count + 1) * sizeof *f->wait);
+    memcpy(f->wait + f->nwait, data, count * sizeof *f->wait);
+    f->nwait += count;
+    if (++f->quiet_nodes < f->nodes) return;
+    if (f->nwait == 0) {
+        forget_quiet(f);
+    } else if (f->nodes == 1 || f->confirmed) {
+        report_deadlock(f);
+    } else {
+        forget_quiet(f);
+        f->confirmed = 1;
+        f->round++;
+        order(f, UNO_CONFIRM, f->round + 1);
+    }
+}
+
+static void take_frame(struct front *f, const struct uno_frame *fr, const char *data)
+{
+    int32_t pid;
+    char *text;
+    switch (fr->type) {
+    case UNO_OUTPUT: uno_sinks_put(f->sinks, fr->rank, (int)fr->arg, data, fr->bytes); break;
+    case UNO_EXITED: take_exit(f, fr, data); break;
+    case UNO_CANNOT: fail(f, UNO_EXIT_USAGE, uno_xformat("%.*s", (int)fr->bytes, data)); f->verdict.others = 0; break;
+    case UNO_LOST: fail(f, 1, uno_xformat("%.*s", (int)fr->bytes, data)); break;
+    case UNO_QUIET: take_quiet(f, fr, data); break;
+    case UNO_STDIN_ROOM: uno_input_room(f->input, fr->rank, fr->arg); break;
+    case UNO_DONE: f->done = true; break;
+    case UNO_STARTED:
+        memcpy(&pid, data, sizeof pid);
+        if (!f->plan->verbose) break;
+        text = uno_xformat("mpiexec: rank %d started on %s, pid %d", fr->rank, uno_plan_name(f->plan, fr->rank), pid);
+        uno_sinks_say(f->sinks, text);
+        free(text);
+        break;
+    case UNO_SAY:
+        text = uno_xformat("%.*s", (int)fr->bytes, data);
+        uno_sinks_say(f->sinks, text);
+        free(text);
+        break;
+    default: break;
+    }
+}
+
+static void on_down(struct front *f)
+{
+    struct uno_frame fr;
+    const char *data;
+    uno_relay_flush(&f->down);
+    uno_relay_fill(&f->down);
+    while (uno_relay_next(&f->down, &fr, &data)) take_frame(f, &fr, data);
+    if (f->down.ended && !f->done) {
+        f->done = true;
+        f->verdict.others = -1;
+        fail(f, 1, uno_xstrdup("the process that guards the ranks of this host was killed; the job was ended"));
+    }
+}
+
+static void stop_and_go(struct front *f)
+{
+    order(f, UNO_SIGNAL, SIGSTOP);
+    uno_sinks_flush(f->sinks);
+    raise(SIGSTOP);
+    order(f, UNO_SIGNAL, SIGCONT);
+}
+
+static void on_signal(struct front *f)
+{
+    struct signalfd_siginfo info;
+    while (read(f->sigfd, &info, sizeof info) == sizeof info) {
+        int sig = (int)info.ssi_signo;
+        if (sig == SIGTSTP) {
+            stop_and_go(f);
+        } else if (sig == SIGUSR1 || sig == SIGUSR2 || sig == SIGCONT) {
+            order(f, UNO_SIGNAL, sig);
+            uno_input_resume(f->input);
+        } else if (sig != SIGCHLD) {
+            order(f, f->signals ? UNO_END : UNO_SIGNAL, f->signals ? 0 : sig);
+            f->signals++;
+            if (f->verdict.what == NULL) {
+                f->verdict = (struct uno_verdict){.status = 128 + sig, .others = 0};
+                f->verdict.what = uno_xformat("ended by signal %d (%s); %d rank%s ended with it", sig, strsignal(sig), f->running,
+                                              f->running == 1 ? "" : "s");
+            }
+            f->ending = true;
+            f->kill_at = uno_ms_now() + f->plan->grace_ms;
+        }
+    }
+}
+
+static void listen_to(struct front *f, int fd, uint32_t events, int what)
+{
+    struct epoll_event e = {.events = events, .data.u32 = (uint32_t)what};
+    if (epoll_ctl(f->epoll, EPOLL_CTL_ADD, fd, &e) != 0 && errno == EEXIST) epoll_ctl(f->epoll, EPOLL_CTL_MOD, fd, &e);
+}
+
+// What is waited for depends on how much is queued: no more output is taken than can be written.
+static void adjust(struct front *f, bool *waits_for_sink)
+{
+    for (int stream = 1; stream <= 2; stream++) {
+        if (uno_sinks_closed(f->sinks, stream)) order(f, UNO_CLOSE, stream);
+        int fd = uno_sinks_fd(f->sinks, stream);
+        if (fd >= 0) listen_to(f, fd, EPOLLOUT | EPOLLONESHOT, ON_SINK);
+        waits_for_sink[stream - 1] = fd >= 0;
+    }
+    bool full = uno_sinks_full(f->sinks);
+    uint32_t events = (full ? 0 : EPOLLIN) | (f->down.out.len ? EPOLLOUT : 0);
+    if (events != 0 || !f->paused) listen_to(f, f->down.rd, events, ON_DOWN);
+    if (events == 0 && !f->paused) epoll_ctl(f->epoll, EPOLL_CTL_DEL, f->down.rd, NULL);
+    f->paused = events == 0;
+    int in = uno_input_fd(f->input);
+    if (in >= 0) listen_to(f, in, EPOLLIN | EPOLLONESHOT, ON_STDIN);
+}
+
+static int next_timeout(struct front *f)
+{
+    int64_t at = uno_sinks_idle(f->sinks), now = uno_ms_now();
+    int64_t input = uno_input_retry(f->input);
+    if (f->timeout_at && (at == 0 || f->timeout_at < at)) at = f->timeout_at;
+    if (f->kill_at && (at == 0 || f->kill_at < at)) at = f->kill_at;
+    if (input && (at == 0 || input < at)) at = input;
+    uno_sinks_flush(f->sinks);
+    return at == 0 ? -1 : at > now ? (int)(at - now) : 0;
+}
+
+static void on_time(struct front *f)
+{
+    int64_t now = uno_ms_now();
+    if (f->kill_at && now >= f->kill_at) {
+        f->kill_at = 0;
+        order(f, UNO_END, 0);
+    }
+    if (f->timeout_at && now >= f->timeout_at) {
+        f->timeout_at = 0;
+        if (!f->ending) fail(f, 124, uno_xformat("the job did not end within %d s (--timeout)", f->plan->timeout_s));
+    }
+}
+
+static void loop(struct front *f)
+{
+    bool waits_for_sink[2];
+    while (!f->done) {
+        struct epoll_event e[8];
+        int timeout = next_timeout(f);
+        adjust(f, waits_for_sink);
+        int count = epoll_wait(f->epoll, e, 8, timeout);
+        for (int i = 0; i < count; i++) {
+            if (e[i].data.u32 == ON_DOWN) on_down(f);
+            else if (e[i].data.u32 == ON_SIGNAL) on_signal(f);
+            else if (e[i].data.u32 == ON_STDIN) uno_input_read(f->input, &f->down);
+        }
+        on_time(f);
+    }
+}
+
+static void reap_any(void *unused)
+{
+    (void)unused;
+    while (waitpid(-1, NULL, WNOHANG | __WALL) > 0) continue;
+}
+
+int uno_front_run(const struct uno_plan *p, int fd, int node, bool forward_stdin)
+{
+    static const int sigs[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT, SIGCHLD};
+    struct front f = {.plan = p, .running = p->nranks};
+    sigset_t set;
+    sigemptyset(&set);
+    for (size_t i = 0; i < sizeof sigs / sizeof sigs[0]; i++) sigaddset(&set, sigs[i]);
+    f.sigfd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+    f.epoll = epoll_create1(EPOLL_CLOEXEC);
+    f.sinks = uno_sinks_new(p);
+    f.input = uno_input_new(p, forward_stdin);
+    f.quiet = uno_xalloc((size_t)p->nhosts * sizeof *f.quiet);
+    for (int h = 0; h < p->nhosts; h++) f.nodes += uno_plan_count(p, h) > 0;
+    if (p->timeout_s) f.timeout_at = uno_ms_now() + (int64_t)p->timeout_s * 1000;
+    uno_relay_open(&f.down, fd, fd);
+    listen_to(&f, fd, EPOLLIN, ON_DOWN);
+    listen_to(&f, f.sigfd, EPOLLIN, ON_SIGNAL);
+    loop(&f);
+    if (f.down.ended) uno_guard_sweep(f.sigfd, reap_any, NULL);
+    else waitpid(node, NULL, 0);
+    uno_sinks_drain(f.sinks);
+    char *text = uno_verdict_text(&f.verdict);
+    if (text != NULL) uno_sinks_say(f.sinks, text);
+    uno_sinks_drain(f.sinks);
+    free(text);
+    if (f.verdict.status == 0 && uno_sinks_failed(f.sinks)) return 1;
+    return f.verdict.status;
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Ends everything that descends from this process. Called by a node as its last act, and by mpiexec should its node be killed.
+// Only own children are ever killed: as this process adopts orphans and alone reaps its children, no process id can be another's
+// by then. Grandchildren become children when their parents are gone, so a few rounds reach all of them, daemons included.
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "node.h"
+
+#define SWEEP_MS 3000   // a process in an uninterruptible system call is left behind after this time
+
+void uno_guard_adopt(void)
+{
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+}
+
+bool uno_guard_alone(void)
+{
+    siginfo_t info;
+    return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) != 0 && errno == ECHILD;
+}
+
+// The parent's id in a /proc/PID/stat line; the name in parentheses may hold anything.
+static int parent_of(const char *pid)
+{
+    char path[64], text[512];
+    snprintf(path, sizeof path, "/proc/%.20s/stat", pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC), parent = -1;
+    if (fd < 0) return -1;
+    ssize_t n = read(fd, text, sizeof text - 1);
+    close(fd);
+    text[n > 0 ? n : 0] = '\0';
+    const char *close_paren = strrchr(text, ')');
+    if (close_paren == NULL || sscanf(close_paren + 1, " %*c %d", &parent) != 1) return -1;
+    return parent;
+}
+
+// For kernels that do not list children.
+static void kill_by_scan(void)
+{
+    DIR *proc = opendir("/proc");
+    const struct dirent *e;
+    while (proc != NULL && (e = readdir(proc)) != NULL) {
+        if (e->d_name[0] >= '1' && e->d_name[0] <= '9' && parent_of(e->d_name) == getpid()) kill(atoi(e->d_name), SIGKILL);
+    }
+    if (proc != NULL) closedir(proc);
+}
+
+static void kill_children(void)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid());
+    FILE *f = fopen(path, "re");
+    if (f == NULL) {
+        kill_by_scan();
+        return;
+    }
+    int pid;
+    while (fscanf(f, "%d", &pid) == 1) kill(pid, SIGKILL);
+    fclose(f);
+}
+
+void uno_guard_sweep(int sigfd, void (*reap)(void *), void *self)
+{
+    int64_t end = uno_ms_now() + SWEEP_MS;
+    while (!uno_guard_alone() && uno_ms_now() < end) {
+        kill_children();
+        struct pollfd p = {.fd = sigfd, .events = POLLIN};
+        poll(&p, 1, 10);
+        reap(self);
+    }
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// mpiexec. Reads the command line into a plan, forks the root node and becomes the front.
+// Nothing is started before the whole command line is known to be good.
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "cpus.h"
+#include "front.h"
+#include "node.h"
+#include "options.h"
+
+extern char **environ;
+
+// Descriptors 0, 1 and 2 exist from here on, so that nothing else gets their numbers.
+static void hold_standard_streams(void)
+{
+    int fd = open("/dev/null", O_RDWR);
+    while (fd >= 0 && fd <= 2) fd = open("/dev/null", O_RDWR);
+    if (fd > 2) close(fd);
+}
+
+// What a surrounding job told its ranks is not for ours; its descriptors would keep its segment alive.
+static void forget_outer_job(void)
+{
+    static const char *const names[] = {UNO_JOB_ENV, "UNISONO_PM_FD"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        const char *value = getenv(names[i]);
+        if (value != NULL && atoi(value) > 2) close(atoi(value));
+        unsetenv(names[i]);
+    }
+}
+
+static void describe_plan(const struct uno_plan *p)
+{
+    for (int r = 0; r < p->nranks; r++) {
+        const struct uno_app *a = &p->app[p->rank_app[r]];
+        int host = p->rank_host[r];
+        cpu_set_t set;
+        bool bound = p->host[host].local && uno_cpus_bind(p, uno_plan_local(p, r), uno_plan_count(p, host), &set);
+        char *where = bound ? uno_cpus_text(&set) : uno_xstrdup("not bound");
+        printf("rank %d on %s, %s, in %s:", r, uno_plan_name(p, r), where, a->wdir ? a->wdir : p->cwd);
+        for (int i = 0; i < a->argv.count; i++) printf(" %s", a->argv.item[i]);
+        putchar('\n');
+        free(where);
+    }
+}
+
+static void check(const struct uno_plan *p)
+{
+    for (int a = 0; a < p->napps; a++) {
+        char *why, *path;
+        bool here = false;
+        for (int r = 0; r < p->nranks; r++) here |= p->rank_app[r] == a && p->host[p->rank_host[r]].local;
+        if (!here) continue;
+        path = uno_spawn_find(p, &p->app[a], &why);
+        if (path == NULL) uno_usage("%s", why);
+        free(path);
+    }
+    if (p->stdin_rank >= p->nranks) uno_usage("--stdin %d: the job has ranks 0 to %d", p->stdin_rank, p->nranks - 1);
+}
+
+static void make_plan(struct uno_plan *p, int argc, char **argv)
+{
+    *p = (struct uno_plan){.grace_ms = 500};
+    for (char **e = environ; *e; e++) uno_words_add(&p->env, *e);
+    char *cwd = getcwd(NULL, 0);
+    if (cwd == NULL) uno_usage("the working directory cannot be read: %s", strerror(errno));
+    p->cwd = cwd;
+    uno_options_read(p, argc, argv);
+    uno_plan_place(p);
+    if (getrandom(&p->job_id, sizeof p->job_id, 0) != sizeof p->job_id ||
+        getrandom(p->secret, sizeof p->secret, 0) != sizeof p->secret)
+        uno_usage("the system gives no random numbers: %s", strerror(errno));
+    check(p);
+}
+
+static int root_of(const struct uno_plan *p)
+{
+    for (int h = 0; h < p->nhosts; h++) {
+        if (p->host[h].local) return h;
+    }
+    return -1;
+}
+
+// In the child: keeps no descriptor that the user's shell or a reader of our output waits for.
+static int become_node(struct uno_plan *p, int link, bool pass_stdin, const sigset_t *mask)
+{
+    int in = pass_stdin ? fcntl(0, F_DUPFD_CLOEXEC, 3) : -1;
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    for (int fd = 0; fd <= 2; fd++) dup2(null, fd);
+    return uno_node_run(p, root_of(p), link, link, in, mask);
+}
+
+int main(int argc, char **argv)
+{
+    struct uno_plan plan;
+    hold_standard_streams();
+    forget_outer_job();
+    make_plan(&plan, argc, argv);
+    if (plan.dry_run) {
+        describe_plan(&plan);
+        return 0;
+    }
+    int pair[2], size = 1 << 20;
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) uno_usage("cannot make a socket pair: %s", strerror(errno));
+    for (int i = 0; i < 2; i++) setsockopt(pair[i], SOL_SOCKET, SO_SNDBUF, &size, sizeof size);
+    sigset_t all, mask;
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, &mask);
+    int reader = plan.stdin_rank;
+    bool pass = reader >= 0 && !isatty(0) && plan.host[plan.rank_host[reader]].local;
+    uno_guard_adopt();
+    pid_t node = fork();
+    if (node < 0) uno_usage("cannot start a process: %s", strerror(errno));
+    if (node == 0) {
+        close(pair[0]);
+        _exit(become_node(&plan, pair[1], pass, &mask));
+    }
+    close(pair[1]);
+    signal(SIGPIPE, SIG_IGN);
+    return uno_front_run(&plan, pair[0], node, !pass);
+}

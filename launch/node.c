@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The life of a node (node.h): lays out the job segment, starts its ranks, passes their output up and their input down, reports
+// their ends, and leaves only when no descendant is left. One thread, one epoll loop, no polling but the watch's slow tick.
+#include "node.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cpus.h"
+
+#define PASS_BYTES (64 * 1024)
+#define DRAIN_BYTES (2 << 20)    // read from a dead rank's pipe at most; a pipe holds less
+#define LINGER_MS 300            // for what a rank left running, such as Python's resource tracker, to end by itself
+
+void uno_node_tell(struct uno_node *n, uint32_t type, int rank, int64_t arg, const void *data, size_t bytes)
+{
+    struct uno_frame f = {.bytes = (uint32_t)bytes, .type = type, .rank = rank, .node = n->index, .arg = arg};
+    uno_relay_send(&n->up, &f, data);
+}
+
+void uno_node_listen(struct uno_node *n, int fd, uint32_t events, enum uno_node_source source, int index)
+{
+    struct epoll_event e = {.events = events, .data.u64 = (uint64_t)source << 32 | (uint32_t)index};
+    int set = source == UNO_ON_OUTPUTS && index >= 0 ? n->outputs : n->epoll;
+    if (epoll_ctl(set, EPOLL_CTL_ADD, fd, &e) != 0 && errno == EEXIST) epoll_ctl(set, EPOLL_CTL_MOD, fd, &e);
+}
+
+static void shut(int *fd)
+{
+    if (*fd >= 0) close(*fd);
+    *fd = -1;
+}
+
+static void pass_output(struct uno_node *n, int index, int stream, size_t most)
+{
+    struct uno_node_rank *r = &n->rank[index];
+    if (r->out[stream] < 0) return;
+    struct uno_frame f = {.type = UNO_OUTPUT, .rank = r->world, .node = n->index, .arg = stream + 1};
+    for (size_t done = 0; done < most;) {
+        long got = uno_relay_pass(&n->up, f, r->out[stream], PASS_BYTES);
+        if (got == 0) shut(&r->out[stream]);
+        if (got <= 0) return;
+        done += (size_t)got;
+    }
+}
+
+static void feed(struct uno_node *n, int index)
+{
+    struct uno_node_rank *r = &n->rank[index];
+    while (r->in >= 0 && r->feed.len > 0) {
+        ssize_t wrote = write(r->in, uno_bytes_first(&r->feed), r->feed.len);
+        if (wrote < 0 && errno == EAGAIN) {
+            uno_node_listen(n, r->in, EPOLLOUT, UNO_ON_STDIN, index);
+            return;
+        }
+        if (wrote < 0) {
+            uno_bytes_drop(&r->feed, r->feed.len);
+            shut(&r->in);
+            break;
+        }
+        uno_bytes_drop(&r->feed, (size_t)wrote);
+        uno_node_tell(n, UNO_STDIN_ROOM, r->world, wrote, NULL, 0);
+    }
+    if (r->in >= 0 && r->in_closes) shut(&r->in);
+    else if (r->in >= 0) epoll_ctl(n->epoll, EPOLL_CTL_DEL, r->in, NULL);
+    if (r->in < 0) uno_node_tell(n, UNO_STDIN_ROOM, r->world, -1, NULL, 0);
+}
+
+static void ended(struct uno_node *n, int index, int status)
+{
+    struct uno_node_rank *r = &n->rank[index];
+    struct uno_board *b = uno_job_board(n->job, (uint32_t)index);
+    struct uno_exit e = {.status = status, .pid = r->pid};
+    pass_output(n, index, 0, DRAIN_BYTES);
+    pass_output(n, index, 1, DRAIN_BYTES);
+    // Acquire: pairs with the rank's release of its state; code, calls and reason were written before it.
+    e.state = (int32_t)atomic_load_explicit(&b->state, memory_order_acquire);
+    e.code = b->exit_code;
+    // Relaxed: the writer is dead.
+    bool asleep = atomic_load_explicit(&b->asleep, memory_order_relaxed) > 0;
+    memcpy(e.call, asleep ? b->wait_call : b->last_call, sizeof e.call - 1);
+    memcpy(e.why, b->why, sizeof e.why - 1);
+    r->exited = true;
+    n->running--;
+    uno_node_tell(n, UNO_EXITED, r->world, 0, &e, sizeof e);
+    if (n->running == 0) n->sweep_at = uno_ms_now() + LINGER_MS;
+}
+
+void uno_node_reap(struct uno_node *n)
+{
+    int status;
+    pid_t pid;
+    while ((pid = waitpid(-1, &status, WNOHANG | __WALL)) > 0) {
+        for (int i = 0; i < n->nlocal; i++) {
+            if (n->rank[i].pid == pid && !n->rank[i].exited) ended(n, i, status);
+        }
+    }
+}
+
+static void reap(void *self)
+{
+    uno_node_reap(self);
+}
+
+// To every rank's process group; a rank that is a script has its children there.
+static void signal_ranks(struct uno_node *n, int sig)
+{
+    for (int i = 0; i < n->nlocal; i++) {
+        if (n->rank[i].pid > 0 && !n->rank[i].exited) kill(-n->rank[i].pid, sig);
+    }
+}
+
+static void end_ranks(struct uno_node *n, int64_t grace)
+{
+    n->ending = true;
+    if (grace > 0 && n->kill_at == 0) {
+        signal_ranks(n, SIGTERM);
+        signal_ranks(n, SIGCONT);
+        n->kill_at = uno_ms_now() + grace;
+    } else if (grace == 0) {
+        n->kill_at = uno_ms_now();
+    }
+}
+
+static int local_of(const struct uno_node *n, int world)
+{
+    for (int i = 0; i < n->nlocal; i++) {
+        if (n->rank[i].world == world) return i;
+    }
+    return -1;
+}
+
+static void take_stdin(struct uno_node *n, const struct uno_frame *f, const char *data)
+{
+    int i = local_of(n, f->rank);
+    if (i < 0) return;
+    uno_bytes_add(&n->rank[i].feed, data, f->bytes);
+    n->rank[i].in_closes |= f->bytes == 0;
+    feed(n, i);
+}
+
+static void take_frame(struct uno_node *n, const struct uno_frame *f, const char *data)
+{
+    switch (f->type) {
+    case UNO_SIGNAL: signal_ranks(n, (int)f->arg); break;
+    case UNO_END: end_ranks(n, f->arg); break;
+    case UNO_STDIN: take_stdin(n, f, data); break;
+    case UNO_CONFIRM: uno_watch_confirm(n->watch, f->arg); break;
+    case UNO_CLOSE:
+        for (int i = 0; i < n->nlocal; i++) shut(&n->rank[i].out[f->arg - 1]);
+        break;
+    default: break;
+    }
+}
+
+static void on_up(struct uno_node *n)
+{
+    struct uno_frame f;
+    const char *data;
+    uno_relay_flush(&n->up);
+    uno_relay_fill(&n->up);
+    while (uno_relay_next(&n->up, &f, &data)) take_frame(n, &f, data);
+}
+
+static void dispatch(struct uno_node *n, const struct epoll_event *e)
+{
+    struct signalfd_siginfo info;
+    struct epoll_event out[32];
+    int index = (int)(uint32_t)e->data.u64, count;
+    switch ((enum uno_node_source)(e->data.u64 >> 32)) {
+    case UNO_ON_UP: on_up(n); break;
+    case UNO_ON_SIGNAL:
+        while (read(n->sigfd, &info, sizeof info) > 0) continue;
+        uno_node_reap(n);
+        break;
+    case UNO_ON_OUTPUTS:
+        count = epoll_wait(n->outputs, out, 32, 0);
+        for (int i = 0; i < count; i++) {
+            int at = (int)(uint32_t)out[i].data.u64;
+            pass_output(n, at / 2, at % 2, PASS_BYTES);
+        }
+        break;
+    case UNO_ON_STDIN: feed(n, index); break;
+    default: break;
+    }
+}
+
+// Output is read only while the link upwards has room, so a slow reader slows the ranks and not our memory.
+static void adjust(struct uno_node *n)
+{
+    bool full = n->up.out.len > UNO_RELAY_FULL;
+    if (full != n->paused) {
+        n->paused = full;
+        if (full) epoll_ctl(n->epoll, EPOLL_CTL_DEL, n->outputs, NULL);
+        else uno_node_listen(n, n->outputs, EPOLLIN, UNO_ON_OUTPUTS, -1);
+    }
+    struct epoll_event e = {.events = EPOLLIN | (n->up.out.len ? EPOLLOUT : 0), .data.u64 = (uint64_t)UNO_ON_UP << 32};
+    epoll_ctl(n->epoll, EPOLL_CTL_MOD, n->up.rd, &e);
+}
+
+static int next_timeout(const struct uno_node *n)
+{
+    int64_t now = uno_ms_now(), at = now + UNO_WATCH_MS;
+    if (n->kill_at && n->kill_at < at) at = n->kill_at;
+    if (n->sweep_at && n->sweep_at < at) at = n->sweep_at;
+    return at > now ? (int)(at - now) : 0;
+}
+
+static void loop(struct uno_node *n)
+{
+    int64_t tick = uno_ms_now() + UNO_WATCH_MS;
+    for (;;) {
+        struct epoll_event e[32];
+        if (n->running == 0 && uno_guard_alone()) return;
+        int count = epoll_wait(n->epoll, e, 32, next_timeout(n));
+        for (int i = 0; i < count; i++) dispatch(n, &e[i]);
+        if (n->up.ended) return;
+        adjust(n);
+        int64_t now = uno_ms_now();
+        if ((n->kill_at && now >= n->kill_at) || (n->sweep_at && now >= n->sweep_at)) return;
+        if (now >= tick) {
+            if (!n->ending) uno_watch_tick(n->watch);
+            tick = now + UNO_WATCH_MS;
+        }
+    }
+}
+
+// The rank's end of its standard input: the descriptor that mpiexec itself got, a pipe that is fed from above, or nothing.
+static int make_stdin(struct uno_node *n, int index)
+{
+    struct uno_node_rank *r = &n->rank[index];
+    int want = n->plan->stdin_rank, fd[2];
+    if (want != UNO_STDIN_ALL && want != r->world) return open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (n->stdin_fd >= 0 && want == r->world) return fcntl(n->stdin_fd, F_DUPFD_CLOEXEC, 3);
+    if (pipe2(fd, O_CLOEXEC) != 0) return -1;
+    r->in = fd[1];
+    uno_nonblock(fd[1], true);
+    return fd[0];
+}
+
+static int make_output(struct uno_node *n, int index, int stream)
+{
+    int fd[2];
+    if (pipe2(fd, O_CLOEXEC) != 0) return -1;
+    n->rank[index].out[stream] = fd[0];
+    uno_nonblock(fd[0], true);
+    uno_node_listen(n, fd[0], EPOLLIN, UNO_ON_OUTPUTS, index * 2 + stream);
+    return fd[1];
+}
+
+static bool start_rank(struct uno_node *n, int i, const char *path, char **why)
+{
+    struct uno_node_rank *r = &n->rank[i];
+    struct uno_start s = {.node = n, .rank = r, .local = i, .pm = -1};
+    s.in = make_stdin(n, i);
+    s.out = make_output(n, i, 0);
+    s.err = make_output(n, i, 1);
+    cpu_set_t set;
+    bool bound = uno_cpus_bind(n->plan, i, n->nlocal, &set);
+    if (s.in < 0 || s.out < 0 || s.err < 0) {
+        *why = uno_xformat("cannot start rank %d: %s (raise the limit of open files: ulimit -n)", r->world, strerror(errno));
+    } else {
+        r->pid = uno_spawn(&s, path, bound ? &set : NULL, why);
+    }
+    shut(&s.in);
+    shut(&s.out);
+    shut(&s.err);
+    if (r->pid <= 0) {
+        r->pid = 0;
+        return false;
+    }
+    n->running++;
+    int32_t pid = r->pid;
+    uno_node_tell(n, UNO_STARTED, r->world, 0, &pid, sizeof pid);
+    if (n->plan->report_bindings) {
+        char *where = bound ? uno_cpus_text(&set) : uno_xstrdup("no processor in particular");
+        char *line = uno_xformat("mpiexec: rank %d on %s is bound to %s", r->world, uno_plan_name(n->plan, r->world), where);
+        uno_node_tell(n, UNO_SAY, -1, 0, line, strlen(line));
+        free(line);
+        free(where);
+    }
+    return true;
+}
+
+static bool start_all(struct uno_node *n, char **why)
+{
+    char **path = uno_xalloc((size_t)n->plan->napps * sizeof *path);
+    bool good = true;
+    for (int i = 0; i < n->nlocal && good; i++) {
+        int a = n->rank[i].app;
+        if (path[a] == NULL) path[a] = uno_spawn_find(n->plan, &n->plan->app[a], why);
+        good = path[a] != NULL;
+    }
+    for (int i = 0; i < n->nlocal && good; i++) good = start_rank(n, i, path[n->rank[i].app], why);
+    for (int a = 0; a < n->plan->napps; a++) free(path[a]);
+    free(path);
+    return good;
+}
+
+static bool make_segment(struct uno_node *n, char **why)
+{
+    int *world = uno_xalloc((size_t)n->nlocal * sizeof(int)), *app = uno_xalloc((size_t)n->nlocal * sizeof(int));
+    for (int i = 0; i < n->nlocal; i++) {
+        world[i] = n->rank[i].world;
+        app[i] = n->rank[i].app;
+    }
+    struct uno_job_spec spec = {.nlocal = (uint32_t)n->nlocal, .nworld = (uint32_t)n->plan->nranks,
+                                .universe_size = (uint32_t)n->plan->nranks, .nhosts = (uint32_t)n->plan->nhosts,
+                                .host = (uint32_t)n->index, .world_rank = world, .appnum = app,
+                                .job_id = n->plan->job_id, .secret = n->plan->secret};
+    int err = uno_job_create(&spec, &n->job_fd);
+    if (err == 0) {
+        uno_cloexec(n->job_fd, true);
+        err = uno_job_map(n->job_fd, &n->job);
+    }
+    free(world);
+    free(app);
+    if (err != 0) *why = uno_xformat("cannot make the job's shared segment: %s", strerror(err));
+    return err == 0;
+}
+
+static void take_ranks(struct uno_node *n)
+{
+    n->nlocal = uno_plan_count(n->plan, n->index);
+    n->rank = uno_xalloc((size_t)n->nlocal * sizeof *n->rank);
+    for (int r = 0, i = 0; r < n->plan->nranks; r++) {
+        if (n->plan->rank_host[r] != n->index) continue;
+        n->rank[i++] = (struct uno_node_rank){.world = r, .app = n->plan->rank_app[r], .in = -1, .out = {-1, -1}, .pm = -1};
+    }
+}
+
+static void set_up(struct uno_node *n, int rd, int wr)
+{
+    sigset_t all;
+    struct rlimit files;
+    setsid();
+    prctl(PR_SET_NAME, "unisono-node");
+    uno_guard_adopt();
+    signal(SIGPIPE, SIG_IGN);
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, NULL);
+    sigemptyset(&all);
+    sigaddset(&all, SIGCHLD);
+    n->sigfd = signalfd(-1, &all, SFD_NONBLOCK | SFD_CLOEXEC);
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < (rlim_t)n->nlocal * 6 + 64) {
+        files.rlim_cur = files.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &files);
+    }
+    n->epoll = epoll_create1(EPOLL_CLOEXEC);
+    n->outputs = epoll_create1(EPOLL_CLOEXEC);
+    uno_relay_open(&n->up, rd, wr);
+    uno_node_listen(n, rd, EPOLLIN, UNO_ON_UP, 0);
+    uno_node_listen(n, n->sigfd, EPOLLIN, UNO_ON_SIGNAL, 0);
+    uno_node_listen(n, n->outputs, EPOLLIN, UNO_ON_OUTPUTS, -1);
+}
+
+int uno_node_run(struct uno_plan *p, int index, int rd, int wr, int stdin_fd, const sigset_t *mask)
+{
+    struct uno_node n = {.plan = p, .index = index, .job_fd = -1, .stdin_fd = stdin_fd, .mask = *mask};
+    char *why = NULL;
+    take_ranks(&n);
+    set_up(&n, rd, wr);
+    if (!make_segment(&n, &why) || !start_all(&n, &why)) {
+        uno_node_tell(&n, UNO_CANNOT, -1, 0, why, strlen(why));
+        end_ranks(&n, 0);
+    }
+    n.watch = uno_watch_new(&n);
+    loop(&n);
+    uno_guard_sweep(n.sigfd, reap, &n);
+    uno_node_tell(&n, UNO_DONE, -1, 0, NULL, 0);
+    uno_nonblock(n.up.wr, false);
+    uno_relay_flush(&n.up);
+    return 0;
+}

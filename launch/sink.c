@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Assembles lines per rank and stream and writes them (sink.h). Called by the front alone.
+// A destination that is a pipe or a terminal is opened a second time, non-blocking: changing the flags of the descriptor that
+// mpiexec inherited would change them for the user's shell too.
+#include "sink.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LINE_MAX_BYTES (16u << 20)
+#define FLUSH_BYTES (64u << 10)
+#define FULL_BYTES (1u << 20)
+#define PROMPT_MS 200
+
+struct sink {
+    int fd;
+    bool terminal, broken, told;
+    struct uno_bytes out;
+    int open_line;               // stream index whose line is not finished at the cursor; -1 none
+};
+
+struct stream {
+    struct uno_bytes part;       // of a line
+    int64_t since;               // the last byte came then
+};
+
+struct uno_sinks {
+    const struct uno_plan *plan;
+    struct sink own[2], *to[2];  // both `to` are the same one when both descriptors name the same file
+    struct stream *stream;       // two a rank
+    bool failed;
+    int waiting;                 // streams with a part
+};
+
+static void open_sink(struct sink *k, int fd)
+{
+    struct stat st;
+    char path[32];
+    *k = (struct sink){.fd = fd, .terminal = isatty(fd), .open_line = -1};
+    if (fstat(fd, &st) != 0 || !(S_ISFIFO(st.st_mode) || k->terminal)) return;
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    int again = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (again >= 0) k->fd = again;
+}
+
+struct uno_sinks *uno_sinks_new(const struct uno_plan *p)
+{
+    struct uno_sinks *s = uno_xalloc(sizeof *s);
+    struct stat a, b;
+    s->plan = p;
+    s->stream = uno_xalloc((size_t)p->nranks * 2 * sizeof *s->stream);
+    bool same = fstat(1, &a) == 0 && fstat(2, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+    for (int i = 0; i < 2; i++) {
+        open_sink(&s->own[i], i + 1);
+        s->to[i] = &s->own[same ? 0 : i];
+    }
+    return s;
+}
+
+static void write_out(struct uno_sinks *s, struct sink *k)
+{
+    while (k->out.len > 0 && !k->broken) {
+        ssize_t n = write(k->fd, uno_bytes_first(&k->out), k->out.len);
+        if (n >= 0) {
+            uno_bytes_drop(&k->out, (size_t)n);
+        } else if (errno == EAGAIN) {
+            return;
+        } else if (errno != EINTR) {
+            k->broken = true;
+            if (errno == EPIPE) break;
+            s->failed = true;
+            if (k != s->to[1]) {
+                char *text = uno_xformat("mpiexec: cannot write standard output: %s", strerror(errno));
+                uno_sinks_say(s, text);
+                free(text);
+            }
+        }
+    }
+    if (k->broken) uno_bytes_drop(&k->out, k->out.len);
+}
+
+static void add_tag(const struct uno_sinks *s, struct sink *k, int index)
+{
+    char text[64];
+    size_t n = 0;
+    if (s->plan->tags & UNO_TAG_TIME) {
+        struct timespec t;
+        struct tm tm;
+        clock_gettime(CLOCK_REALTIME, &t);
+        localtime_r(&t.tv_sec, &tm);
+        n = strftime(text, sizeof text, "%H:%M:%S", &tm);
+        n += (size_t)snprintf(text + n, sizeof text - n, ".%03ld ", t.tv_nsec / 1000000);
+    }
+    if (s->plan->tags & UNO_TAG_RANK)
+        n += (size_t)snprintf(text + n, sizeof text - n, index % 2 ? "[%d err] " : "[%d] ", index / 2);
+    uno_bytes_add(&k->out, text, n);
+}
+
+// Adds bytes of one stream at the cursor. Only the last line of them may be incomplete.
+static void emit(struct uno_sinks *s, int index, const char *data, size_t n)
+{
+    struct sink *k = s->to[index % 2];
+    if (k->broken || n == 0) return;
+    if (k->open_line >= 0 && k->open_line != index) uno_bytes_add(&k->out, "\n", 1);
+    bool begins = k->open_line != index;
+    k->open_line = data[n - 1] == '\n' ? -1 : index;
+    if (!s->plan->tags) {
+        uno_bytes_add(&k->out, data, n);
+    } else {
+        while (n > 0) {
+            const char *end = memchr(data, '\n', n);
+            size_t len = end ? (size_t)(end - data) + 1 : n;
+            if (begins) add_tag(s, k, index);
+            uno_bytes_add(&k->out, data, len);
+            data += len;
+            n -= len;
+            begins = true;
+        }
+    }
+    if (k->out.len > FLUSH_BYTES) write_out(s, k);
+}
+
+static void emit_part(struct uno_sinks *s, int index)
+{
+    struct stream *t = &s->stream[index];
+    if (t->part.len == 0) return;
+    emit(s, index, uno_bytes_first(&t->part), t->part.len);
+    uno_bytes_drop(&t->part, t->part.len);
+    s->waiting--;
+}
+
+void uno_sinks_put(struct uno_sinks *s, int rank, int stream, const char *data, size_t n)
+{
+    if (rank < 0 || rank >= s->plan->nranks) return;
+    int index = rank * 2 + (stream == 2);
+    struct stream *t = &s->stream[index];
+    const char *last = memrchr(data, '\n', n);
+    if (last != NULL) {
+        size_t whole = (size_t)(last - data) + 1;
+        if (t->part.len > 0) {
+            uno_bytes_add(&t->part, data, whole);
+            emit_part(s, index);
+        } else {
+            emit(s, index, data, whole);
+        }
+        data += whole;
+        n -= whole;
+    }
+    if (n == 0) return;
+    s->waiting += t->part.len == 0;
+    uno_bytes_add(&t->part, data, n);
+    t->since = uno_ms_now();
+    if (t->part.len > LINE_MAX_BYTES) emit_part(s, index);
+}
+
+void uno_sinks_end(struct uno_sinks *s, int rank)
+{
+    if (rank < 0 || rank >= s->plan->nranks) return;
+    for (int i = 0; i < 2; i++) {
+        emit_part(s, rank * 2 + i);
+        uno_bytes_free(&s->stream[rank * 2 + i].part);
+    }
+}
+
+void uno_sinks_say(struct uno_sinks *s, const char *text)
+{
+    struct sink *k = s->to[1];
+    if (k->broken) return;
+    if (k->open_line >= 0) uno_bytes_add(&k->out, "\n", 1);
+    k->open_line = -1;
+    uno_bytes_add(&k->out, text, strlen(text));
+    uno_bytes_add(&k->out, "\n", 1);
+}
+
+void uno_sinks_flush(struct uno_sinks *s)
+{
+    write_out(s, s->to[0]);
+    write_out(s, s->to[1]);
+}
+
+void uno_sinks_drain(struct uno_sinks *s)
+{
+    for (int r = 0; r < s->plan->nranks; r++) uno_sinks_end(s, r);
+    for (int i = 0; i < 2; i++) {
+        struct sink *k = s->to[i];
+        for (write_out(s, k); k->out.len > 0; write_out(s, k)) {
+            struct pollfd p = {.fd = k->fd, .events = POLLOUT};
+            poll(&p, 1, -1);
+        }
+    }
+}
+
+bool uno_sinks_full(const struct uno_sinks *s)
+{
+    return s->to[0]->out.len > FULL_BYTES || s->to[1]->out.len > FULL_BYTES;
+}
+
+int uno_sinks_fd(const struct uno_sinks *s, int stream)
+{
+    const struct sink *k = s->to[stream - 1];
+    return k->out.len > 0 ? k->fd : -1;
+}
+
+bool uno_sinks_closed(struct uno_sinks *s, int stream)
+{
+    struct sink *k = &s->own[s->to[stream - 1] - s->own];
+    bool news = k->broken && !s->own[stream - 1].told;
+    s->own[stream - 1].told |= k->broken;
+    return news;
+}
+
+int64_t uno_sinks_idle(struct uno_sinks *s)
+{
+    if (s->waiting == 0) return 0;
+    int64_t now = uno_ms_now(), next = 0;
+    for (int i = 0; i < s->plan->nranks * 2; i++) {
+        struct stream *t = &s->stream[i];
+        int in = s->plan->stdin_rank;
+        if (t->part.len == 0 || !(s->to[i % 2]->terminal || in == UNO_STDIN_ALL || in == i / 2)) continue;
+        if (now - t->since >= PROMPT_MS) emit_part(s, i);
+        else if (next == 0 || t->since + PROMPT_MS < next) next = t->since + PROMPT_MS;
+    }
+    return next;
+}
+
+bool uno_sinks_failed(const struct uno_sinks *s)
+{
+    return s->failed;
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Puts into words how a rank ended (verdict.h). Called by the front.
+#include "verdict.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+static char *who(const struct uno_plan *p, int rank, int pid)
+{
+    return uno_xformat("rank %d (pid %d, host %s)", rank, pid, uno_plan_name(p, rank));
+}
+
+static char *signal_text(int status)
+{
+    int sig = WTERMSIG(status);
+    return uno_xformat("was killed by signal %d (%s%s)", sig, strsignal(sig), WCOREDUMP(status) ? ", core dumped" : "");
+}
+
+bool uno_verdict_rank(struct uno_verdict *v, const struct uno_plan *p, int rank, const struct uno_exit *e, bool *ends_job)
+{
+    bool lives_in_mpi = e->state == UNO_RANK_RUNNING, aborted = e->state == UNO_RANK_ABORTED;
+    *ends_job = e->state != UNO_RANK_FINALIZED;
+    if (!aborted && WIFEXITED(e->status) && WEXITSTATUS(e->status) == 0 && !lives_in_mpi) return false;
+    if (v->what != NULL) return true;
+    char *name = who(p, rank, e->pid), *how;
+    if (aborted) {
+        v->status = e->code & 0xff ? e->code & 0xff : e->code != 0;
+        if (e->why[0]) how = uno_xformat("ended the job with code %d: %s", e->code, e->why);
+        else how = uno_xformat("called MPI_Abort with code %d", e->code);
+    } else if (WIFSIGNALED(e->status)) {
+        v->status = 128 + WTERMSIG(e->status);
+        how = signal_text(e->status);
+    } else if (WEXITSTATUS(e->status) == 0) {
+        v->status = 1;
+        how = uno_xstrdup("exited with status 0 without calling MPI_Finalize");
+    } else {
+        v->status = WEXITSTATUS(e->status);
+        how = uno_xformat("exited with status %d%s", v->status, lives_in_mpi ? " without calling MPI_Finalize" : "");
+    }
+    bool in = e->call[0] && !aborted && WIFSIGNALED(e->status);
+    v->what = uno_xformat("%s %s%s%s", name, how, in ? " in " : "", in ? e->call : "");
+    free(how);
+    free(name);
+    return true;
+}
+
+char *uno_verdict_text(const struct uno_verdict *v)
+{
+    if (v->what == NULL) return NULL;
+    if (v->others <= 0) return uno_xformat("mpiexec: %s", v->what);
+    if (v->others == 1) return uno_xformat("mpiexec: %s; the other rank was ended", v->what);
+    return uno_xformat("mpiexec: %s; the other %d ranks were ended", v->what, v->others);
+}
+
+static const struct uno_wait *of_rank(const struct uno_wait *w, size_t count, int rank)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (w[i].rank == rank) return &w[i];
+    }
+    return NULL;
+}
+
+static int by_rank(const void *a, const void *b)
+{
+    const struct uno_wait *x = a, *y = b;
+    return x->rank < y->rank ? -1 : x->rank > y->rank;
+}
+
+static void add(struct uno_bytes *b, char *text)
+{
+    uno_bytes_add(b, text, strlen(text));
+    free(text);
+}
+
+static bool alike(const struct uno_wait *a, const struct uno_wait *b)
+{
+    return a->peer < 0 && a->peer == b->peer && a->tag == b->tag && strcmp(a->call, b->call) == 0 && strcmp(a->comm, b->comm) == 0;
+}
+
+// Ranks first..last wait for the same thing.
+static void add_wait(struct uno_bytes *b, const struct uno_plan *p, const struct uno_wait *first, const struct uno_wait *last,
+                     const struct uno_wait *all, size_t count)
+{
+    bool many = first != last;
+    if (many) add(b, uno_xformat("\n  ranks %d-%d wait in ", first->rank, last->rank));
+    else add(b, uno_xformat("\n  rank %d (pid %d, host %s) waits in ", first->rank, first->pid, uno_plan_name(p, first->rank)));
+    add(b, uno_xformat("%s", first->call[0] ? first->call : "an MPI call"));
+    if (first->comm[0]) add(b, uno_xformat(" on %s", first->comm));
+    if (first->peer >= 0) {
+        bool gone = of_rank(all, count, first->peer) == NULL;
+        add(b, uno_xformat(" for rank %d%s", first->peer, gone ? " (which has left MPI)" : ""));
+    } else if (first->peer == -1) {
+        add(b, uno_xformat(" for any rank"));
+    }
+    if (first->tag >= 0) add(b, uno_xformat(", tag %d", first->tag));
+    else if (first->tag == -1) add(b, uno_xformat(", any tag"));
+}
+
+// Follows who waits for whom; a rank met twice closes a cycle.
+static void add_cycle(struct uno_bytes *b, const struct uno_wait *w, size_t count)
+{
+    for (size_t start = 0; start < count; start++) {
+        const struct uno_wait *at = &w[start];
+        for (size_t steps = 0; at != NULL && at->peer >= 0 && steps <= count; steps++) {
+            at = of_rank(w, count, at->peer);
+            if (at == NULL || at->rank != w[start].rank) continue;
+            add(b, uno_xformat("\n  cycle: %d", w[start].rank));
+            do {
+                add(b, uno_xformat(" -> %d", at->peer));
+                at = of_rank(w, count, at->peer);
+            } while (at != NULL && at->rank != w[start].rank);
+            return;
+        }
+    }
+}
+
+char *uno_verdict_deadlock(const struct uno_plan *p, const struct uno_wait *wait, size_t count)
+{
+    enum { LINES = 64 };
+    struct uno_bytes b = {0};
+    struct uno_wait *w = uno_xalloc(count * sizeof *w);
+    if (count > 0) memcpy(w, wait, count * sizeof *w);
+    qsort(w, count, sizeof *w, by_rank);
+    add(&b, uno_xstrdup("mpiexec: deadlock: every rank waits and no message is under way"));
+    size_t lines = 0;
+    for (size_t i = 0, last; i < count; i = last + 1) {
+        for (last = i; last + 1 < count && alike(&w[last], &w[last + 1]) && w[last + 1].rank == w[last].rank + 1;) last++;
+        if (++lines > LINES) {
+            add(&b, uno_xformat("\n  ... and %zu more ranks", count - i));
+            break;
+        }
+        add_wait(&b, p, &w[i], &w[last], w, count);
+    }
+    add_cycle(&b, w, count);
+    add(&b, uno_xstrdup("\nmpiexec: the job was ended (--keep-waiting lets it wait)"));
+    uno_bytes_add(&b, "", 1);
+    free(w);
+    return b.data;
+}

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Watches the boards of a node's ranks and tells the front when all of them sleep in MPI and nothing has moved for a second.
+// Reads only; ranks pay nothing. It must never be wrong: a rank counts as asleep only if every thread of its process sleeps in
+// MPI, or waits on a futex without a time limit, which only another thread of the job could end. A rank that has threads in
+// anything else (a timer, a socket, a read) may wake by itself, and nothing is told.
+#include <dirent.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "node.h"
+
+#define STILL_MS 1000
+
+struct uno_watch {
+    struct uno_node *n;
+    uint64_t *naps;              // of each rank at the last tick
+    int64_t still_since;
+    bool told;
+};
+
+struct uno_watch *uno_watch_new(struct uno_node *n)
+{
+    struct uno_watch *w = uno_xalloc(sizeof *w);
+    w->n = n;
+    w->naps = uno_xalloc((size_t)n->nlocal * sizeof *w->naps);
+    w->still_since = uno_ms_now();
+    return w;
+}
+
+static bool sleeps_in_mpi(struct uno_board *b)
+{
+    // Acquire: pairs with the rank's release when it falls asleep; what it waits for was written before.
+    uint32_t asleep = atomic_load_explicit(&b->asleep, memory_order_acquire);
+    uint32_t waiting = atomic_load_explicit(&b->waiting, memory_order_acquire);
+    return asleep > 0 && asleep >= waiting;
+}
+
+// Calls that something outside the job can end.
+static bool waits_outside(const struct uno_board *b)
+{
+    static const char *const calls[] = {"MPI_Comm_accept", "MPI_Comm_connect", "MPI_Comm_join", "MPI_Comm_spawn",
+                                        "MPI_Comm_spawn_multiple"};
+    for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
+        if (strncmp(b->wait_call, calls[i], UNO_NAME_MAX) == 0) return true;
+    }
+    return b->wait_peer < -2;
+}
+
+static bool waits_on_futex(const char *task)
+{
+    char path[300], text[256];
+    unsigned long nr, arg[4];
+    snprintf(path, sizeof path, "%s/syscall", task);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return false;
+    ssize_t len = read(fd, text, sizeof text - 1);
+    close(fd);
+    text[len > 0 ? len : 0] = '\0';
+    if (sscanf(text, "%lu %lx %lx %lx %lx", &nr, &arg[0], &arg[1], &arg[2], &arg[3]) != 5 || nr != SYS_futex) return false;
+    unsigned long op = arg[1] & FUTEX_CMD_MASK;
+    return (op == FUTEX_WAIT || op == FUTEX_WAIT_BITSET) && arg[3] == 0;
+}
+
+// All threads of the process are asleep for good, as far as they alone are concerned.
+static bool all_threads_sleep(int pid, uint32_t asleep)
+{
+    char path[64], task[280];
+    snprintf(path, sizeof path, "/proc/%d/task", pid);
+    DIR *dir = opendir(path);
+    if (dir == NULL) return false;
+    uint32_t threads = 0, parked = 0;
+    const struct dirent *e;
+    while ((e = readdir(dir)) != NULL) {
+        if (e->d_name[0] == '.') continue;
+        snprintf(task, sizeof task, "%s/%.200s", path, e->d_name);
+        threads++;
+        parked += waits_on_futex(task);
+    }
+    closedir(dir);
+    return threads == asleep || threads == parked;
+}
+
+// True if every rank that is still in MPI sleeps there. Ranks outside (not yet in, or finalized) are looked at by the caller.
+static bool boards_still(struct uno_watch *w)
+{
+    bool still = true;
+    for (int i = 0; i < w->n->nlocal; i++) {
+        struct uno_board *b = uno_job_board(w->n->job, (uint32_t)i);
+        // Relaxed: only compared with the last tick's value.
+        uint64_t naps = atomic_load_explicit(&b->naps, memory_order_relaxed);
+        if (naps != w->naps[i]) still = false;
+        w->naps[i] = naps;
+        if (w->n->rank[i].exited) continue;
+        // Acquire: pairs with the rank's release of its state.
+        uint32_t state = atomic_load_explicit(&b->state, memory_order_acquire);
+        if (state == UNO_RANK_FINALIZED) continue;
+        if (state == UNO_RANK_ABORTED || !sleeps_in_mpi(b) || waits_outside(b)) still = false;
+    }
+    return still;
+}
+
+static bool threads_still(struct uno_watch *w)
+{
+    for (int i = 0; i < w->n->nlocal; i++) {
+        struct uno_board *b = uno_job_board(w->n->job, (uint32_t)i);
+        // Relaxed: boards_still() has just seen these values with acquire.
+        uint32_t state = atomic_load_explicit(&b->state, memory_order_relaxed);
+        uint32_t asleep = atomic_load_explicit(&b->asleep, memory_order_relaxed);
+        if (w->n->rank[i].exited || state == UNO_RANK_FINALIZED) continue;
+        if (!all_threads_sleep(b->pid, asleep)) return false;
+    }
+    return boards_still(w);
+}
+
+static void tell(struct uno_watch *w, int64_t round)
+{
+    struct uno_wait *list = uno_xalloc((size_t)w->n->nlocal * sizeof *list);
+    size_t count = 0;
+    for (int i = 0; i < w->n->nlocal; i++) {
+        const struct uno_board *b = uno_job_board(w->n->job, (uint32_t)i);
+        // Relaxed: the rank sleeps; its board does not change.
+        if (w->n->rank[i].exited || atomic_load_explicit(&b->state, memory_order_relaxed) == UNO_RANK_FINALIZED) continue;
+        struct uno_wait *v = &list[count++];
+        *v = (struct uno_wait){.rank = b->world_rank, .pid = b->pid, .peer = b->wait_peer, .tag = b->wait_tag};
+        memcpy(v->call, b->wait_call, sizeof v->call - 1);
+        memcpy(v->comm, b->wait_comm, sizeof v->comm - 1);
+    }
+    uno_node_tell(w->n, UNO_QUIET, -1, round, list, count * sizeof *list);
+    free(list);
+}
+
+void uno_watch_tick(struct uno_watch *w)
+{
+    int64_t now = uno_ms_now();
+    if (!boards_still(w)) {
+        w->still_since = now;
+        if (w->told) uno_node_tell(w->n, UNO_QUIET, -1, 0, NULL, 0);
+        w->told = false;
+    } else if (!w->told && now - w->still_since >= STILL_MS && threads_still(w)) {
+        w->told = true;
+        tell(w, 1);
+    }
+}
+
+void uno_watch_confirm(struct uno_watch *w, int64_t round)
+{
+    if (w->told && threads_still(w)) tell(w, round);
+    else uno_watch_tick(w);
+}
