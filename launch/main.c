@@ -67,7 +67,7 @@ static void check(const struct uno_plan *p)
 
 static void make_plan(struct uno_plan *p, int argc, char **argv)
 {
-    *p = (struct uno_plan){.grace_ms = 500};
+    *p = (struct uno_plan){0};
     for (char **e = environ; *e; e++) uno_words_add(&p->env, *e);
     char *cwd = getcwd(NULL, 0);
     if (cwd == NULL) uno_usage("the working directory cannot be read: %s", strerror(errno));

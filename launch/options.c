@@ -11,6 +11,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/fail.h"
+#include "base/start.h"
+
 #define DEPTH_MAX 8   // configuration files that name configuration files
 
 static long number(const char *option, const char *text, long least, long most)
@@ -25,13 +28,13 @@ static long number(const char *option, const char *text, long least, long most)
 
 static enum uno_unit unit(const char *option, const char *text, bool map)
 {
-    static const struct { const char *name; enum uno_unit unit; int map; } units[] = {
-        {"auto", UNO_BY_AUTO, 0}, {"none", UNO_BY_NONE, 0}, {"hwthread", UNO_BY_HWTHREAD, 2}, {"core", UNO_BY_CORE, 2},
-        {"l3", UNO_BY_L3, 2}, {"l3cache", UNO_BY_L3, 2}, {"numa", UNO_BY_NUMA, 2}, {"socket", UNO_BY_SOCKET, 2},
-        {"package", UNO_BY_SOCKET, 2}, {"node", UNO_BY_NODE, 1}, {"slot", UNO_BY_SLOT, 1}, {"machine", UNO_BY_NODE, 1},
-    };
-    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
-        if (strcmp(text, units[i].name) == 0 && (units[i].map == 2 || units[i].map == map)) return units[i].unit;
+    static const char *const names[] = {"auto", "none", "hwthread", "core", "l3", "numa", "socket", "node", "slot"};
+    if (strcmp(text, "l3cache") == 0) text = "l3";
+    if (strcmp(text, "package") == 0) text = "socket";
+    for (int u = UNO_BY_AUTO; u <= UNO_BY_SLOT; u++) {
+        bool fits = u >= UNO_BY_HWTHREAD && u <= UNO_BY_SOCKET;
+        fits |= u == UNO_BY_AUTO || (map ? u >= UNO_BY_NODE : u == UNO_BY_NONE);
+        if (fits && strcmp(text, names[u]) == 0) return (enum uno_unit)u;
     }
     uno_usage("%s: \"%s\" is not known (%s)", option, text,
               map ? "core, hwthread, l3, numa, socket, slot or node" : "auto, none, core, hwthread, l3, numa or socket");
@@ -61,7 +64,7 @@ static void set_parameter(struct uno_plan *p, const char *option, const char *te
     const char *eq = strchr(text, '=');
     if (eq == NULL || eq == text) uno_usage("%s %s: NAME=VALUE is expected", option, text);
     char *name = uno_xformat("UNISONO_%.*s", (int)(eq - text), text);
-    for (char *c = name; *c; c++) *c = (char)(*c == '-' || *c == '.' ? '_' : toupper((unsigned char)*c));
+    for (char *c = name; *c; c++) *c = (char)(*c == '-' ? '_' : toupper((unsigned char)*c));
     uno_words_set(&p->env, name, eq + 1);
     free(name);
 }
@@ -225,6 +228,20 @@ static void expand(struct uno_words *word, int argc, char **argv, int depth)
     }
 }
 
+// Options win over parameters. The environment tells the parameters; --set has written it into the plan.
+static void read_parameters(struct uno_plan *p)
+{
+    for (int i = 0; i < p->env.count; i++) {
+        if (strncmp(p->env.item[i], "UNISONO_", 8) == 0) putenv(p->env.item[i]);
+    }
+    if (uno_params_load() != 0) uno_usage("%s", uno_fail_text());
+    if (p->bind == UNO_BY_AUTO) p->bind = unit("bind_to", uno_start_bind.text, false);
+    if (p->map == UNO_BY_AUTO) p->map = unit("map_by", uno_start_map.text, true);
+    p->grace_ms = (int)uno_start_grace.num;
+    p->keep_waiting |= strcmp(uno_start_deadlock.text, "wait") == 0;
+    p->agent = uno_xstrdup(uno_start_agent.text);
+}
+
 void uno_options_read(struct uno_plan *p, int argc, char **argv)
 {
     struct uno_words word = {0};
@@ -233,4 +250,5 @@ void uno_options_read(struct uno_plan *p, int argc, char **argv)
     do i = read_app(p, &word, i);
     while (i < word.count);
     if (word.count > 0 && strcmp(word.item[word.count - 1], ":") == 0) uno_usage("no program behind the last \":\"");
+    read_parameters(p);
 }

@@ -4,6 +4,7 @@
 #pragma once
 #include "util.h"
 
+// In this order, options.c lists their names.
 enum uno_unit { UNO_BY_AUTO, UNO_BY_NONE, UNO_BY_HWTHREAD, UNO_BY_CORE, UNO_BY_L3, UNO_BY_NUMA, UNO_BY_SOCKET, UNO_BY_NODE, UNO_BY_SLOT };
 enum { UNO_STDIN_NONE = -1, UNO_STDIN_ALL = -2 };
 enum { UNO_TAG_RANK = 1, UNO_TAG_TIME = 2 };
