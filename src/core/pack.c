@@ -11,6 +11,7 @@
 #include "core/pack_program.h"
 
 #define BLOCK 64                      // elements that a struct is handled in: their source and packed lines stay in the cache
+#define FEW 8                         // runs in a loop that is so short
 
 // One call of uno_pack or uno_unpack under way.
 struct mover {
@@ -43,17 +44,34 @@ static void walk_run(struct mover *m, char *base, size_t len, size_t skip)
     advance(m, n);
 }
 
-// n whole elements that each are the same short list of runs: run by run over a block of elements, each a strided copy.
+// The r-th run of a list of runs, or of a loop over one run.
+static void copy_column(struct mover *m, const struct uno_pack *g, size_t r, char *base, ptrdiff_t stride, size_t n)
+{
+    if (g->kind == UNO_PACK_LOOP) {
+        size_t len = g->kid->bytes;
+        move_runs(m, m->packed + r * len, g->bytes, base + g->kid->at + (ptrdiff_t)r * g->stride, stride, len, n);
+    } else {
+        move_runs(m, m->packed + g->offset[r], g->bytes, base + g->disp[r], stride, g->offset[r + 1] - g->offset[r], n);
+    }
+}
+
+// n whole elements that each are the same few runs: run by run over a block of elements, each a strided copy.
 static void whole_structs(struct mover *m, const struct uno_pack *g, char *base, ptrdiff_t stride, size_t n)
 {
     while (n > 0) {
         size_t block = n < BLOCK ? n : BLOCK;
-        for (size_t r = 0; r < g->n; r++)
-            move_runs(m, m->packed + g->offset[r], g->bytes, base + g->disp[r], stride, g->offset[r + 1] - g->offset[r], block);
+        for (size_t r = 0; r < g->n; r++) copy_column(m, g, r, base, stride, block);
         advance(m, block * g->bytes);
         base += (ptrdiff_t)block * stride;
         n -= block;
     }
+}
+
+// Whether elements of g are few runs each, and so better copied run by run over many elements.
+static bool is_struct(const struct uno_pack *g)
+{
+    return (g->kind == UNO_PACK_RUNS && g->n <= BLOCK) ||
+        (g->kind == UNO_PACK_LOOP && g->n <= FEW && g->kid->kind == UNO_PACK_RUN);
 }
 
 // n whole elements of g.
@@ -62,7 +80,7 @@ static void whole(struct mover *m, const struct uno_pack *g, char *base, ptrdiff
     if (g->kind == UNO_PACK_RUN) {
         move_runs(m, m->packed, g->bytes, base + g->at, stride, g->bytes, n);
         advance(m, n * g->bytes);
-    } else if (g->kind == UNO_PACK_RUNS && n > 1 && g->n <= BLOCK) {
+    } else if (n > 1 && is_struct(g)) {
         whole_structs(m, g, base + g->at, stride, n);
     } else {
         for (size_t i = 0; i < n; i++) walk(m, g, base + (ptrdiff_t)i * stride, 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The predefined datatypes, and the life of a datatype object: look-up, reference counts. Constructors are in type_make.c,
-// the program of a type in pack_compile.c. Called by everything that takes a datatype.
+// The predefined datatypes and the look-up of a handle. Constructors are in type_make.c, the program of a type in
+// pack_compile.c. Called by everything that takes a datatype.
 // Always holds: the entry of a predefined type never changes but for its name and its attributes, and is never freed.
 #include "core/type.h"
 
@@ -9,7 +9,6 @@
 
 #include "base/float.h"
 #include "core/pack_program.h"
-#include "core/type_made.h"
 
 struct uno_pool uno_type_pool = {.bytes = sizeof(struct MPI_ABI_Datatype), .magic = UNO_TYPE_MAGIC};
 
@@ -86,16 +85,4 @@ bool uno_type_is_live(MPI_Datatype t)
     if ((uintptr_t)t >= 1024) return t->head.magic == UNO_TYPE_MAGIC && t->flags & UNO_TYPE_LIVE;
     uintptr_t v = (uintptr_t)t - UNO_TYPE_FIRST;
     return v < UNO_TYPE_END - UNO_TYPE_FIRST && uno_predefined_types[v].flags & UNO_TYPE_LIVE;
-}
-
-void uno_type_hold(struct MPI_ABI_Datatype *t)
-{
-    if (!(t->flags & UNO_TYPE_PREDEFINED)) t->head.refs++;
-}
-
-void uno_type_drop(struct MPI_ABI_Datatype *t)
-{
-    if (t->flags & UNO_TYPE_PREDEFINED || --t->head.refs > 0) return;
-    uno_type_unmake(t);
-    uno_pool_put(&uno_type_pool, t);
 }

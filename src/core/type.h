@@ -18,6 +18,7 @@ enum {
     UNO_TYPE_COMMITTED = 2,
     UNO_TYPE_PLAIN = 4,               // n elements are n * size consecutive bytes at the buffer's address
     UNO_TYPE_PREDEFINED = 8,
+    UNO_TYPE_MARKED = 16,             // lb and extent were set by the user (resized), and outrank those of unmarked parts
     UNO_TYPE_READY = UNO_TYPE_LIVE | UNO_TYPE_COMMITTED | UNO_TYPE_PLAIN,
 };
 
@@ -47,6 +48,7 @@ struct MPI_ABI_Datatype {
     uint32_t flags;
     uint16_t basic;                   // enum uno_basic: of predefined types, and of derived ones built from a single basic type
     uint16_t alignment;
+    int32_t users;                    // handles that the user holds; LIVE while there is one (head.refs counts these too)
     MPI_Count size;                   // bytes of data
     MPI_Count lb, extent;             // MPI_UNDEFINED never: overflow is an error at construction
     MPI_Count true_lb, true_extent;

@@ -10,30 +10,39 @@
 struct uno_pack;
 
 enum uno_shape {
-    UNO_SHAPE_SAME,                   // kid[0] as it is: dup, resized, and constructors that build on another type
-    UNO_SHAPE_VECTOR,                 // n blocks of blocklen kids, `stride` bytes apart
-    UNO_SHAPE_BLOCKS,                 // n blocks at disp[], blocklens[] (or all blocklen when NULL) of kid[0]
-    UNO_SHAPE_STRUCT,                 // ... the i-th of kid[i]
+    UNO_SHAPE_SAME,                   // *kid as it is: dup, resized
+    UNO_SHAPE_VECTOR,                 // n blocks of blocklen *kid, `stride` bytes apart
+    UNO_SHAPE_BLOCKS,                 // n blocks of blocklens[] (all blocklen when NULL) *kid at disp[] bytes
+    UNO_SHAPE_STRUCT,                 // n blocks of blocklens[] kid[] at disp[]
 };
 
 struct uno_layout {
     enum uno_shape shape;
     MPI_Count n, blocklen, stride;
-    const MPI_Count *blocklens, *disp;   // [n] disp in bytes
-    struct MPI_ABI_Datatype *const *kid; // [1], or [n] for STRUCT
+    const MPI_Count *blocklens, *disp;
+    struct MPI_ABI_Datatype *const *kid;   // [n] for STRUCT, else [1]
 };
 
 struct uno_type_made {
     struct uno_layout layout;
+    void *store;                      // the layout's arrays
     int combiner;
-    bool large;                       // made by a _c constructor: contents hold large counts
+    bool large;                       // made by a _c function with large counts in its contents
     MPI_Count nints, naddrs, ncounts, ntypes;
-    int *ints;
-    MPI_Aint *addrs;
-    MPI_Count *counts;
+    MPI_Count *values;                // integers, then addresses, then counts
     struct MPI_ABI_Datatype **types;  // as the user gave them; each is held
     struct uno_pack *nodes;           // the program's nodes that this type owns
 };
 
-// Gives back all that t was made of (contents, program, kids); t itself stays.
-void uno_type_unmake(struct MPI_ABI_Datatype *t);
+static inline MPI_Count uno_layout_kids(const struct uno_layout *l)
+{
+    return l->shape == UNO_SHAPE_STRUCT ? l->n : 1;
+}
+
+static inline MPI_Count uno_layout_len(const struct uno_layout *l, MPI_Count i)
+{
+    return l->blocklens ? l->blocklens[i] : l->blocklen;
+}
+
+// Frees the nodes of a program (pack_compile.c).
+void uno_pack_free(struct uno_pack *nodes);

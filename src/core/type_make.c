@@ -1,13 +1,214 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Derived datatypes. (Being written: for now the release of what a type was made of.)
-#include "core/type_made.h"
+// Constructors of derived datatypes: the layout in normal form, and from it size, bounds and extent. Called by src/api/type*.c.
+// Always holds: sizes and bounds of a type that exists fit 63 bits; a type holds the types it is made of.
+#include "core/type_make.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-#include "core/type.h"
+#include "base/fail.h"
+#include "core/attr.h"
 
-void uno_type_unmake(struct MPI_ABI_Datatype *t)
+// The bounds of a type map while blocks are added to it.
+struct bounds {
+    MPI_Count lb, ub, true_lb, true_ub;
+    MPI_Count size, leaves;
+    bool any, marked, data;           // something was added; with marks of the user; with bytes in it
+    bool overflow;
+    int basic;
+    uint16_t alignment;
+};
+
+static MPI_Count add(struct bounds *b, MPI_Count x, MPI_Count y)
 {
-    free(t->made);
-    t->made = NULL;
+    MPI_Count r = 0;
+    b->overflow |= __builtin_add_overflow(x, y, &r);
+    return r;
+}
+
+static MPI_Count mul(struct bounds *b, MPI_Count x, MPI_Count y)
+{
+    MPI_Count r = 0;
+    b->overflow |= __builtin_mul_overflow(x, y, &r);
+    return r;
+}
+
+static void widen(bool first, MPI_Count low, MPI_Count high, MPI_Count *lb, MPI_Count *ub)
+{
+    if (first || low < *lb) *lb = low;
+    if (first || high > *ub) *ub = high;
+}
+
+// A block of len kids at disp: bounds only. Marked bounds outrank the natural ones of other parts.
+static void span(struct bounds *b, const uno_datatype *kid, MPI_Count disp, MPI_Count len)
+{
+    bool marked = kid->flags & UNO_TYPE_MARKED;
+    if (len == 0 || (kid->size == 0 && !marked)) return;
+    MPI_Count last = mul(b, len - 1, kid->extent), low = add(b, disp, last < 0 ? last : 0), high = add(b, disp, last > 0 ? last : 0);
+    if (marked || !b->marked) {
+        widen(!b->any || marked != b->marked, add(b, low, kid->lb), add(b, high, add(b, kid->lb, kid->extent)), &b->lb, &b->ub);
+        b->marked = marked;
+        b->any = true;
+    }
+    if (kid->size > 0) {
+        widen(!b->data, add(b, low, kid->true_lb), add(b, high, add(b, kid->true_lb, kid->true_extent)), &b->true_lb, &b->true_ub);
+        b->data = true;
+    }
+}
+
+// len kids more in the type map: size, and what kind of elements.
+static void weigh(struct bounds *b, const uno_datatype *kid, MPI_Count len)
+{
+    b->size = add(b, b->size, mul(b, len, kid->size));
+    b->leaves = add(b, b->leaves, mul(b, len, kid->leaves));
+    if (len == 0) return;
+    b->basic = b->basic < 0 || b->basic == kid->basic ? kid->basic : UNO_BASIC_NONE;
+    if (kid->alignment > b->alignment) b->alignment = kid->alignment;
+}
+
+// A new type around a layout: copies its arrays, holds its kids.
+static int make(const struct uno_layout *l, const struct bounds *b, uno_datatype **out)
+{
+    if (b->overflow) return uno_fail(MPI_ERR_VALUE_TOO_LARGE, "size or bounds of the new datatype do not fit 63 bits");
+    size_t n = (size_t)l->n, nlens = l->blocklens ? n : 0, ndisp = l->disp ? n : 0, nkids = (size_t)uno_layout_kids(l);
+    struct uno_type_made *m = calloc(1, sizeof *m);
+    MPI_Count *store = malloc((nlens + ndisp + nkids + 1) * sizeof *store);
+    uno_datatype *t = m && store ? uno_pool_get(&uno_type_pool) : NULL;
+    if (!t) {
+        free(m);
+        free(store);
+        return uno_fail(MPI_ERR_NO_MEM, "no memory for a datatype of %zu blocks", n);
+    }
+    MPI_Count *disp = store + nlens;
+    uno_datatype **kid = (void *)(disp + ndisp);
+    m->layout = *l;
+    m->store = store;
+    if (nlens) m->layout.blocklens = memcpy(store, l->blocklens, nlens * sizeof *store);
+    if (ndisp) m->layout.disp = memcpy(disp, l->disp, ndisp * sizeof *disp);
+    if (nkids) m->layout.kid = memcpy(kid, l->kid, nkids * sizeof *kid);
+    for (size_t i = 0; i < nkids; i++) uno_type_hold(kid[i]);
+    t->flags = UNO_TYPE_LIVE | (b->marked ? UNO_TYPE_MARKED : 0);
+    t->users = 1;
+    t->basic = (uint16_t)(b->basic < 0 ? UNO_BASIC_NONE : b->basic);
+    t->alignment = b->alignment ? b->alignment : 1;
+    t->size = b->size;
+    t->leaves = b->leaves;
+    t->lb = b->lb;
+    t->extent = b->ub - b->lb;
+    t->true_lb = b->true_lb;
+    t->true_extent = b->true_ub - b->true_lb;
+    t->handle = t;
+    t->made = m;
+    *out = t;
+    return MPI_SUCCESS;
+}
+
+int uno_type_vector(MPI_Count n, MPI_Count blocklen, MPI_Count stride, uno_datatype *old, uno_datatype **out)
+{
+    struct bounds b = {.basic = -1};
+    struct uno_layout l = {.shape = UNO_SHAPE_VECTOR, .n = n, .blocklen = blocklen, .stride = stride, .kid = &old};
+    weigh(&b, old, mul(&b, n, blocklen));
+    if (n > 0) {
+        span(&b, old, 0, blocklen);
+        span(&b, old, mul(&b, n - 1, stride), blocklen);
+    }
+    return make(&l, &b, out);
+}
+
+int uno_type_blocks(const struct uno_layout *blocks, uno_datatype *old, uno_datatype **out)
+{
+    struct bounds b = {.basic = -1};
+    struct uno_layout l = *blocks;
+    l.shape = UNO_SHAPE_BLOCKS;
+    l.kid = &old;
+    for (MPI_Count i = 0; i < l.n; i++) {
+        weigh(&b, old, uno_layout_len(&l, i));
+        span(&b, old, l.disp[i], uno_layout_len(&l, i));
+    }
+    return make(&l, &b, out);
+}
+
+int uno_type_struct(const struct uno_layout *blocks, uno_datatype **out)
+{
+    struct bounds b = {.basic = -1};
+    struct uno_layout l = *blocks;
+    l.shape = UNO_SHAPE_STRUCT;
+    for (MPI_Count i = 0; i < l.n; i++) {
+        weigh(&b, l.kid[i], uno_layout_len(&l, i));
+        span(&b, l.kid[i], l.disp[i], uno_layout_len(&l, i));
+    }
+    // As a C compiler pads a struct, unless the user has set bounds.
+    MPI_Count over = b.alignment > 1 && !b.marked && !b.overflow ? (b.ub - b.lb) % b.alignment : 0;
+    if (over > 0) b.ub = add(&b, b.ub, b.alignment - over);
+    return make(&l, &b, out);
+}
+
+// A type with the layout of old and other bounds.
+static int wrap(uno_datatype *old, MPI_Count lb, MPI_Count ub, bool marked, uno_datatype **out)
+{
+    struct bounds b = {.lb = lb, .ub = ub, .true_lb = old->true_lb, .true_ub = old->true_lb + old->true_extent, .size = old->size,
+        .leaves = old->leaves, .marked = marked, .basic = old->basic, .alignment = old->alignment};
+    struct uno_layout l = {.shape = UNO_SHAPE_SAME, .n = 1, .blocklen = 1, .kid = &old};
+    return make(&l, &b, out);
+}
+
+int uno_type_resized(uno_datatype *old, MPI_Count lb, MPI_Count extent, uno_datatype **out)
+{
+    MPI_Count ub;
+    if (__builtin_add_overflow(lb, extent, &ub))
+        return uno_fail(MPI_ERR_VALUE_TOO_LARGE, "lb %lld + extent %lld does not fit 63 bits", (long long)lb, (long long)extent);
+    return wrap(old, lb, ub, true, out);
+}
+
+int uno_type_copy(uno_datatype *old, uno_datatype **out)
+{
+    int err = wrap(old, old->lb, old->lb + old->extent, old->flags & UNO_TYPE_MARKED, out);
+    if (err == MPI_SUCCESS && old->flags & UNO_TYPE_COMMITTED) err = uno_type_commit(*out);
+    return err;
+}
+
+int uno_type_record(uno_datatype *t, const struct uno_contents *c)
+{
+    struct uno_type_made *m = t->made;
+    size_t nvalues = (size_t)(c->nints + c->naddrs + c->ncounts), ntypes = (size_t)c->ntypes;
+    m->values = malloc((nvalues + 1) * sizeof *m->values);
+    m->types = malloc((ntypes + 1) * sizeof *m->types);
+    if (!m->values || !m->types) return uno_fail(MPI_ERR_NO_MEM, "no memory for the contents of a datatype");
+    if (nvalues) memcpy(m->values, c->values, nvalues * sizeof *m->values);
+    if (ntypes) memcpy(m->types, c->types, ntypes * sizeof *m->types);
+    for (size_t i = 0; i < ntypes; i++) uno_type_hold(m->types[i]);
+    m->combiner = c->combiner;
+    m->large = c->large;
+    m->nints = c->nints;
+    m->naddrs = c->naddrs;
+    m->ncounts = c->ncounts;
+    m->ntypes = c->ntypes;
+    return MPI_SUCCESS;
+}
+
+// Gives back all that t was made of; t itself stays. Called when the last reference goes.
+static void unmake(uno_datatype *t)
+{
+    struct uno_type_made *m = t->made;
+    MPI_Count nkids = uno_layout_kids(&m->layout);
+    for (MPI_Count i = 0; i < nkids; i++) uno_type_drop(m->layout.kid[i]);
+    for (MPI_Count i = 0; i < m->ntypes; i++) uno_type_drop(m->types[i]);
+    uno_pack_free(m->nodes);
+    uno_attrs_drop(t->attrs);
+    free(m->values);
+    free(m->types);
+    free(m->store);
+    free(m);
+}
+
+void uno_type_hold(uno_datatype *t)
+{
+    if (!(t->flags & UNO_TYPE_PREDEFINED)) t->head.refs++;
+}
+
+void uno_type_drop(uno_datatype *t)
+{
+    if (t->flags & UNO_TYPE_PREDEFINED || --t->head.refs > 0) return;
+    unmake(t);
+    uno_pool_put(&uno_type_pool, t);
 }

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// From a type's layout to its pack program: runs that touch are merged, evenly spaced runs become loops, loops of loops
+// collapse, short loops inside longer ones are unrolled to a list of runs (which pack.c then copies column by column).
+// Called when a type is committed, or used as a part of one that is. The order of the bytes is never changed.
+// Always holds: a node is owned by the one type in whose made->nodes it is listed; that type's users hold the type.
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fail.h"
+#include "core/pack_program.h"
+#include "core/type_make.h"
+
+#define UNROLL 8                      // runs of a loop that is written out when it stands inside another
+#define WRITE_OUT 64                  // parts of a list up to which small lists inside it are written out
+
+// A part of a program: a node, or one run of bytes when node is NULL.
+struct piece {
+    ptrdiff_t at;
+    size_t bytes;
+    const struct uno_pack *node;
+};
+
+struct builder {
+    struct uno_pack **owned;          // where new nodes are listed
+    bool failed;                      // memory ran out
+};
+
+struct list {
+    struct piece *piece;
+    size_t n, room;
+};
+
+// A node with room for n entries in the arrays that its kind has.
+static struct uno_pack *new_node(struct builder *b, enum uno_pack_kind kind, size_t bytes, size_t n)
+{
+    size_t ndisp = kind >= UNO_PACK_GATHER ? n : 0, noffset = kind >= UNO_PACK_RUNS ? n + 1 : 0, nkids = kind == UNO_PACK_SEQ ? n : 0;
+    struct uno_pack *g = calloc(1, sizeof *g + (ndisp + noffset + nkids) * 8);
+    if (!g) {
+        b->failed = true;
+        return NULL;
+    }
+    ptrdiff_t *disp = (void *)(g + 1);
+    *g = (struct uno_pack){.kind = kind, .bytes = bytes, .n = n, .next = *b->owned};
+    if (ndisp) g->disp = disp;
+    if (noffset) g->offset = (size_t *)(disp + ndisp);
+    if (nkids) g->kids = (const struct uno_pack **)(disp + ndisp + noffset);
+    *b->owned = g;
+    return g;
+}
+
+void uno_pack_free(struct uno_pack *nodes)
+{
+    while (nodes) {
+        struct uno_pack *next = nodes->next;
+        free(nodes);
+        nodes = next;
+    }
+}
+
+// The piece as a node; a run becomes one.
+static const struct uno_pack *node_of(struct builder *b, const struct piece *p)
+{
+    return p->node ? p->node : new_node(b, UNO_PACK_RUN, p->bytes, 1);
+}
+
+static void push(struct builder *b, struct list *l, struct piece p)
+{
+    if (p.bytes == 0) return;
+    struct piece *last = l->n ? &l->piece[l->n - 1] : NULL;
+    if (last && !p.node && !last->node && last->at + (ptrdiff_t)last->bytes == p.at) {
+        last->bytes += p.bytes;
+        return;
+    }
+    if (l->n == l->room) {
+        size_t room = l->room ? 2 * l->room : 16;
+        void *grown = realloc(l->piece, room * sizeof *l->piece);
+        if (!grown) {
+            b->failed = true;
+            return;
+        }
+        l->piece = grown;
+        l->room = room;
+    }
+    l->piece[l->n++] = p;
+}
+
+// Whether a node is no more than a few runs, which may be written out where it is used.
+static bool is_short(const struct uno_pack *g)
+{
+    return g->n <= UNROLL && (g->kind == UNO_PACK_RUNS || g->kind == UNO_PACK_GATHER ||
+        (g->kind == UNO_PACK_LOOP && g->kid->kind == UNO_PACK_RUN));
+}
+
+// Appends a piece; a short node in a list that is not long goes in run by run, so that its ends can merge with their neighbours.
+static void append(struct builder *b, struct list *l, struct piece p)
+{
+    const struct uno_pack *g = p.node;
+    if (!g || l->n >= WRITE_OUT || !is_short(g)) {
+        push(b, l, p);
+        return;
+    }
+    for (size_t i = 0; i < g->n; i++) {
+        ptrdiff_t at = p.at + g->at;
+        if (g->kind == UNO_PACK_LOOP) push(b, l, (struct piece){at + g->kid->at + (ptrdiff_t)i * g->stride, g->kid->bytes, NULL});
+        else if (g->kind == UNO_PACK_GATHER) push(b, l, (struct piece){at + g->disp[i], g->len, NULL});
+        else push(b, l, (struct piece){at + g->disp[i], g->offset[i + 1] - g->offset[i], NULL});
+    }
+}
+
+// n pieces, `stride` apart.
+static struct piece loop_of(struct builder *b, struct piece p, size_t n, ptrdiff_t stride)
+{
+    struct uno_pack *g = new_node(b, UNO_PACK_LOOP, n * p.bytes, n);
+    if (!g) return p;
+    g->stride = stride;
+    g->kid = node_of(b, &p);
+    return (struct piece){p.at, g->bytes, g};
+}
+
+// Whether the pieces are the same thing, evenly spaced.
+static bool even(const struct piece *p, size_t n)
+{
+    for (size_t i = 1; i < n; i++)
+        if (p[i].node != p[0].node || p[i].bytes != p[0].bytes || p[i].at - p[i - 1].at != p[1].at - p[0].at) return false;
+    return true;
+}
+
+// A list of runs, of one length or of several.
+static struct piece runs_of(struct builder *b, const struct piece *p, size_t n)
+{
+    if (n == 1) return p[0];
+    bool same = true;
+    size_t bytes = 0;
+    for (size_t i = 0; i < n; i++) {
+        same &= p[i].bytes == p[0].bytes;
+        bytes += p[i].bytes;
+    }
+    if (same && even(p, n)) return loop_of(b, p[0], n, p[1].at - p[0].at);
+    struct uno_pack *g = new_node(b, same ? UNO_PACK_GATHER : UNO_PACK_RUNS, bytes, n);
+    if (!g) return p[0];
+    ptrdiff_t *disp = (ptrdiff_t *)(uintptr_t)g->disp;
+    size_t *offset = (size_t *)(uintptr_t)g->offset;
+    g->len = p[0].bytes;
+    for (size_t i = 0; i < n; i++) {
+        disp[i] = p[i].at;
+        if (!same) offset[i + 1] = offset[i] + p[i].bytes;
+    }
+    return (struct piece){0, bytes, g};
+}
+
+// The end of the stretch of plain runs that starts at piece i (i + 1 when it is a node).
+static size_t stretch(const struct list *l, size_t i)
+{
+    size_t end = i + 1;
+    if (!l->piece[i].node)
+        while (end < l->n && !l->piece[end].node) end++;
+    return end;
+}
+
+// The list as one piece. Stretches of runs become one node each.
+static struct piece finish(struct builder *b, struct list *l)
+{
+    struct piece whole = {0, 0, NULL};
+    if (l->n > 0 && stretch(l, 0) == l->n) whole = runs_of(b, l->piece, l->n);
+    else if (l->n > 1 && even(l->piece, l->n)) whole = loop_of(b, l->piece[0], l->n, l->piece[1].at - l->piece[0].at);
+    else if (l->n > 0) {
+        size_t n = 0, k = 0, bytes = 0;
+        for (size_t i = 0; i < l->n; i = stretch(l, i)) n++;
+        struct uno_pack *g = new_node(b, UNO_PACK_SEQ, 0, n);
+        for (size_t i = 0, end; g && i < l->n; i = end, k++) {
+            end = stretch(l, i);
+            struct piece part = l->piece[i].node ? l->piece[i] : runs_of(b, l->piece + i, end - i);
+            ((ptrdiff_t *)(uintptr_t)g->disp)[k] = part.at;
+            ((size_t *)(uintptr_t)g->offset)[k] = bytes;
+            ((const struct uno_pack **)(uintptr_t)g->kids)[k] = node_of(b, &part);
+            bytes += part.bytes;
+        }
+        if (g) {
+            ((size_t *)(uintptr_t)g->offset)[n] = g->bytes = bytes;
+            whole = (struct piece){0, bytes, g};
+        }
+    }
+    free(l->piece);
+    return whole;
+}
+
+static struct piece repeat(struct builder *b, struct piece p, MPI_Count count, MPI_Count stride)
+{
+    size_t n = (size_t)count;
+    const struct uno_pack *g = p.node;
+    if (n == 0 || p.bytes == 0) return (struct piece){0, 0, NULL};
+    if (n == 1) return p;
+    if (!g && (size_t)stride == p.bytes) return (struct piece){p.at, n * p.bytes, NULL};
+    if (g && g->kind == UNO_PACK_LOOP && stride == (ptrdiff_t)g->n * g->stride) {
+        struct piece inner = {p.at + g->at, g->kid->bytes, g->kid};
+        return loop_of(b, inner, n * g->n, g->stride);
+    }
+    if (g && g->kind == UNO_PACK_LOOP && is_short(g)) {
+        struct list l = {0};
+        append(b, &l, p);
+        struct uno_pack *runs = new_node(b, UNO_PACK_RUNS, p.bytes, l.n);
+        for (size_t i = 0; runs && i < l.n; i++) {
+            ((ptrdiff_t *)(uintptr_t)runs->disp)[i] = l.piece[i].at;
+            ((size_t *)(uintptr_t)runs->offset)[i + 1] = runs->offset[i] + l.piece[i].bytes;
+        }
+        free(l.piece);
+        if (runs) p = (struct piece){0, p.bytes, runs};
+    }
+    return loop_of(b, p, n, stride);
+}
+
+// The program of a part. A run inside it is taken over as such, so that it can merge.
+static struct piece piece_of(struct builder *b, uno_datatype *kid)
+{
+    if (kid->flags & UNO_TYPE_PLAIN || kid->size == 0) return (struct piece){0, (size_t)kid->size, NULL};
+    const struct uno_pack *g = uno_pack_program(kid);
+    if (!g) b->failed = true;
+    if (!g || g->kind == UNO_PACK_RUN) return (struct piece){g ? g->at : 0, g ? g->bytes : 0, NULL};
+    return (struct piece){0, g->bytes, g};
+}
+
+static struct piece compile_blocks(struct builder *b, const struct uno_layout *l)
+{
+    struct list list = {0};
+    struct piece kid = {0, 0, NULL}, block = {0, 0, NULL};
+    MPI_Count made = -1;              // length of the block that `block` is
+    for (MPI_Count i = 0; i < l->n && !b->failed; i++) {
+        bool first = i == 0 || l->shape == UNO_SHAPE_STRUCT;
+        MPI_Count len = uno_layout_len(l, i);
+        uno_datatype *type = l->kid[l->shape == UNO_SHAPE_STRUCT ? i : 0];
+        if (first) kid = piece_of(b, type);
+        if (first || len != made) block = repeat(b, kid, len, type->extent);
+        made = len;
+        append(b, &list, (struct piece){block.at + l->disp[i], block.bytes, block.node});
+    }
+    return finish(b, &list);
+}
+
+static struct piece compile(struct builder *b, const struct uno_layout *l)
+{
+    if (l->shape == UNO_SHAPE_SAME) return piece_of(b, l->kid[0]);
+    if (l->shape != UNO_SHAPE_VECTOR) return compile_blocks(b, l);
+    struct piece block = repeat(b, piece_of(b, l->kid[0]), l->blocklen, l->kid[0]->extent);
+    return repeat(b, block, l->n, l->stride);
+}
+
+const struct uno_pack *uno_pack_program(uno_datatype *t)
+{
+    if (t->pack) return t->pack;
+    struct builder b = {.owned = &t->made->nodes};
+    struct piece p = compile(&b, &t->made->layout);
+    const struct uno_pack *g = b.failed ? NULL : node_of(&b, &p);
+    if (g && p.at != 0) {             // its own head, with the arrays of the node
+        struct uno_pack *head = new_node(&b, UNO_PACK_RUN, g->bytes, 1), *next = head ? head->next : NULL;
+        if (head) {
+            *head = *g;
+            head->at = p.at + g->at;
+            head->next = next;
+        }
+        g = head;
+    }
+    if (!g) {
+        uno_fail(MPI_ERR_NO_MEM, "no memory for the pack program of a datatype");
+        return NULL;
+    }
+    return t->pack = g;
+}
+
+int uno_type_commit(uno_datatype *t)
+{
+    if (t->flags & UNO_TYPE_COMMITTED) return MPI_SUCCESS;
+    const struct uno_pack *g = uno_pack_program(t);
+    if (!g) return MPI_ERR_NO_MEM;
+    bool plain = g->kind == UNO_PACK_RUN && (t->size == 0 || (g->at == 0 && t->lb == 0 && t->extent == t->size));
+    t->flags |= UNO_TYPE_COMMITTED | (plain ? UNO_TYPE_PLAIN : 0);
+    return MPI_SUCCESS;
+}
