@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "api/check.h"
+#include "api/library.h"
 #include "base/wait.h"
 #include "core/attr.h"
 #include "p2p/buffered.h"
@@ -124,7 +125,7 @@ int MPI_Is_thread_main(int *flag)
 int MPI_Abort(MPI_Comm comm, int errorcode)
 {
     uno_world.call = "MPI_Abort";
-    char why[160];
+    char why[240];
     struct MPI_ABI_Comm *c = uno_comm(comm);
     const char *name = uno_comm_is_live(c) && c->name[0] ? c->name : "a communicator";
     snprintf(why, sizeof why, "MPI_Abort called with code %d on %s, rank %d", errorcode, name, uno_world.rank);

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <sched.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/param.h"
@@ -80,7 +81,7 @@ static void tell_board(const struct uno_waiting *what)
     strncpy(b->wait_call, call, sizeof b->wait_call - 1);
     strncpy(b->last_call, call, sizeof b->last_call - 1);
     bool known = what && what->comm;
-    strncpy(b->wait_comm, known ? what->comm->name : "", sizeof b->wait_comm - 1);
+    snprintf(b->wait_comm, sizeof b->wait_comm, "%.*s", (int)sizeof b->wait_comm - 1, known ? what->comm->name : "");
     b->wait_peer = -2;
     b->wait_tag = -2;
     if (!known) return;

@@ -4,6 +4,7 @@
 #pragma once
 #include <stdbool.h>
 #include <mpi.h>
+#include <stddef.h>
 
 struct MPI_ABI_Comm;
 

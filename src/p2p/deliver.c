@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What happens when a message arrives: it meets its receive, or is kept until the receive comes. Also the receiving half of the
 // rendezvous. Channels call uno_deliver; src/p2p/recv.c calls uno_recv_unexpected for a receive that came later.
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
