@@ -10,7 +10,10 @@
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
 
+#include "base/fail.h"
 #include "base/param.h"
 #include "base/wait.h"
 #include "chan/chan.h"
@@ -39,6 +42,7 @@ struct uno_waiter {
 
 struct uno_waiter *uno_first_waiter;
 static bool kept;                          // a thread is the keeper
+static int bell_fd = -1;                   // the epoll set that the user waits on
 static bool armed;                         // the user waits on the doorbell's descriptor
 static struct uno_poller *pollers, *poller_cursor;
 
@@ -267,9 +271,30 @@ void uno_wait_request(MPI_Request r)
     else wait_alone(request_ready, r, &what);
 }
 
+// One descriptor over the door's and the channels': an epoll set, made once.
 int uno_doorbell_fd(void)
 {
-    return uno_door_fd();
+    if (bell_fd >= 0) return bell_fd;
+    int door = uno_door_fd();
+    if (door < 0) return -1;
+    int set = epoll_create1(EPOLL_CLOEXEC);
+    if (set < 0) return uno_fail_errno(MPI_ERR_OTHER, "make the doorbell's descriptor"), -1;
+    struct epoll_event e = {.events = EPOLLIN};
+    epoll_ctl(set, EPOLL_CTL_ADD, door, &e);
+    int count;
+    struct uno_chan *const *chan = uno_chan_usable(&count);
+    for (int i = 0; i < count; i++) {
+        int fd = chan[i]->ops->wait_fd(chan[i]);
+        if (fd >= 0) epoll_ctl(set, EPOLL_CTL_ADD, fd, &e);
+    }
+    return bell_fd = set;
+}
+
+void uno_progress_close(void)
+{
+    if (bell_fd >= 0) close(bell_fd);
+    bell_fd = -1;
+    armed = false;
 }
 
 void uno_doorbell_arm(void)

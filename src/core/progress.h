@@ -32,6 +32,7 @@ static inline void uno_wake_waiters(void)
 int uno_doorbell_fd(void);                     // -1 with the reason kept
 void uno_doorbell_arm(void);
 void uno_doorbell_disarm(void);
+void uno_progress_close(void);
 
 // Things that need polling when anybody makes progress: schedules of nonblocking collectives, timers. fn returns how many things moved.
 // A poller that is not `busy` any more unregisters itself from within fn or outside.

@@ -19,6 +19,7 @@
 #include "chan/chan.h"
 #include "chan/self.h"
 #include "core/comm.h"
+#include "core/progress.h"
 
 struct uno_world uno_world = {.checks = true};
 
@@ -146,6 +147,7 @@ int uno_world_open(int thread_level)
 void uno_world_close(void)
 {
     uno_comm_close();
+    uno_progress_close();
     uno_chan_close_all();
     // Release: all that this rank wrote to the segment is there when the launcher sees the state.
     atomic_store_explicit(&uno_world.board->state, UNO_RANK_FINALIZED, memory_order_release);

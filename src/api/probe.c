@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// MPI chapter "Point-to-point communication": probes, plain and matched, and the receives of matched messages.
+// A message handle holds an unexpected message taken off its queue; MPI_MESSAGE_NO_PROC is the one from MPI_PROC_NULL.
+#include <stdlib.h>
+
+#include "api/p2p.h"
+#include "core/progress.h"
+
+#define MESSAGE_MAGIC 0x554d5347u
+
+struct MPI_ABI_Message {
+    struct uno_head head;
+    struct MPI_ABI_Comm *comm;
+    struct uno_unexp *unexp;
+};
+
+static struct uno_pool messages = {.bytes = sizeof(struct MPI_ABI_Message), .magic = MESSAGE_MAGIC};
+
+struct probe {
+    const struct uno_args *a;
+    struct MPI_ABI_Comm *comm;
+    struct uno_unexp *found;
+};
+
+static bool arrived(void *arg)
+{
+    struct probe *p = arg;
+    p->found = uno_match_posting(&p->comm->match[0], p->a->rank, p->a->tag);
+    return p->found != NULL;
+}
+
+static int check_probe(const struct uno_args *a)
+{
+    if (!uno_world.checks) return uno_check_comm(a->comm);
+    int err = uno_check_comm(a->comm);
+    if (!err) err = uno_check_source(uno_comm(a->comm), a->rank);
+    return err ? err : uno_check_recv_tag(a->tag);
+}
+
+static void tell(const struct uno_unexp *u, MPI_Status *status)
+{
+    if (status == MPI_STATUS_IGNORE) return;
+    int kept = status->MPI_ERROR;
+    uno_status_empty(status);
+    status->MPI_ERROR = kept;
+    if (u) {
+        status->MPI_SOURCE = u->src;
+        status->MPI_TAG = u->tag;
+        uno_status_set_bytes(status, (MPI_Count)u->bytes);
+    } else {
+        status->MPI_SOURCE = MPI_PROC_NULL;
+    }
+}
+
+// Takes the message off the queue into a handle.
+static int take(struct probe *p, MPI_Message *message)
+{
+    MPI_Message m = uno_pool_get(&messages);
+    if (!m) return uno_fail(MPI_ERR_NO_MEM, "no memory for a message handle");
+    uno_match_take(&p->comm->match[0], p->found);
+    m->unexp = p->found;
+    m->comm = p->comm;
+    uno_comm_hold(p->comm);
+    *message = m;
+    return MPI_SUCCESS;
+}
+
+// All four probes. flag NULL: wait. message NULL: leave the message queued.
+static int probe(struct uno_args a, int *flag, MPI_Message *message, MPI_Status *status)
+{
+    uno_enter(a.call);
+    int err = check_probe(&a);
+    if (err) return uno_raise_comm(a.comm, a.call, err);
+    struct probe p = {.a = &a, .comm = uno_comm(a.comm)};
+    if (a.rank == MPI_PROC_NULL) {
+        if (flag) *flag = 1;
+        if (message) *message = MPI_MESSAGE_NO_PROC;
+        tell(NULL, status);
+        uno_leave();
+        return MPI_SUCCESS;
+    }
+    if (flag) {
+        *flag = arrived(&p) || (uno_progress() && arrived(&p));
+    } else {
+        struct uno_waiting what = {.comm = p.comm, .peer = a.rank, .tag = a.tag};
+        uno_wait_until(arrived, &p, &what);
+    }
+    if (p.found) {
+        tell(p.found, status);
+        if (message) err = take(&p, message);
+    } else if (message) {
+        *message = MPI_MESSAGE_NULL;
+    }
+    return uno_end(&a, err);
+}
+
+int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status)
+{
+    return probe((struct uno_args){.call = "MPI_Probe", .rank = source, .tag = tag, .comm = comm}, NULL, NULL, status);
+}
+
+int MPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status)
+{
+    return probe((struct uno_args){.call = "MPI_Iprobe", .rank = source, .tag = tag, .comm = comm}, flag, NULL, status);
+}
+
+int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status)
+{
+    return probe((struct uno_args){.call = "MPI_Mprobe", .rank = source, .tag = tag, .comm = comm}, NULL, message, status);
+}
+
+int MPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *message, MPI_Status *status)
+{
+    return probe((struct uno_args){.call = "MPI_Improbe", .rank = source, .tag = tag, .comm = comm}, flag, message, status);
+}
+
+static int check_message(MPI_Message m)
+{
+    if ((uintptr_t)m >= 1024 && m->head.magic == MESSAGE_MAGIC) return MPI_SUCCESS;
+    return uno_fail(MPI_ERR_REQUEST, "the message handle is not alive (null, or received already)");
+}
+
+static int check_data(const struct uno_args *a)
+{
+    if (!uno_world.checks) return MPI_SUCCESS;
+    int err = uno_check_count(a->count);
+    if (!err) err = uno_check_type(a->type);
+    return err ? err : uno_check_buffer(a->buf, a->count, uno_type(a->type));
+}
+
+// Starts the receive of a matched message; *message becomes MPI_MESSAGE_NULL.
+static int imrecv(struct uno_args a, MPI_Message *message, MPI_Request *request)
+{
+    int err = check_data(&a);
+    if (err) return err;
+    struct uno_where from = {.comm = &uno_comm_self, .rank = MPI_PROC_NULL, .tag = MPI_ANY_TAG};
+    MPI_Message m = *message;
+    if (m == MPI_MESSAGE_NO_PROC) {
+        *message = MPI_MESSAGE_NULL;
+        return uno_irecv((void *)(uintptr_t)a.buf, a.count, uno_type(a.type), &from, request);
+    }
+    err = check_message(m);
+    if (err) return err;
+    MPI_Request r = uno_request_new(UNO_REQ_RECV);
+    if (!r) return uno_fail(MPI_ERR_NO_MEM, "no memory for a request");
+    from = (struct uno_where){.comm = m->comm, .rank = m->unexp->src, .tag = m->unexp->tag};
+    uno_recv_setup(r, (void *)(uintptr_t)a.buf, a.count, uno_type(a.type), &from);      // takes over the handle's hold
+    if (r->type) uno_packer_init(&r->packer, r->buf, r->count, r->type);
+    uno_recv_unexpected(r, m->unexp);
+    uno_pool_put(&messages, m);
+    *message = MPI_MESSAGE_NULL;
+    *request = r;
+    return MPI_SUCCESS;
+}
+
+static MPI_Comm comm_of(MPI_Message m)
+{
+    return (uintptr_t)m >= 1024 && m->head.magic == MESSAGE_MAGIC ? m->comm->handle : MPI_COMM_SELF;
+}
+
+static int mrecv(struct uno_args a, MPI_Message *message, MPI_Status *status)
+{
+    uno_enter(a.call);
+    a.comm = comm_of(*message);
+    MPI_Request r;
+    int err = imrecv(a, message, &r);
+    if (!err) {
+        uno_wait_request(r);
+        err = uno_wait(&r, status);
+    }
+    return uno_end(&a, err);
+}
+
+int MPI_Mrecv(void *buf, int count, MPI_Datatype type, MPI_Message *message, MPI_Status *status)
+{
+    return mrecv((struct uno_args){.call = "MPI_Mrecv", .buf = buf, .count = count, .type = type}, message, status);
+}
+
+int MPI_Mrecv_c(void *buf, MPI_Count count, MPI_Datatype type, MPI_Message *message, MPI_Status *status)
+{
+    return mrecv((struct uno_args){.call = "MPI_Mrecv_c", .buf = buf, .count = count, .type = type}, message, status);
+}
+
+static int start_mrecv(struct uno_args a, MPI_Message *message, MPI_Request *request)
+{
+    uno_enter(a.call);
+    a.comm = comm_of(*message);
+    return uno_end(&a, imrecv(a, message, request));
+}
+
+int MPI_Imrecv(void *buf, int count, MPI_Datatype type, MPI_Message *message, MPI_Request *request)
+{
+    return start_mrecv((struct uno_args){.call = "MPI_Imrecv", .buf = buf, .count = count, .type = type}, message, request);
+}
+
+int MPI_Imrecv_c(void *buf, MPI_Count count, MPI_Datatype type, MPI_Message *message, MPI_Request *request)
+{
+    return start_mrecv((struct uno_args){.call = "MPI_Imrecv_c", .buf = buf, .count = count, .type = type}, message, request);
+}

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// MPI chapter "Point-to-point communication": send and receive in one call, in two buffers or in one, blocking and nonblocking.
+// The nonblocking forms are one request over two operations; a replacing form sends from a packed copy.
+#include <stdlib.h>
+
+#include "api/p2p.h"
+#include "core/progress.h"
+
+struct pair {
+    struct uno_args s, r;
+};
+
+static int check_pair(const struct pair *p)
+{
+    if (!uno_world.checks) return MPI_SUCCESS;
+    int err = uno_check_send(&p->s);
+    return err ? err : uno_check_recv(&p->r);
+}
+
+static struct uno_where where(const struct uno_args *a)
+{
+    return (struct uno_where){.comm = uno_comm(a->comm), .rank = a->rank, .tag = a->tag};
+}
+
+static int sendrecv(struct pair p, MPI_Status *status)
+{
+    uno_enter(p.s.call);
+    int err = check_pair(&p);
+    if (err) return uno_raise_comm(p.s.comm, p.s.call, err);
+    struct uno_where to = where(&p.s), from = where(&p.r);
+    err = uno_sendrecv(p.s.buf, p.s.count, uno_type(p.s.type), &to, (void *)(uintptr_t)p.r.buf, p.r.count, uno_type(p.r.type), &from,
+                       status);
+    return uno_end(&p.s, err);
+}
+
+// The message packed into memory of its own (free it), so that the buffer can receive. NULL with the reason kept.
+static char *packed_copy(const struct uno_args *a, size_t *bytes)
+{
+    struct MPI_ABI_Datatype *t = uno_type(a->type);
+    *bytes = (size_t)(a->count * t->size);
+    char *copy = malloc(*bytes ? *bytes : 1);
+    if (!copy) {
+        uno_fail(MPI_ERR_NO_MEM, "no memory for a copy of %zu bytes", *bytes);
+        return NULL;
+    }
+    struct uno_packer packer;
+    uno_packer_init(&packer, a->buf, a->count, t);
+    uno_pack(&packer, copy, *bytes);
+    return copy;
+}
+
+static int sendrecv_replace(struct pair p, MPI_Status *status)
+{
+    uno_enter(p.s.call);
+    int err = check_pair(&p);
+    if (err) return uno_raise_comm(p.s.comm, p.s.call, err);
+    size_t bytes;
+    char *copy = packed_copy(&p.s, &bytes);
+    if (!copy) return uno_raise_comm(p.s.comm, p.s.call, MPI_ERR_NO_MEM);
+    struct uno_where to = where(&p.s), from = where(&p.r);
+    err = uno_sendrecv(copy, (MPI_Count)bytes, uno_type(MPI_BYTE), &to, (void *)(uintptr_t)p.r.buf, p.r.count, uno_type(p.r.type),
+                       &from, status);
+    free(copy);
+    return uno_end(&p.s, err);
+}
+
+// A nonblocking exchange: its request is done when both halves are. A poller of its own looks at them.
+struct exchange {
+    struct uno_poller poller;
+    MPI_Request whole, send, recv;
+    char *copy;
+};
+
+static int exchange_step(struct uno_poller *self)
+{
+    struct exchange *x = (struct exchange *)self;
+    if (!uno_request_is_done(x->send) || !uno_request_is_done(x->recv)) return 0;
+    uno_poller_remove(self);
+    MPI_Request whole = x->whole;
+    int err = uno_wait(&x->recv, &whole->status), err2 = uno_wait(&x->send, MPI_STATUS_IGNORE);
+    uno_request_done(whole, err ? err : err2);
+    return 1;
+}
+
+static void exchange_free(MPI_Request r)
+{
+    struct exchange *x = r->extra;
+    free(x->copy);
+    free(x);
+}
+
+static int exchange_cancel(MPI_Request r)
+{
+    (void)r;                          // one half may have arrived: cancelling has no effect
+    return MPI_SUCCESS;
+}
+
+static const struct uno_request_ops exchange_ops = {.name = "exchange", .cancel = exchange_cancel, .free = exchange_free};
+
+static int start_exchange(struct pair *p, char *copy, size_t bytes, MPI_Request *request)
+{
+    struct exchange *x = calloc(1, sizeof *x);
+    MPI_Request whole = uno_request_new(UNO_REQ_OTHER);
+    if (!x || !whole) {
+        free(x);
+        return uno_fail(MPI_ERR_NO_MEM, "no memory for a request");
+    }
+    x->poller.fn = exchange_step;
+    x->whole = whole;
+    x->copy = copy;
+    whole->ops = &exchange_ops;
+    whole->extra = x;
+    whole->rank = MPI_UNDEFINED;
+    struct uno_where to = where(&p->s), from = where(&p->r);
+    int err = uno_irecv((void *)(uintptr_t)p->r.buf, p->r.count, uno_type(p->r.type), &from, &x->recv);
+    if (err) return err;
+    if (copy) err = uno_isend(copy, (MPI_Count)bytes, uno_type(MPI_BYTE), &to, UNO_STANDARD, &x->send);
+    else err = uno_isend(p->s.buf, p->s.count, uno_type(p->s.type), &to, UNO_STANDARD, &x->send);
+    if (err) return err;
+    uno_poller_add(&x->poller);
+    exchange_step(&x->poller);
+    *request = whole;
+    return MPI_SUCCESS;
+}
+
+static int isendrecv(struct pair p, bool replace, MPI_Request *request)
+{
+    uno_enter(p.s.call);
+    int err = check_pair(&p);
+    if (err) return uno_raise_comm(p.s.comm, p.s.call, err);
+    size_t bytes = 0;
+    char *copy = NULL;
+    if (replace) {
+        copy = packed_copy(&p.s, &bytes);
+        if (!copy) return uno_raise_comm(p.s.comm, p.s.call, MPI_ERR_NO_MEM);
+    }
+    return uno_end(&p.s, start_exchange(&p, copy, bytes, request));
+}
+
+int MPI_Sendrecv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void *recvbuf,
+                 int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status *status)
+{
+    struct pair p = {{"MPI_Sendrecv", sendbuf, sendcount, sendtype, dest, sendtag, comm},
+                     {"MPI_Sendrecv", recvbuf, recvcount, recvtype, source, recvtag, comm}};
+    return sendrecv(p, status);
+}
+
+int MPI_Sendrecv_replace(void *buf, int count, MPI_Datatype type, int dest, int sendtag, int source, int recvtag,
+                         MPI_Comm comm, MPI_Status *status)
+{
+    struct pair p = {{"MPI_Sendrecv_replace", buf, count, type, dest, sendtag, comm}, {"MPI_Sendrecv_replace", buf, count, type, source, recvtag, comm}};
+    return sendrecv_replace(p, status);
+}
+
+int MPI_Sendrecv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag,
+                   void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm,
+                   MPI_Status *status)
+{
+    struct pair p = {{"MPI_Sendrecv_c", sendbuf, sendcount, sendtype, dest, sendtag, comm},
+                     {"MPI_Sendrecv_c", recvbuf, recvcount, recvtype, source, recvtag, comm}};
+    return sendrecv(p, status);
+}
+
+int MPI_Sendrecv_replace_c(void *buf, MPI_Count count, MPI_Datatype type, int dest, int sendtag, int source,
+                           int recvtag, MPI_Comm comm, MPI_Status *status)
+{
+    struct pair p = {{"MPI_Sendrecv_replace_c", buf, count, type, dest, sendtag, comm}, {"MPI_Sendrecv_replace_c", buf, count, type, source, recvtag, comm}};
+    return sendrecv_replace(p, status);
+}
+
+int MPI_Isendrecv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void *recvbuf,
+                  int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Request *request)
+{
+    struct pair p = {{"MPI_Isendrecv", sendbuf, sendcount, sendtype, dest, sendtag, comm},
+                     {"MPI_Isendrecv", recvbuf, recvcount, recvtype, source, recvtag, comm}};
+    return isendrecv(p, false, request);
+}
+
+int MPI_Isendrecv_replace(void *buf, int count, MPI_Datatype type, int dest, int sendtag, int source, int recvtag,
+                          MPI_Comm comm, MPI_Request *request)
+{
+    struct pair p = {{"MPI_Isendrecv_replace", buf, count, type, dest, sendtag, comm}, {"MPI_Isendrecv_replace", buf, count, type, source, recvtag, comm}};
+    return isendrecv(p, true, request);
+}
+
+int MPI_Isendrecv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag,
+                    void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag,
+                    MPI_Comm comm, MPI_Request *request)
+{
+    struct pair p = {{"MPI_Isendrecv_c", sendbuf, sendcount, sendtype, dest, sendtag, comm},
+                     {"MPI_Isendrecv_c", recvbuf, recvcount, recvtype, source, recvtag, comm}};
+    return isendrecv(p, false, request);
+}
+
+int MPI_Isendrecv_replace_c(void *buf, MPI_Count count, MPI_Datatype type, int dest, int sendtag, int source,
+                            int recvtag, MPI_Comm comm, MPI_Request *request)
+{
+    struct pair p = {{"MPI_Isendrecv_replace_c", buf, count, type, dest, sendtag, comm}, {"MPI_Isendrecv_replace_c", buf, count, type, source, recvtag, comm}};
+    return isendrecv(p, true, request);
+}
