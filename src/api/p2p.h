@@ -18,36 +18,41 @@ struct uno_args {
 
 // The slow, complete checks (api/p2p_check.c): 0, or the class with the reason kept. Also 0 for what is merely unusual
 // (MPI_PROC_NULL, a type to pack, wildcards).
-int uno_check_send(const struct uno_args *a);
-int uno_check_recv(const struct uno_args *a);
+int uno_check_send(struct uno_args a);
+int uno_check_recv(struct uno_args a);
 
 // One test that an ordinary call passes: live communicator, rank in range, tag and count not negative, type live, committed
 // and plain, buffer not NULL. Whoever fails it is looked at closely.
-static inline int uno_quick_check(const struct MPI_ABI_Comm *c, const struct MPI_ABI_Datatype *t, const struct uno_args *a)
+static inline __attribute__((always_inline)) bool uno_quick_check(const struct MPI_ABI_Comm *c, const struct MPI_ABI_Datatype *t,
+                                                                  struct uno_args a)
 {
-    return c && t && c->head.magic == UNO_COMM_MAGIC && !c->freed && (unsigned)a->rank < (unsigned)c->npeers && a->tag >= 0 &&
-           a->count >= 0 && (t->flags & UNO_TYPE_READY) == UNO_TYPE_READY && a->buf != NULL;
+    return c && t && c->head.magic == UNO_COMM_MAGIC && !c->freed && (unsigned)a.rank < (unsigned)c->npeers && a.tag >= 0 &&
+           a.count >= 0 && (t->flags & UNO_TYPE_READY) == UNO_TYPE_READY && a.buf != NULL;
 }
 
-// Resolves and checks; on success *to and *type are set and the lock is held, on error the result of the raised handler is given
-// and the lock is free.
-static inline __attribute__((always_inline)) int uno_begin(const struct uno_args *a, int (*check)(const struct uno_args *),
+// Resolves and checks; on success *where and *type are set and the lock is held, on error the result of the raised handler is given
+// and the lock is free. Arguments go by value so that they stay in registers: built in memory from the parameters and read back
+// as wider words, they would wait for all earlier stores, those to the peer's ring too (measured: 10 M/s against 20).
+static inline __attribute__((always_inline)) int uno_begin(struct uno_args a, int (*check)(struct uno_args),
                                                            struct uno_where *where, struct MPI_ABI_Datatype **type)
 {
-    struct MPI_ABI_Comm *c = uno_comm(a->comm);
-    *type = uno_type(a->type);
-    uno_enter(a->call);
+    struct MPI_ABI_Comm *c = uno_comm(a.comm);
+    *type = uno_type(a.type);
+    uno_enter(a.call);
     if (__builtin_expect(!uno_quick_check(c, *type, a), 0) && uno_world.checks) {
         int err = check(a);
-        if (err) return uno_raise_comm(a->comm, a->call, err);
+        if (err) return uno_raise_comm(a.comm, a.call, err);
     }
-    *where = (struct uno_where){.comm = c, .rank = a->rank, .tag = a->tag};
+    where->comm = c;
+    where->rank = a.rank;
+    where->tag = a.tag;
+    where->coll = false;
     return MPI_SUCCESS;
 }
 
-static inline int uno_end(const struct uno_args *a, int err)
+static inline __attribute__((always_inline)) int uno_end(struct uno_args a, int err)
 {
-    if (__builtin_expect(err != MPI_SUCCESS, 0)) return uno_raise_comm(a->comm, a->call, err);
+    if (__builtin_expect(err != MPI_SUCCESS, 0)) return uno_raise_comm(a.comm, a.call, err);
     uno_leave();
     return MPI_SUCCESS;
 }

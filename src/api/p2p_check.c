@@ -2,27 +2,27 @@
 // The complete checks of point-to-point arguments, for calls that fail the quick one.
 #include "api/p2p.h"
 
-static int check_data(const struct uno_args *a)
+static int check_data(struct uno_args a)
 {
-    int err = uno_check_count(a->count);
-    if (!err) err = uno_check_type(a->type);
-    if (!err) err = uno_check_buffer(a->buf, a->count, uno_type(a->type));
+    int err = uno_check_count(a.count);
+    if (!err) err = uno_check_type(a.type);
+    if (!err) err = uno_check_buffer(a.buf, a.count, uno_type(a.type));
     return err;
 }
 
-int uno_check_send(const struct uno_args *a)
+int uno_check_send(struct uno_args a)
 {
-    int err = uno_check_comm(a->comm);
-    if (!err) err = uno_check_dest(uno_comm(a->comm), a->rank, "destination");
-    if (!err) err = uno_check_tag(a->tag);
+    int err = uno_check_comm(a.comm);
+    if (!err) err = uno_check_dest(uno_comm(a.comm), a.rank, "destination");
+    if (!err) err = uno_check_tag(a.tag);
     return err ? err : check_data(a);
 }
 
-int uno_check_recv(const struct uno_args *a)
+int uno_check_recv(struct uno_args a)
 {
-    int err = uno_check_comm(a->comm);
-    if (!err) err = uno_check_source(uno_comm(a->comm), a->rank);
-    if (!err) err = uno_check_recv_tag(a->tag);
+    int err = uno_check_comm(a.comm);
+    if (!err) err = uno_check_source(uno_comm(a.comm), a.rank);
+    if (!err) err = uno_check_recv_tag(a.tag);
     return err ? err : check_data(a);
 }
 

@@ -91,7 +91,7 @@ static int probe(struct uno_args a, int *flag, MPI_Message *message, MPI_Status 
     } else if (message) {
         *message = MPI_MESSAGE_NULL;
     }
-    return uno_end(&a, err);
+    return uno_end(a, err);
 }
 
 int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status)
@@ -168,7 +168,7 @@ static int mrecv(struct uno_args a, MPI_Message *message, MPI_Status *status)
         uno_wait_request(r);
         err = uno_wait(&r, status);
     }
-    return uno_end(&a, err);
+    return uno_end(a, err);
 }
 
 int MPI_Mrecv(void *buf, int count, MPI_Datatype type, MPI_Message *message, MPI_Status *status)
@@ -185,7 +185,7 @@ static int start_mrecv(struct uno_args a, MPI_Message *message, MPI_Request *req
 {
     uno_enter(a.call);
     a.comm = comm_of(*message);
-    return uno_end(&a, imrecv(a, message, request));
+    return uno_end(a, imrecv(a, message, request));
 }
 
 int MPI_Imrecv(void *buf, int count, MPI_Datatype type, MPI_Message *message, MPI_Request *request)

@@ -8,18 +8,18 @@ static inline __attribute__((always_inline)) int recv(struct uno_args a, MPI_Sta
 {
     struct uno_where from;
     struct MPI_ABI_Datatype *type;
-    int err = uno_begin(&a, uno_check_recv, &from, &type);
+    int err = uno_begin(a, uno_check_recv, &from, &type);
     if (err) return err;
-    return uno_end(&a, uno_recv((void *)(uintptr_t)a.buf, a.count, type, &from, status));
+    return uno_end(a, uno_recv((void *)(uintptr_t)a.buf, a.count, type, &from, status));
 }
 
 static inline __attribute__((always_inline)) int irecv(struct uno_args a, MPI_Request *request)
 {
     struct uno_where from;
     struct MPI_ABI_Datatype *type;
-    int err = uno_begin(&a, uno_check_recv, &from, &type);
+    int err = uno_begin(a, uno_check_recv, &from, &type);
     if (err) return err;
-    return uno_end(&a, uno_irecv((void *)(uintptr_t)a.buf, a.count, type, &from, request));
+    return uno_end(a, uno_irecv((void *)(uintptr_t)a.buf, a.count, type, &from, request));
 }
 
 int MPI_Recv(void *buf, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Status *status)

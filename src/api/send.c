@@ -7,27 +7,27 @@ static inline __attribute__((always_inline)) int send(struct uno_args a, enum un
 {
     struct uno_where to;
     struct MPI_ABI_Datatype *type;
-    int err = uno_begin(&a, uno_check_send, &to, &type);
+    int err = uno_begin(a, uno_check_send, &to, &type);
     if (err) return err;
-    return uno_end(&a, uno_send(a.buf, a.count, type, &to, mode));
+    return uno_end(a, uno_send(a.buf, a.count, type, &to, mode));
 }
 
 static inline __attribute__((always_inline)) int isend(struct uno_args a, enum uno_mode mode, MPI_Request *request)
 {
     struct uno_where to;
     struct MPI_ABI_Datatype *type;
-    int err = uno_begin(&a, uno_check_send, &to, &type);
+    int err = uno_begin(a, uno_check_send, &to, &type);
     if (err) return err;
-    return uno_end(&a, uno_isend(a.buf, a.count, type, &to, mode, request));
+    return uno_end(a, uno_isend(a.buf, a.count, type, &to, mode, request));
 }
 
 static int bsend(struct uno_args a)
 {
     struct uno_where to;
     struct MPI_ABI_Datatype *type;
-    int err = uno_begin(&a, uno_check_send, &to, &type);
+    int err = uno_begin(a, uno_check_send, &to, &type);
     if (err) return err;
-    return uno_end(&a, uno_bsend(a.buf, a.count, type, &to));
+    return uno_end(a, uno_bsend(a.buf, a.count, type, &to));
 }
 
 static int ibsend(struct uno_args a, MPI_Request *request)

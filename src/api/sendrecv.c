@@ -13,8 +13,8 @@ struct pair {
 static int check_pair(const struct pair *p)
 {
     if (!uno_world.checks) return MPI_SUCCESS;
-    int err = uno_check_send(&p->s);
-    return err ? err : uno_check_recv(&p->r);
+    int err = uno_check_send(p->s);
+    return err ? err : uno_check_recv(p->r);
 }
 
 static struct uno_where where(const struct uno_args *a)
@@ -30,7 +30,7 @@ static int sendrecv(struct pair p, MPI_Status *status)
     struct uno_where to = where(&p.s), from = where(&p.r);
     err = uno_sendrecv(p.s.buf, p.s.count, uno_type(p.s.type), &to, (void *)(uintptr_t)p.r.buf, p.r.count, uno_type(p.r.type), &from,
                        status);
-    return uno_end(&p.s, err);
+    return uno_end(p.s, err);
 }
 
 // The message packed into memory of its own (free it), so that the buffer can receive. NULL with the reason kept.
@@ -61,7 +61,7 @@ static int sendrecv_replace(struct pair p, MPI_Status *status)
     err = uno_sendrecv(copy, (MPI_Count)bytes, uno_type(MPI_BYTE), &to, (void *)(uintptr_t)p.r.buf, p.r.count, uno_type(p.r.type),
                        &from, status);
     free(copy);
-    return uno_end(&p.s, err);
+    return uno_end(p.s, err);
 }
 
 // A nonblocking exchange: its request is done when both halves are. A poller of its own looks at them.
@@ -134,7 +134,7 @@ static int isendrecv(struct pair p, bool replace, MPI_Request *request)
         copy = packed_copy(&p.s, &bytes);
         if (!copy) return uno_raise_comm(p.s.comm, p.s.call, MPI_ERR_NO_MEM);
     }
-    return uno_end(&p.s, start_exchange(&p, copy, bytes, request));
+    return uno_end(p.s, start_exchange(&p, copy, bytes, request));
 }
 
 int MPI_Sendrecv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void *recvbuf,
