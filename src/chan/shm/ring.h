@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One direction of a pair in shared memory: a ring of 64-byte slots, a table of rendezvous descriptors and a byte ring.
+// One direction of a pair in shared memory: a ring of 64-byte lines, a table of rendezvous descriptors and a byte ring.
 //
-// A slot is full when its stamp equals the receiver's current lap; the receiver never writes slots. It publishes how many it took
-// only once in a while (a quarter of the ring), so that in a ping-pong the only line that moves is the slot itself.
+// A line holds one message with its full header, or up to four short ones in units of 16 bytes: eager messages of at most
+// SHORT_MAX bytes with the same context and source as the last full one (word: stamp, kind, bytes, tag; then the payload). A line
+// is full when its stamp equals the receiver's current lap, a further unit when its stamp equals that of its line. The receiver
+// never writes lines: it publishes how many it took once in a while, so that in a ping-pong the only line that moves is the
+// message itself; and a sender that is faster than lines travel fills the line that is still on its way.
 // A message of more than UNO_INLINE_MAX bytes lies in the byte ring, at a 64-byte boundary: small ones are complete there when
-// the slot appears, larger ones are copied in pieces while the receiver already reads (`put` says how far).
+// the line appears, larger ones are copied in pieces while the receiver already reads (`put` says how far).
 #pragma once
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -14,6 +17,10 @@
 #include "chan/chan.h"
 
 #define SHM_SLOTS 126
+#define SHM_UNIT 16
+#define SHM_UNITS (UNO_LINE / SHM_UNIT)
+#define SHM_SHORT 0x40                                    // kind of a short message, within this channel
+#define SHM_SHORT_MAX 40                                  // its payload: three units
 #define SHM_DESCS 64
 #define SHM_DESC_OFF 8192
 #define SHM_BYTES_OFF 12288
@@ -60,14 +67,22 @@ struct shm_link {
     bool listening;                   // the peer's direction is in the list of polled rings
     // our direction
     struct shm_pair *tx;
-    uint32_t tx_at, credit, sent;
-    uint16_t tx_lap;
+    char *tx_line;                    // the line begun last, tx_unit: its next free unit, tx_stamp: its stamp
+    uint32_t tx_unit;
+    uint16_t tx_stamp, tx_lap;
+    uint32_t tx_at, credit, sent;     // next line, lines that may be begun, lines begun
+    uint64_t tx_ctx;                  // of the last full header
+    int32_t tx_src;
     uint64_t put, put_limit;          // byte ring: reserved so far; limit known from the receiver
     uint64_t desc_used;               // bit set: offered and not yet free again
     // the peer's direction
     struct shm_pair *rx;
+    const char *rx_line;
+    uint32_t rx_unit;
+    uint16_t rx_stamp, rx_lap;
     uint32_t rx_at, taken, taken_told;
-    uint16_t rx_lap;
+    uint64_t rx_ctx;
+    int32_t rx_src;
     uint64_t got, got_told;           // byte ring: given back
     uint64_t read_at, read_ready;     // of the message being delivered
     uint64_t copying;                 // bit set: a receive into our memory that is under way

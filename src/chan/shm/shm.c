@@ -53,23 +53,59 @@ static void announce(struct shm_link *l)
     l->sending = true;
 }
 
-// Fills the next slot. The word with the stamp goes last: the receiver must see everything else before it.
-static inline void push(struct shm_link *l, const struct uno_msg *m, uint8_t flags, const void *inl, size_t n)
+// Begins the next line; there is credit for it.
+static inline char *begin_line(struct shm_link *l)
 {
-    struct shm_slot *s = &l->tx->slot[l->tx_at];
-    uno_copy_small(s->payload, inl, n);
-    s->h.tag = m->tag;
-    s->h.bytes = m->bytes;
-    s->h.ctx = m->ctx;
-    uint64_t first = (uint64_t)l->tx_lap | (uint64_t)m->kind << 16 | (uint64_t)flags << 24 | (uint64_t)(uint32_t)m->src << 32;
-    // Release: pairs with the acquire in take().
-    atomic_store_explicit((_Atomic uint64_t *)(void *)s, first, memory_order_release);
+    char *line = (char *)&l->tx->slot[l->tx_at];
+    l->tx_line = line;
+    l->tx_stamp = l->tx_lap;
     l->credit--;
     l->sent++;
     if (++l->tx_at == SHM_SLOTS) {
         l->tx_at = 0;
         if (++l->tx_lap == 0) l->tx_lap = 1;
     }
+    return line;
+}
+
+// A message with its full header. The word with the stamp goes last: the receiver must see everything else before it.
+static inline void push(struct shm_link *l, const struct uno_msg *m, uint8_t flags, const void *inl, size_t n)
+{
+    struct shm_slot *s = (struct shm_slot *)(void *)begin_line(l);
+    uno_copy_small(s->payload, inl, n);
+    s->h.tag = m->tag;
+    s->h.bytes = m->bytes;
+    s->h.ctx = m->ctx;
+    uint64_t first = (uint64_t)l->tx_stamp | (uint64_t)m->kind << 16 | (uint64_t)flags << 24 | (uint64_t)(uint32_t)m->src << 32;
+    // Release: pairs with the acquire in take().
+    atomic_store_explicit((_Atomic uint64_t *)(void *)s, first, memory_order_release);
+    l->tx_unit = SHM_UNITS;
+    l->tx_ctx = m->ctx;
+    l->tx_src = m->src;
+}
+
+static inline uint32_t units_of(size_t bytes)
+{
+    return bytes <= 8 ? 1 : 1 + (uint32_t)((bytes - 8 + SHM_UNIT - 1) / SHM_UNIT);
+}
+
+// A short message: into the line begun last if it has room. UNO_FULL when a new line is needed and there is no credit.
+static inline int push_short(struct shm_link *l, const struct uno_msg *m)
+{
+    uint32_t units = units_of(m->bytes);
+    char *at = l->tx_line + l->tx_unit * SHM_UNIT;
+    if (l->tx_unit + units > SHM_UNITS) {
+        if (__builtin_expect(l->credit == 0, 0) && !credit_refill(l)) return UNO_FULL;
+        at = begin_line(l);
+        memset(at + SHM_UNIT, 0, UNO_LINE - SHM_UNIT);     // old payload there must not look like stamps
+        l->tx_unit = 0;
+    }
+    uno_copy_small(at + 8, m->data, m->bytes);
+    uint64_t first = (uint64_t)l->tx_stamp | (uint64_t)SHM_SHORT << 16 | (uint64_t)m->bytes << 24 | (uint64_t)(uint32_t)m->tag << 32;
+    // Release: pairs with the acquire in take().
+    atomic_store_explicit((_Atomic uint64_t *)(void *)at, first, memory_order_release);
+    l->tx_unit += units;
+    return MPI_SUCCESS;
 }
 
 static void fill(const struct uno_msg *m, char *dst, size_t from, size_t n)
@@ -107,6 +143,11 @@ static int send_bytes(struct shm_link *l, const struct uno_msg *m)
 static int shm_send(struct uno_link *link, const struct uno_msg *m)
 {
     struct shm_link *l = (struct shm_link *)link;
+    if (m->bytes <= SHM_SHORT_MAX && m->kind == UNO_EAGER && m->ctx == l->tx_ctx && m->src == l->tx_src && !m->packer) {
+        int err = push_short(l, m);
+        if (!err) uno_door_ring(l->door, l->local);
+        return err;
+    }
     if (__builtin_expect(l->credit == 0, 0)) {
         if (!l->sending) announce(l);
         if (!credit_refill(l)) return UNO_FULL;
@@ -149,21 +190,59 @@ static void take_bytes(struct shm_link *l, const struct uno_hdr *h)
     if (l->got - l->got_told >= TELL_BYTES) tell_bytes(l);
 }
 
-// Takes the next message if there is one. The slot stays untouched by the sender until taken is told.
-static inline int take(struct shm_link *l)
+static inline uint64_t peek(const char *at)
 {
-    const struct shm_slot *s = &l->rx->slot[l->rx_at];
-    // Acquire: pairs with the release in push().
-    uint64_t first = atomic_load_explicit((const _Atomic uint64_t *)(const void *)s, memory_order_acquire);
-    if ((uint16_t)first != l->rx_lap) return 0;
+    // Acquire: pairs with the release in push() and push_short().
+    return atomic_load_explicit((const _Atomic uint64_t *)(const void *)at, memory_order_acquire);
+}
+
+static inline int take_short(struct shm_link *l, uint64_t first)
+{
+    const char *at = l->rx_line + l->rx_unit * SHM_UNIT;
+    struct uno_hdr h = {.kind = UNO_EAGER, .src = l->rx_src, .tag = (int32_t)(first >> 32), .bytes = first >> 24 & 0xff,
+                        .ctx = l->rx_ctx};
+    l->rx_unit += units_of(h.bytes);
+    uno_deliver(&l->base, &h, at + 8);
+    return 1;
+}
+
+// Goes on to the line `line`, which has appeared: the one before is done with.
+static inline void go_on(struct shm_link *l, const char *line)
+{
+    l->rx_line = line;
+    l->rx_stamp = l->rx_lap;
+    l->rx_unit = 0;
     if (++l->rx_at == SHM_SLOTS) {
         l->rx_at = 0;
         if (++l->rx_lap == 0) l->rx_lap = 1;
     }
-    l->taken++;
+    if (l->taken - l->taken_told > TELL_SLOTS) tell_taken(l);
+    l->taken++;                                   // told with the next line: this one is still being read
+}
+
+// Takes the next message if there is one: a further unit of the current line, or the next line. Both are looked at, because the
+// sender leaves units unused when a message does not fit.
+static inline int take(struct shm_link *l)
+{
+    uint64_t first;
+    if (l->rx_unit < SHM_UNITS) {
+        first = peek(l->rx_line + l->rx_unit * SHM_UNIT);
+        if ((uint16_t)first == l->rx_stamp) return take_short(l, first);
+    }
+    const struct shm_slot *s = &l->rx->slot[l->rx_at];
+    uint64_t next = peek((const char *)s);
+    if ((uint16_t)next != l->rx_lap) return 0;
+    if (l->rx_unit < SHM_UNITS) {                 // the unit may have come between the two looks
+        first = peek(l->rx_line + l->rx_unit * SHM_UNIT);
+        if ((uint16_t)first == l->rx_stamp) return take_short(l, first);
+    }
+    go_on(l, (const char *)s);
+    if ((uint8_t)(next >> 16) == SHM_SHORT) return take_short(l, next);
+    l->rx_unit = SHM_UNITS;
+    l->rx_ctx = s->h.ctx;
+    l->rx_src = s->h.src;
     if (s->h.bytes <= UNO_INLINE_MAX) uno_deliver(&l->base, &s->h, s->payload);
     else take_bytes(l, &s->h);
-    if (l->taken - l->taken_told >= TELL_SLOTS) tell_taken(l);
     return 1;
 }
 
@@ -199,6 +278,8 @@ static struct shm_link *make_link(uint32_t local)
     l->tx = uno_job_pair(uno_chan_self.job, local, uno_chan_self.local);
     l->rx = uno_job_pair(uno_chan_self.job, uno_chan_self.local, local);
     l->tx_lap = l->rx_lap = 1;
+    l->tx_unit = l->rx_unit = SHM_UNITS;
+    l->tx_src = -1;                   // no short message before the first full one
     l->put_limit = SHM_BYTES;
     l->next = shm.first;
     shm.first = l;
