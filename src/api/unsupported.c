@@ -3,11 +3,12 @@
 // Always holds: the message names the function.
 #include "api/unsupported.h"
 
-#include <mpi.h>
-#include <stdio.h>
+#include "api/check.h"
 
 int uno_unsupported(const char *function)
 {
-    fprintf(stderr, "%s: not written yet in this version of Unisono (see unisono-info --missing)\n", function);
-    return MPI_ERR_UNSUPPORTED_OPERATION;
+    uno_enter(function);
+    int err = uno_fail(MPI_ERR_UNSUPPORTED_OPERATION, "not written yet in Unisono %s (unisono-info --missing lists all)",
+                       UNO_VERSION);
+    return uno_raise_comm(MPI_COMM_WORLD, function, err);
 }
