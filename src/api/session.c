@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "api/check.h"
+#include "api/library.h"
 #include "coll/construct.h"
 #include "core/errh.h"
 #include "core/hint.h"
@@ -67,7 +68,7 @@ int MPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session *sess
     if (!err) {
         s->errhandler = uno_errh(errhandler);
         uno_errh_hold(s->errhandler);
-        err = uno_world_open(wanted_level(uno_info(info)));
+        err = uno_library_open(wanted_level(uno_info(info)));
         if (err) uno_session_drop(s);
     }
     if (err) return uno_finish_any(call, err);
@@ -86,7 +87,7 @@ int MPI_Session_finalize(MPI_Session *session)
     struct MPI_ABI_Session *s = *session;
     *session = MPI_SESSION_NULL;
     uno_leave();
-    uno_world_close();
+    uno_library_close();
     uno_session_drop(s);
     return MPI_SUCCESS;
 }
