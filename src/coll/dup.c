@@ -149,8 +149,7 @@ int uno_comm_idup(struct MPI_ABI_Comm *c, struct MPI_ABI_Info *info, struct MPI_
     int err = make_child(c, info, &d->child);
     user->ops = &idup_ops;
     user->comm = c;
-    user->active = true;
-    uno_status_empty(&user->status);
+    uno_comm_hold(c);                 // the request's reference; the operation takes its own below
     if (err) {                        // the steps go on all the same: others wait for the number
         uno_request_release(user);
         d->user = NULL;
