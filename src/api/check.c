@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/errh.h"
+#include "core/info.h"
 #include "core/session.h"
 
 static _Thread_local char raised[MPI_MAX_ERROR_STRING];
@@ -21,8 +22,9 @@ const char *uno_raised_text(int code)
 static void compose(const char *call, int err, const struct MPI_ABI_Comm *c)
 {
     const char *why = uno_fail_text();
-    if (!*why) why = uno_error_text(err);
-    int n = snprintf(raised, sizeof raised, "%s: %s", call, why && *why ? why : "error");
+    char text[MPI_MAX_ERROR_STRING] = "error";
+    if (!*why) uno_error_text(err, text, sizeof text);
+    int n = snprintf(raised, sizeof raised, "%s: %s", call, *why ? why : text);
     if (c && n < (int)sizeof raised) {
         snprintf(raised + n, sizeof raised - (size_t)n, " on %s, rank %d", c->name[0] ? c->name : "a communicator", c->rank);
     }
@@ -187,4 +189,17 @@ int uno_check_root(const struct MPI_ABI_Comm *c, int root)
 int uno_check_pointer(const void *p, const char *name)
 {
     return p ? MPI_SUCCESS : uno_fail(MPI_ERR_ARG, "%s is NULL", name);
+}
+
+int uno_check_group(MPI_Group group, const char *name)
+{
+    if (uno_group(group)) return MPI_SUCCESS;
+    if (group == MPI_GROUP_NULL) return uno_fail(MPI_ERR_GROUP, "%s is MPI_GROUP_NULL", name);
+    return uno_fail(MPI_ERR_GROUP, "%s %p is not a group (was it freed?)", name, (void *)group);
+}
+
+int uno_check_info(MPI_Info info)
+{
+    if (info == MPI_INFO_NULL || uno_info(info)) return MPI_SUCCESS;
+    return uno_fail(MPI_ERR_INFO, "info %p is not an info object (was it freed?)", (void *)info);
 }

@@ -14,6 +14,7 @@
 
 #include "base/fail.h"
 #include "core/comm.h"
+#include "core/errh.h"
 #include "core/op.h"
 #include "core/request.h"
 #include "core/type.h"
@@ -38,6 +39,29 @@ int uno_raise_comm(MPI_Comm comm, const char *call, int err);
 int uno_raise_self(const char *call, int err);               // no object: MPI_COMM_SELF's handler (datatypes, groups, info, ...)
 int uno_raise_session(MPI_Session session, const char *call, int err);
 
+// How an entry point ends: raises err, or lets the lock go when there is none.
+static inline int uno_finish_comm(MPI_Comm comm, const char *call, int err)
+{
+    if (__builtin_expect(err != MPI_SUCCESS, 0)) return uno_raise_comm(comm, call, err);
+    uno_leave();
+    return MPI_SUCCESS;
+}
+
+static inline int uno_finish_self(const char *call, int err)
+{
+    if (__builtin_expect(err != MPI_SUCCESS, 0)) return uno_raise_self(call, err);
+    uno_leave();
+    return MPI_SUCCESS;
+}
+
+// The same for calls that are allowed at any time, before MPI_Init too: they do not enter (uno_enter), and so do not hold the lock.
+static inline int uno_finish_any(const char *call, int err)
+{
+    if (__builtin_expect(err == MPI_SUCCESS, 1)) return MPI_SUCCESS;
+    uno_enter(call);
+    return uno_raise_self(call, err);
+}
+
 // The message of the error last raised in this thread if it was of this code, else "": MPI_Error_string appends it.
 const char *uno_raised_text(int code);
 
@@ -54,3 +78,7 @@ int uno_check_tag(int tag);                                  // MPI_ERR_TAG: 0 .
 int uno_check_recv_tag(int tag);                             // ... or MPI_ANY_TAG
 int uno_check_root(const struct MPI_ABI_Comm *c, int root);  // MPI_ERR_ROOT
 int uno_check_pointer(const void *p, const char *name);      // MPI_ERR_ARG: NULL
+int uno_check_group(MPI_Group group, const char *name);      // MPI_ERR_GROUP
+int uno_check_session(MPI_Session session);                  // MPI_ERR_SESSION
+int uno_check_errhandler(MPI_Errhandler errhandler, enum uno_errh_kind kind);      // UNO_ERRH_PREDEFINED: any kind will do
+int uno_check_info(MPI_Info info);                           // MPI_ERR_INFO: a live object or MPI_INFO_NULL

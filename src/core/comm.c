@@ -144,7 +144,7 @@ static void empty_out(struct MPI_ABI_Comm *c)
 void uno_comm_drop(struct MPI_ABI_Comm *c)
 {
     if (--c->head.refs > 0) return;
-    c->prev->next = c->next;
+    if (c->prev) c->prev->next = c->next;
     if (c->next) c->next->prev = c->prev;
     empty_out(c);
     uno_pool_put(&pool, c);
@@ -178,6 +178,12 @@ int uno_comm_open(void)
     return MPI_SUCCESS;
 }
 
+int uno_comm_delete_attrs(void)
+{
+    int err = uno_attrs_delete(uno_comm_self.attrs, MPI_COMM_SELF);
+    return err ? err : uno_attrs_delete(uno_comm_world.attrs, MPI_COMM_WORLD);
+}
+
 void uno_comm_close(void)
 {
     int lost = 0;
@@ -185,9 +191,15 @@ void uno_comm_close(void)
     if (lost) uno_log(1, "%d communicators were never freed", lost);
     if (uno_groups_live()) uno_log(1, "%zu groups were never freed", uno_groups_live());
     if (uno_errhs_live()) uno_log(1, "%zu error handlers were never freed", uno_errhs_live());
+    // Those left behind keep their memory (a request may still name them) but are found by no message any more.
     for (struct MPI_ABI_Comm *c = uno_comm_world.next, *next; c; c = next) {
         next = c->next;
-        if (c != &uno_comm_self) c->coll_free = NULL;
+        if (c == &uno_comm_self) continue;
+        if (c->coll_free) c->coll_free(c);
+        c->coll_free = NULL;
+        if (c->ready) unregister(c);
+        c->ready = false;
+        c->next = c->prev = NULL;
     }
     empty_out(&uno_comm_self);
     empty_out(&uno_comm_world);

@@ -42,6 +42,7 @@ struct MPI_ABI_Comm {
     int rank, size;                   // in the local group
     int npeers;                       // ranks that can be addressed: size, or the remote group's size
     bool inter;
+    bool low;                         // intercommunicator: of the two groups, the one that leads; differs between the sides
     bool freed;                       // MPI_Comm_free was called; pending operations keep it alive (refs)
     uint64_t context;                 // agreed over the members; collective messages use context | UNO_CTX_COLL
     struct uno_peer **peer;           // [npeers], filled on first use
@@ -52,7 +53,8 @@ struct MPI_ABI_Comm {
     struct MPI_ABI_Errhandler *errhandler;
     struct uno_attrs *attrs;
     struct MPI_ABI_Info *info;
-    struct uno_topo *topo;            // one malloc block, owned here
+    struct uno_topo *topo;            // one malloc block of topo_bytes, owned here
+    size_t topo_bytes;
     struct uno_coll *coll;
     void (*coll_free)(struct MPI_ABI_Comm *c);      // set by src/coll together with coll: gives it back
     struct uno_bsend *bsend;          // buffer attached to the communicator (src/p2p/buffered.c)
@@ -87,6 +89,7 @@ static inline int uno_comm_proc(const struct MPI_ABI_Comm *c, int r)
 // src/core/comm.c. Opens MPI_COMM_WORLD and MPI_COMM_SELF once rank and size are known; closes them, and tells at verbosity 1
 // how many communicators, groups and error handlers were never freed.
 int uno_comm_open(void);
+int uno_comm_delete_attrs(void);      // the first thing MPI_Finalize does: delete callbacks of MPI_COMM_SELF, then MPI_COMM_WORLD
 void uno_comm_close(void);
 
 // Makes a communicator object around a group (takes a reference) with an agreed context, registered so that messages find it.

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Error handlers, the standard's error classes with their texts, and the classes and codes that the user adds.
-// Called by src/api (raising, MPI_Error_*, MPI_Add_error_*). Allowed before MPI_Init: callers there hold the mutex of api/errh.c.
+// Called by src/api (raising, MPI_Error_*, MPI_Add_error_*), also before MPI_Init, when the library lock does not exist yet:
+// a mutex of this file guards all it holds.
 // Always holds: codes above MPI_ERR_LASTCODE are entries of `added`; a removed entry is never given out again.
 #include "core/errh.h"
 
+#include <pthread.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +20,7 @@ struct MPI_ABI_Errhandler uno_errors_abort = {
 struct MPI_ABI_Errhandler uno_errors_return = {
     .head = {UNO_ERRH_MAGIC, 1, NULL}, .kind = UNO_ERRH_PREDEFINED, .handles = 1, .handle = MPI_ERRORS_RETURN};
 
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct uno_pool pool = {.bytes = sizeof(struct MPI_ABI_Errhandler), .magic = UNO_ERRH_MAGIC};
 static size_t live;
 
@@ -31,7 +35,9 @@ struct MPI_ABI_Errhandler *uno_errh(MPI_Errhandler h)
 
 struct MPI_ABI_Errhandler *uno_errh_new(enum uno_errh_kind kind)
 {
+    pthread_mutex_lock(&mutex);
     struct MPI_ABI_Errhandler *e = uno_pool_get(&pool);
+    pthread_mutex_unlock(&mutex);
     if (!e) return NULL;
     e->kind = kind;
     e->handle = e;
@@ -40,28 +46,37 @@ struct MPI_ABI_Errhandler *uno_errh_new(enum uno_errh_kind kind)
 
 void uno_errh_hold(struct MPI_ABI_Errhandler *e)
 {
-    if (e->kind != UNO_ERRH_PREDEFINED) e->head.refs++;
+    if (e->kind == UNO_ERRH_PREDEFINED) return;
+    pthread_mutex_lock(&mutex);
+    e->head.refs++;
+    pthread_mutex_unlock(&mutex);
 }
 
 void uno_errh_drop(struct MPI_ABI_Errhandler *e)
 {
-    if (e->kind == UNO_ERRH_PREDEFINED || --e->head.refs > 0) return;
-    uno_pool_put(&pool, e);
+    if (e->kind == UNO_ERRH_PREDEFINED) return;
+    pthread_mutex_lock(&mutex);
+    if (--e->head.refs == 0) uno_pool_put(&pool, e);
+    pthread_mutex_unlock(&mutex);
 }
 
 MPI_Errhandler uno_errh_give(struct MPI_ABI_Errhandler *e)
 {
     if (e->kind == UNO_ERRH_PREDEFINED) return e->handle;
+    pthread_mutex_lock(&mutex);
     e->handles++;
     live++;
+    pthread_mutex_unlock(&mutex);
     return e->handle;
 }
 
 void uno_errh_take_back(struct MPI_ABI_Errhandler *e)
 {
     if (e->kind == UNO_ERRH_PREDEFINED) return;
+    pthread_mutex_lock(&mutex);
     e->handles--;
     live--;
+    pthread_mutex_unlock(&mutex);
     uno_errh_drop(e);
 }
 
@@ -182,23 +197,35 @@ static const char *standard_text(int code)
     return NULL;
 }
 
-int uno_error_class(int code)
+static int class_of(int code)
 {
     struct added *a = find_added(code);
     if (a) return a->class;
     return standard_text(code) ? code : MPI_ERR_UNKNOWN;
 }
 
-bool uno_error_is_class(int code)
+static bool is_class(int code)
 {
     struct added *a = find_added(code);
     return a ? a->is_class : standard_text(code) != NULL;
 }
 
-const char *uno_error_text(int code)
+int uno_error_class(int code)
 {
+    pthread_mutex_lock(&mutex);
+    int class = class_of(code);
+    pthread_mutex_unlock(&mutex);
+    return class;
+}
+
+bool uno_error_text(int code, char *out, size_t room)
+{
+    pthread_mutex_lock(&mutex);
     struct added *a = find_added(code);
-    return a ? (a->text ? a->text : "") : standard_text(code);
+    const char *text = a ? (a->text ? a->text : "") : standard_text(code);
+    if (text) snprintf(out, room, "%s", text);
+    pthread_mutex_unlock(&mutex);
+    return text != NULL;
 }
 
 // Takes the next number. class 0: the number is a class.
@@ -218,17 +245,10 @@ static int add_number(int class, int *out)
     return MPI_SUCCESS;
 }
 
-int uno_error_add_class(int *class)
+static int add_code(int class, int *code)
 {
-    return add_number(0, class);
-}
-
-int uno_error_add_code(int class, int *code)
-{
-    if (class == MPI_SUCCESS || !uno_error_is_class(class)) {
-        return uno_fail(MPI_ERR_ARG, "errorclass %d is not an error class", class);
-    }
-    return add_number(class, code);
+    if (class != MPI_SUCCESS && is_class(class)) return add_number(class, code);
+    return uno_fail(MPI_ERR_ARG, "errorclass %d is not an error class", class);
 }
 
 static int not_added(const char *name, int code)
@@ -236,7 +256,7 @@ static int not_added(const char *name, int code)
     return uno_fail(MPI_ERR_ARG, "%s %d was not added by the user (or was removed)", name, code);
 }
 
-int uno_error_add_text(int code, const char *text)
+static int add_text(int code, const char *text)
 {
     struct added *a = find_added(code);
     if (!a) return not_added("errorcode", code);
@@ -247,7 +267,7 @@ int uno_error_add_text(int code, const char *text)
     return MPI_SUCCESS;
 }
 
-int uno_error_remove_class(int class)
+static int remove_class(int class)
 {
     struct added *a = find_added(class);
     if (!a || !a->is_class) return not_added("errorclass", class);
@@ -262,7 +282,7 @@ int uno_error_remove_class(int class)
     return MPI_SUCCESS;
 }
 
-int uno_error_remove_code(int code)
+static int remove_code(int code)
 {
     struct added *a = find_added(code);
     if (!a || a->is_class) return not_added("errorcode", code);
@@ -271,7 +291,7 @@ int uno_error_remove_code(int code)
     return MPI_SUCCESS;
 }
 
-int uno_error_remove_text(int code)
+static int remove_text(int code)
 {
     struct added *a = find_added(code);
     if (!a) return not_added("errorcode", code);
@@ -279,4 +299,47 @@ int uno_error_remove_text(int code)
     free(a->text);
     a->text = NULL;
     return MPI_SUCCESS;
+}
+
+// Lets the mutex go that the argument's evaluation was guarded by.
+static int unlocked(int err)
+{
+    pthread_mutex_unlock(&mutex);
+    return err;
+}
+
+int uno_error_add_class(int *class)
+{
+    pthread_mutex_lock(&mutex);
+    return unlocked(add_number(0, class));
+}
+
+int uno_error_add_code(int class, int *code)
+{
+    pthread_mutex_lock(&mutex);
+    return unlocked(add_code(class, code));
+}
+
+int uno_error_add_text(int code, const char *text)
+{
+    pthread_mutex_lock(&mutex);
+    return unlocked(add_text(code, text));
+}
+
+int uno_error_remove_class(int class)
+{
+    pthread_mutex_lock(&mutex);
+    return unlocked(remove_class(class));
+}
+
+int uno_error_remove_code(int code)
+{
+    pthread_mutex_lock(&mutex);
+    return unlocked(remove_code(code));
+}
+
+int uno_error_remove_text(int code)
+{
+    pthread_mutex_lock(&mutex);
+    return unlocked(remove_text(code));
 }

@@ -39,8 +39,7 @@ size_t uno_errhs_live(void);                                 // handles the user
 
 // Class of a code (user-added ones too), MPI_ERR_UNKNOWN when there is none; the text of a class or code.
 int uno_error_class(int code);
-const char *uno_error_text(int code);                        // NULL when there is no such code
-bool uno_error_is_class(int code);
+bool uno_error_text(int code, char *out, size_t room);       // false when there is no such code
 
 // Classes, codes and texts that the user adds and removes. 0 or an MPI error class.
 int uno_error_add_class(int *class);

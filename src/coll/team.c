@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Binomial trees over a team (team.h). Index i receives from i without its lowest set bit.
+// Always holds: whoever sends has its data complete, so no two members ever wait for each other.
+#include "coll/team.h"
+
+#include "p2p/p2p.h"
+
+struct uno_team uno_team_all(struct MPI_ABI_Comm *c, int root)
+{
+    int me = (c->rank - root + c->size) % c->size;
+    return (struct uno_team){.comm = c, .n = c->size, .me = me, .root = root, .tag = uno_coll_tag(c)};
+}
+
+int uno_team_rank(const struct uno_team *t, int index)
+{
+    return t->member ? t->member[index] : (index + t->root) % t->n;
+}
+
+static int send_to(const struct uno_team *t, int index, const void *data, size_t bytes)
+{
+    struct uno_where to = {.comm = t->comm, .rank = uno_team_rank(t, index), .tag = t->tag, .coll = true};
+    return uno_send(data, (MPI_Count)bytes, uno_type(MPI_BYTE), &to, UNO_STANDARD);
+}
+
+static int recv_from(const struct uno_team *t, int index, void *data, size_t bytes)
+{
+    struct uno_where from = {.comm = t->comm, .rank = uno_team_rank(t, index), .tag = t->tag, .coll = true};
+    return uno_recv(data, (MPI_Count)bytes, uno_type(MPI_BYTE), &from, MPI_STATUS_IGNORE);
+}
+
+int uno_team_bcast(const struct uno_team *t, void *data, size_t bytes)
+{
+    int bit = 1, err = MPI_SUCCESS;
+    while (bit < t->n && !(t->me & bit)) bit <<= 1;
+    if (t->me) err = recv_from(t, t->me - bit, data, bytes);
+    for (bit >>= 1; bit > 0 && !err; bit >>= 1) {
+        if (t->me + bit < t->n) err = send_to(t, t->me + bit, data, bytes);
+    }
+    return err;
+}
+
+// Where the part of an index begins: offset NULL means parts of one size.
+static size_t place(const size_t *offset, size_t bytes, int index)
+{
+    return offset ? offset[index] : (size_t)index * bytes;
+}
+
+static int gather(const struct uno_team *t, char *all, const size_t *offset, size_t bytes)
+{
+    int bit = 1, err = MPI_SUCCESS;
+    for (; bit < t->n && !(t->me & bit) && !err; bit <<= 1) {
+        int first = t->me + bit, end = first + bit < t->n ? first + bit : t->n;
+        if (first >= t->n) break;
+        size_t at = place(offset, bytes, first);
+        err = recv_from(t, first, all + at, place(offset, bytes, end) - at);
+    }
+    if (err || t->me == 0) return err;
+    bit = t->me & -t->me;
+    int end = t->me + bit < t->n ? t->me + bit : t->n;
+    size_t at = place(offset, bytes, t->me);
+    return send_to(t, t->me - bit, all + at, place(offset, bytes, end) - at);
+}
+
+int uno_team_gather(const struct uno_team *t, void *all, size_t bytes)
+{
+    return gather(t, all, NULL, bytes);
+}
+
+int uno_team_allgather(const struct uno_team *t, void *all, size_t bytes)
+{
+    int err = gather(t, all, NULL, bytes);
+    return err ? err : uno_team_bcast(t, all, (size_t)t->n * bytes);
+}
+
+int uno_team_allgatherv(const struct uno_team *t, void *all, const size_t *offset)
+{
+    int err = gather(t, all, offset, 0);
+    return err ? err : uno_team_bcast(t, all, offset[t->n]);
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A team: some ranks of a communicator that agree on something while a communicator is being made. Plain bytes, small trees of
+// point-to-point messages on the collective context. Used by construct.c and intercomm.c alone; collectives have schedules.
+#pragma once
+#include <stddef.h>
+
+#include "core/comm.h"
+
+struct uno_team {
+    struct MPI_ABI_Comm *comm;
+    const int *member;                // [n] ranks in comm; NULL: all ranks, in the order root, root + 1, ...
+    int n, me;                        // size, own index
+    int root;                         // with member NULL: rank of index 0
+    int tag;
+};
+
+// Tags on the collective context. Operations that all members of a communicator start in one order use uno_coll_tag() >= 0;
+// the others name their own, in ranges below zero that hold neither MPI_ANY_TAG nor each other.
+#define UNO_TAG_SUBGROUP(t) (-0x7fffffff + ((t) & 0x3fffffff))
+#define UNO_TAG_LEADERS(t) (-0x3fffffff + ((t) & 0x1fffffff))
+#define UNO_TAG_NAMED(t) (-0x1fffffff + ((t) & 0x0fffffff))
+
+// All ranks of c (an intracommunicator) with its next collective tag; index 0 is root.
+struct uno_team uno_team_all(struct MPI_ABI_Comm *c, int root);
+
+int uno_team_rank(const struct uno_team *t, int index);
+
+// From index 0 to all.
+int uno_team_bcast(const struct uno_team *t, void *data, size_t bytes);
+
+// all: [n * bytes], own part filled in; complete at index 0 (gather) or everywhere (allgather).
+int uno_team_gather(const struct uno_team *t, void *all, size_t bytes);
+int uno_team_allgather(const struct uno_team *t, void *all, size_t bytes);
+
+// Parts of different sizes: that of index i lies at offset[i] .. offset[i + 1] - 1 (n + 1 offsets, the same everywhere).
+int uno_team_allgatherv(const struct uno_team *t, void *all, const size_t *offset);
