@@ -263,7 +263,11 @@ int MPI_Type_get_contents_c(MPI_Datatype datatype, MPI_Count max_integers, MPI_C
 
 int MPI_Get_address(const void *location, MPI_Aint *address)
 {
-    if (!address) return uno_raise_self("MPI_Get_address", uno_fail(MPI_ERR_ARG, "address is NULL"));
+    const char *call = "MPI_Get_address";
+    if (!address) {
+        uno_enter(call);
+        return uno_raise_self(call, uno_check_pointer(address, "address"));
+    }
     *address = (MPI_Aint)location;
     return MPI_SUCCESS;
 }

@@ -14,6 +14,7 @@
 struct MPI_ABI_Op {
     struct uno_head head;
     bool commutative, predefined;
+    bool freed;                       // by the user; a pending collective may still hold it
     MPI_Op handle;
     MPI_User_function *fn;
     MPI_User_function_c *fn_c;
@@ -22,6 +23,10 @@ struct MPI_ABI_Op {
 extern struct uno_pool uno_op_pool;                          // user's operations
 
 struct MPI_ABI_Op *uno_op(MPI_Op op);                        // NULL when not a live handle (MPI_OP_NULL too)
+
+// An operation in use by a pending collective outlives MPI_Op_free.
+void uno_op_hold(struct MPI_ABI_Op *op);
+void uno_op_drop(struct MPI_ABI_Op *op);
 
 // MPI_SUCCESS, or MPI_ERR_OP when op is not defined for the type (reason in uno_fail_text).
 int uno_op_check(const struct MPI_ABI_Op *op, const struct MPI_ABI_Datatype *type);
