@@ -242,15 +242,25 @@ __attribute__((target(WIDE))) static void reduce_avx512(enum uno_reduce op, enum
 
 static void (*chosen)(enum uno_reduce op, enum uno_basic basic, struct args k) = reduce_base;
 
+int uno_reduce_choose(int most)
+{
+    int level = 0;
 #if defined(__x86_64__)
+    __builtin_cpu_init();
+    bool wide = __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+    level = wide ? 2 : __builtin_cpu_supports("avx2") ? 1 : 0;
+    if (level > most) level = most;
+    chosen = level == 2 ? reduce_avx512 : level == 1 ? reduce_avx2 : reduce_base;
+#else
+    (void)most;
+#endif
+    return level;
+}
+
 __attribute__((constructor)) static void choose(void)
 {
-    __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
-        chosen = reduce_avx512;
-    else if (__builtin_cpu_supports("avx2")) chosen = reduce_avx2;
+    uno_reduce_choose(2);
 }
-#endif
 
 void uno_reduce(enum uno_reduce op, enum uno_basic basic, const void *a, const void *b, void *out, size_t n)
 {

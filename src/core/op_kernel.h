@@ -17,3 +17,7 @@ bool uno_reduce_defined(enum uno_reduce op, enum uno_basic basic);
 
 // out[i] = a[i] op b[i]. out may be b (or a) exactly, and overlaps neither otherwise; nothing needs to be aligned.
 void uno_reduce(enum uno_reduce op, enum uno_basic basic, const void *a, const void *b, void *out, size_t n);
+
+// Chooses the widest instruction set that this processor has, at most `most` (0 baseline, 1 AVX2, 2 AVX-512); returns it. Done at
+// load with 2; tests go through all.
+int uno_reduce_choose(int most);
