@@ -182,8 +182,7 @@ INLINE void logical(enum uno_reduce op, enum uno_basic basic, struct args k)
             bool first = least ? p.v < q.v : p.v > q.v;                \
             I lower = p.i < q.i ? p.i : q.i;                           \
             I index = p.v == q.v ? lower : first ? p.i : q.i;          \
-            V value = first ? p.v : q.v;                               \
-            memcpy(out, &value, sizeof value);                         \
+            memmove(out, first ? a : b, sizeof p.v);                   \
             memcpy(out + offsetof(struct pair, i), &index, sizeof index); \
             a += sizeof p, b += sizeof p, out += sizeof p;             \
         }                                                              \
