@@ -26,10 +26,12 @@ static int check_args(const struct args *a, MPI_Count *bytes)
     if ((err = uno_check_buffer(a->user, a->count, t))) return err;
     if (a->room < 0) return uno_fail(MPI_ERR_ARG, "the buffer's size %lld is negative", (long long)a->room);
     if (a->position < 0 || a->position > a->room)
-        return uno_fail(MPI_ERR_ARG, "position %lld is out of range (0 .. %lld allowed)", (long long)a->position, (long long)a->room);
-    if (__builtin_mul_overflow(a->count, a->external ? uno_external_size(t) : t->size, bytes) || *bytes > a->room - a->position)
+        return uno_fail(MPI_ERR_ARG, "position %lld is out of range (0 .. %lld allowed)", (long long)a->position,
+                        (long long)a->room);
+    if (__builtin_mul_overflow(a->count, a->external ? uno_external_size(t) : t->size, bytes) ||
+        *bytes > a->room - a->position)
         return uno_fail(MPI_ERR_TRUNCATE, "the buffer has %lld bytes left, %lld elements of %lld bytes need more",
-            (long long)(a->room - a->position), (long long)a->count, (long long)t->size);
+                        (long long)(a->room - a->position), (long long)a->count, (long long)t->size);
     return *bytes > 0 ? uno_check_pointer(a->packed, a->in ? "inbuf" : "outbuf") : MPI_SUCCESS;
 }
 
@@ -41,7 +43,9 @@ static MPI_Count transfer(const struct args *a, int *err)
     if (*err || bytes == 0) return 0;
     const struct MPI_ABI_Datatype *t = uno_type(a->datatype);
     char *packed = (char *)a->packed + a->position;
-    if (a->external) return a->in ? uno_external_unpack(packed, a->user, a->count, t) : uno_external_pack(a->user, a->count, t, packed);
+    if (a->external)
+        return a->in ? uno_external_unpack(packed, a->user, a->count, t)
+                     : uno_external_pack(a->user, a->count, t, packed);
     struct uno_packer p;
     uno_packer_init(&p, a->user, a->count, t);
     return (MPI_Count)(a->in ? uno_unpack(&p, packed, (size_t)bytes) : uno_pack(&p, packed, (size_t)bytes));
@@ -81,69 +85,107 @@ static int external(const char *datarep, const struct args *a, MPI_Count *positi
 // A position argument that is NULL is told by the position -1, which check_args refuses.
 #define PLACE(position) ((position) ? *(position) : -1)
 
-int MPI_Pack(const void *inbuf, int incount, MPI_Datatype datatype, void *outbuf, int outsize, int *position, MPI_Comm comm)
+int MPI_Pack(const void *inbuf, int incount, MPI_Datatype datatype, void *outbuf, int outsize, int *position,
+             MPI_Comm comm)
 {
     MPI_Count place;
-    struct args a = {"MPI_Pack", (void *)(uintptr_t)inbuf, outbuf, incount, outsize, PLACE(position), datatype, false, false};
+    struct args a = {"MPI_Pack", (void *)(uintptr_t)inbuf, outbuf, incount, outsize, PLACE(position), datatype, false,
+                     false};
     int err = native(&a, comm, &place);
     if (!err) *position = (int)place;
     return err;
 }
 
 int MPI_Pack_c(const void *inbuf, MPI_Count incount, MPI_Datatype datatype, void *outbuf, MPI_Count outsize,
-    MPI_Count *position, MPI_Comm comm)
+               MPI_Count *position, MPI_Comm comm)
 {
-    struct args a = {"MPI_Pack_c", (void *)(uintptr_t)inbuf, outbuf, incount, outsize, PLACE(position), datatype, false, false};
+    struct args a = {"MPI_Pack_c", (void *)(uintptr_t)inbuf, outbuf, incount, outsize, PLACE(position), datatype, false,
+                     false};
     return native(&a, comm, position);
 }
 
-int MPI_Unpack(const void *inbuf, int insize, int *position, void *outbuf, int outcount, MPI_Datatype datatype, MPI_Comm comm)
+int MPI_Unpack(const void *inbuf, int insize, int *position, void *outbuf, int outcount, MPI_Datatype datatype,
+               MPI_Comm comm)
 {
     MPI_Count place;
-    struct args a = {"MPI_Unpack", outbuf, (void *)(uintptr_t)inbuf, outcount, insize, PLACE(position), datatype, true, false};
+    struct args a = {"MPI_Unpack", outbuf, (void *)(uintptr_t)inbuf, outcount, insize, PLACE(position), datatype,
+                     true,         false};
     int err = native(&a, comm, &place);
     if (!err) *position = (int)place;
     return err;
 }
 
 int MPI_Unpack_c(const void *inbuf, MPI_Count insize, MPI_Count *position, void *outbuf, MPI_Count outcount,
-    MPI_Datatype datatype, MPI_Comm comm)
+                 MPI_Datatype datatype, MPI_Comm comm)
 {
-    struct args a = {"MPI_Unpack_c", outbuf, (void *)(uintptr_t)inbuf, outcount, insize, PLACE(position), datatype, true, false};
+    struct args a = {"MPI_Unpack_c", outbuf, (void *)(uintptr_t)inbuf, outcount, insize, PLACE(position), datatype,
+                     true,           false};
     return native(&a, comm, position);
 }
 
 int MPI_Pack_external(const char datarep[], const void *inbuf, int incount, MPI_Datatype datatype, void *outbuf,
-    MPI_Aint outsize, MPI_Aint *position)
+                      MPI_Aint outsize, MPI_Aint *position)
 {
     MPI_Count place;
-    struct args a = {"MPI_Pack_external", (void *)(uintptr_t)inbuf, outbuf, incount, outsize, PLACE(position), datatype, false, true};
+    struct args a = {"MPI_Pack_external",
+                     (void *)(uintptr_t)inbuf,
+                     outbuf,
+                     incount,
+                     outsize,
+                     PLACE(position),
+                     datatype,
+                     false,
+                     true};
     int err = external(datarep, &a, &place);
     if (!err) *position = place;
     return err;
 }
 
 int MPI_Pack_external_c(const char datarep[], const void *inbuf, MPI_Count incount, MPI_Datatype datatype, void *outbuf,
-    MPI_Count outsize, MPI_Count *position)
+                        MPI_Count outsize, MPI_Count *position)
 {
-    struct args a = {"MPI_Pack_external_c", (void *)(uintptr_t)inbuf, outbuf, incount, outsize, PLACE(position), datatype, false, true};
+    struct args a = {"MPI_Pack_external_c",
+                     (void *)(uintptr_t)inbuf,
+                     outbuf,
+                     incount,
+                     outsize,
+                     PLACE(position),
+                     datatype,
+                     false,
+                     true};
     return external(datarep, &a, position);
 }
 
 int MPI_Unpack_external(const char datarep[], const void *inbuf, MPI_Aint insize, MPI_Aint *position, void *outbuf,
-    int outcount, MPI_Datatype datatype)
+                        int outcount, MPI_Datatype datatype)
 {
     MPI_Count place;
-    struct args a = {"MPI_Unpack_external", outbuf, (void *)(uintptr_t)inbuf, outcount, insize, PLACE(position), datatype, true, true};
+    struct args a = {"MPI_Unpack_external",
+                     outbuf,
+                     (void *)(uintptr_t)inbuf,
+                     outcount,
+                     insize,
+                     PLACE(position),
+                     datatype,
+                     true,
+                     true};
     int err = external(datarep, &a, &place);
     if (!err) *position = place;
     return err;
 }
 
 int MPI_Unpack_external_c(const char datarep[], const void *inbuf, MPI_Count insize, MPI_Count *position, void *outbuf,
-    MPI_Count outcount, MPI_Datatype datatype)
+                          MPI_Count outcount, MPI_Datatype datatype)
 {
-    struct args a = {"MPI_Unpack_external_c", outbuf, (void *)(uintptr_t)inbuf, outcount, insize, PLACE(position), datatype, true, true};
+    struct args a = {"MPI_Unpack_external_c",
+                     outbuf,
+                     (void *)(uintptr_t)inbuf,
+                     outcount,
+                     insize,
+                     PLACE(position),
+                     datatype,
+                     true,
+                     true};
     return external(datarep, &a, position);
 }
 

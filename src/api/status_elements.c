@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Entry points that read and write the length of a message in a status as a count of a datatype. The status holds bytes.
-// Always holds: a length that is no whole number of elements, or does not fit, is MPI_UNDEFINED.
+// Entry points that read and write the length of a message in a status as a count of a datatype. The status holds
+// bytes. Always holds: a length that is no whole number of elements, or does not fit, is MPI_UNDEFINED.
 #include <limits.h>
 
 #include "api/type_args.h"
@@ -19,9 +19,12 @@ static int get(const char *call, const MPI_Status *status, MPI_Datatype datatype
     if (err) return uno_raise_self(call, err);
     const uno_datatype *t = uno_type(datatype);
     MPI_Count bytes = uno_status_bytes(status);
-    if (elements) *count = uno_type_elements(t, bytes);
-    else if (t->size == 0) *count = bytes == 0 ? 0 : MPI_UNDEFINED;
-    else *count = bytes % t->size == 0 ? bytes / t->size : MPI_UNDEFINED;
+    if (elements)
+        *count = uno_type_elements(t, bytes);
+    else if (t->size == 0)
+        *count = bytes == 0 ? 0 : MPI_UNDEFINED;
+    else
+        *count = bytes % t->size == 0 ? bytes / t->size : MPI_UNDEFINED;
     uno_leave();
     return MPI_SUCCESS;
 }

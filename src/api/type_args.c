@@ -18,7 +18,8 @@ int uno_check_numbers(struct uno_numbers a, MPI_Count n, const char *name, bool 
     if (n > 0 && !a.p) return uno_fail(MPI_ERR_ARG, "%s is NULL (%lld numbers expected)", name, (long long)n);
     for (MPI_Count i = 0; !negative && i < n; i++) {
         if (uno_number(a, i) < 0)
-            return uno_fail(MPI_ERR_ARG, "%s[%lld] is %lld (0 or more allowed)", name, (long long)i, (long long)uno_number(a, i));
+            return uno_fail(MPI_ERR_ARG, "%s[%lld] is %lld (0 or more allowed)", name, (long long)i,
+                            (long long)uno_number(a, i));
     }
     return MPI_SUCCESS;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the entry points of the datatype chapter share: arrays of int, MPI_Aint or MPI_Count read alike, the check of a type that
-// need not be committed, and the common end of every constructor.
+// What the entry points of the datatype chapter share: arrays of int, MPI_Aint or MPI_Count read alike, the check of a
+// type that need not be committed, and the common end of every constructor.
 #pragma once
 #include "api/check.h"
 #include "core/type_make.h"
@@ -25,6 +25,6 @@ int uno_check_any_type(MPI_Datatype t);
 // MPI_ERR_ARG when the array is NULL although n > 0, or (negative not allowed) holds a negative number.
 int uno_check_numbers(struct uno_numbers a, MPI_Count n, const char *name, bool negative);
 
-// The end of a constructor: records the contents and hands the type out, or drops it and raises. `err` is what happened so far,
-// t is looked at when it is 0. Leaves the library.
+// The end of a constructor: records the contents and hands the type out, or drops it and raises. `err` is what happened
+// so far, t is looked at when it is 0. Leaves the library.
 int uno_type_deliver(const char *call, int err, uno_datatype *t, const struct uno_contents *c, MPI_Datatype *newtype);

@@ -5,7 +5,7 @@
 
 #include "api/type_args.h"
 
-#define DIMS_MAX 1024                 // more dimensions than any array has; keeps the arrays below on the stack's safe side
+#define DIMS_MAX 1024    // more dimensions than any array has; keeps the arrays below on the stack's safe side
 
 static int check_order(int order)
 {
@@ -37,7 +37,8 @@ static int check_subarray(const struct subarray *a, const MPI_Datatype *newtype)
     if (!err) err = uno_check_numbers(a->starts, a->ndims, "array_of_starts", false);
     for (int d = 0; !err && d < a->ndims; d++) {
         long long size = uno_number(a->sizes, d), sub = uno_number(a->subsizes, d), start = uno_number(a->starts, d);
-        if (size < 1) err = uno_fail(MPI_ERR_ARG, "array_of_sizes[%d] is %lld (1 or more allowed)", d, size);
+        if (size < 1)
+            err = uno_fail(MPI_ERR_ARG, "array_of_sizes[%d] is %lld (1 or more allowed)", d, size);
         else if (sub < 1 || sub > size)
             err = uno_fail(MPI_ERR_ARG, "array_of_subsizes[%d] is %lld (1 .. %lld allowed)", d, sub, size);
         else if (start > size - sub)
@@ -66,25 +67,33 @@ static int subarray(const struct subarray *a, MPI_Datatype *newtype)
     uno_datatype *kid = uno_type(a->old);
     struct uno_subarray s = {n, a->order, dims, dims + n, dims + 2 * n};
     err = uno_type_subarray(&s, kid, &t);
-    struct uno_contents c = {.combiner = MPI_COMBINER_SUBARRAY, .large = a->large, .nints = a->large ? 2 : 3 * n + 2,
-        .ncounts = a->large ? 3 * n : 0, .ntypes = 1, .values = values, .types = &kid};
+    struct uno_contents c = {.combiner = MPI_COMBINER_SUBARRAY,
+                             .large = a->large,
+                             .nints = a->large ? 2 : 3 * n + 2,
+                             .ncounts = a->large ? 3 * n : 0,
+                             .ntypes = 1,
+                             .values = values,
+                             .types = &kid};
     err = uno_type_deliver(a->call, err, t, &c, newtype);
     free(values);
     return err;
 }
 
 int MPI_Type_create_subarray(int ndims, const int array_of_sizes[], const int array_of_subsizes[],
-    const int array_of_starts[], int order, MPI_Datatype oldtype, MPI_Datatype *newtype)
+                             const int array_of_starts[], int order, MPI_Datatype oldtype, MPI_Datatype *newtype)
 {
     return subarray(&(struct subarray){"MPI_Type_create_subarray", false, ndims, order, UNO_INTS(array_of_sizes),
-        UNO_INTS(array_of_subsizes), UNO_INTS(array_of_starts), oldtype}, newtype);
+                                       UNO_INTS(array_of_subsizes), UNO_INTS(array_of_starts), oldtype},
+                    newtype);
 }
 
 int MPI_Type_create_subarray_c(int ndims, const MPI_Count array_of_sizes[], const MPI_Count array_of_subsizes[],
-    const MPI_Count array_of_starts[], int order, MPI_Datatype oldtype, MPI_Datatype *newtype)
+                               const MPI_Count array_of_starts[], int order, MPI_Datatype oldtype,
+                               MPI_Datatype *newtype)
 {
     return subarray(&(struct subarray){"MPI_Type_create_subarray_c", true, ndims, order, UNO_WIDE(array_of_sizes),
-        UNO_WIDE(array_of_subsizes), UNO_WIDE(array_of_starts), oldtype}, newtype);
+                                       UNO_WIDE(array_of_subsizes), UNO_WIDE(array_of_starts), oldtype},
+                    newtype);
 }
 
 struct darray {
@@ -107,11 +116,13 @@ static int check_dimension(const struct darray *a, int d)
         return uno_fail(MPI_ERR_ARG, "array_of_psizes[%d] is %lld (1 with MPI_DISTRIBUTE_NONE)", d, procs);
     }
     if (distrib != MPI_DISTRIBUTE_BLOCK && distrib != MPI_DISTRIBUTE_CYCLIC)
-        return uno_fail(MPI_ERR_ARG, "array_of_distribs[%d] is %d (MPI_DISTRIBUTE_BLOCK, _CYCLIC or _NONE)", d, distrib);
+        return uno_fail(MPI_ERR_ARG, "array_of_distribs[%d] is %d (MPI_DISTRIBUTE_BLOCK, _CYCLIC or _NONE)", d,
+                        distrib);
     if (darg == MPI_DISTRIBUTE_DFLT_DARG) return MPI_SUCCESS;
     if (darg < 1) return uno_fail(MPI_ERR_ARG, "array_of_dargs[%d] is %lld (1 or more allowed)", d, darg);
     if (distrib == MPI_DISTRIBUTE_BLOCK && darg < (size + procs - 1) / procs)
-        return uno_fail(MPI_ERR_ARG, "array_of_dargs[%d] is %lld: %lld blocks of it do not cover %lld", d, darg, procs, size);
+        return uno_fail(MPI_ERR_ARG, "array_of_dargs[%d] is %lld: %lld blocks of it do not cover %lld", d, darg, procs,
+                        size);
     return MPI_SUCCESS;
 }
 
@@ -160,26 +171,36 @@ static int darray(const struct darray *a, MPI_Datatype *newtype)
     if (!err && !values) err = uno_fail(MPI_ERR_NO_MEM, "no memory for %d dimensions", n);
     if (err) return uno_raise_self(a->call, err);
     uno_datatype *kid = uno_type(a->old);
-    struct uno_darray s = {a->size, a->rank, n, a->order, values + (a->large ? 3 * n + 4 : 3), a->distribs, a->dargs, a->psizes};
+    struct uno_darray s = {a->size,     a->rank,  n,        a->order, values + (a->large ? 3 * n + 4 : 3),
+                           a->distribs, a->dargs, a->psizes};
     err = uno_type_darray(&s, kid, &t);
-    struct uno_contents c = {.combiner = MPI_COMBINER_DARRAY, .large = a->large, .nints = (a->large ? 3 : 4) * n + 4,
-        .ncounts = a->large ? n : 0, .ntypes = 1, .values = values, .types = &kid};
+    struct uno_contents c = {.combiner = MPI_COMBINER_DARRAY,
+                             .large = a->large,
+                             .nints = (a->large ? 3 : 4) * n + 4,
+                             .ncounts = a->large ? n : 0,
+                             .ntypes = 1,
+                             .values = values,
+                             .types = &kid};
     err = uno_type_deliver(a->call, err, t, &c, newtype);
     free(values);
     return err;
 }
 
 int MPI_Type_create_darray(int size, int rank, int ndims, const int array_of_gsizes[], const int array_of_distribs[],
-    const int array_of_dargs[], const int array_of_psizes[], int order, MPI_Datatype oldtype, MPI_Datatype *newtype)
+                           const int array_of_dargs[], const int array_of_psizes[], int order, MPI_Datatype oldtype,
+                           MPI_Datatype *newtype)
 {
     return darray(&(struct darray){"MPI_Type_create_darray", false, size, rank, ndims, order, UNO_INTS(array_of_gsizes),
-        array_of_distribs, array_of_dargs, array_of_psizes, oldtype}, newtype);
+                                   array_of_distribs, array_of_dargs, array_of_psizes, oldtype},
+                  newtype);
 }
 
 int MPI_Type_create_darray_c(int size, int rank, int ndims, const MPI_Count array_of_gsizes[],
-    const int array_of_distribs[], const int array_of_dargs[], const int array_of_psizes[], int order,
-    MPI_Datatype oldtype, MPI_Datatype *newtype)
+                             const int array_of_distribs[], const int array_of_dargs[], const int array_of_psizes[],
+                             int order, MPI_Datatype oldtype, MPI_Datatype *newtype)
 {
-    return darray(&(struct darray){"MPI_Type_create_darray_c", true, size, rank, ndims, order, UNO_WIDE(array_of_gsizes),
-        array_of_distribs, array_of_dargs, array_of_psizes, oldtype}, newtype);
+    return darray(&(struct darray){"MPI_Type_create_darray_c", true, size, rank, ndims, order,
+                                   UNO_WIDE(array_of_gsizes), array_of_distribs, array_of_dargs, array_of_psizes,
+                                   oldtype},
+                  newtype);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Entry points that hand out predefined datatypes: by size, by Fortran precision and range, and as pairs of value and index.
-// Always holds: asked again with the same arguments they return the same handle; it is committed and cannot be freed.
+// Entry points that hand out predefined datatypes: by size, by Fortran precision and range, and as pairs of value and
+// index. Always holds: asked again with the same arguments they return the same handle; it is committed and cannot be
+// freed.
 #include <stdlib.h>
 
 #include "api/type_args.h"
@@ -8,15 +9,18 @@
 int MPI_Type_match_size(int typeclass, int size, MPI_Datatype *datatype)
 {
     const char *call = "MPI_Type_match_size";
-    static const struct { int typeclass, size; MPI_Datatype type; } table[] = {
-        {MPI_TYPECLASS_REAL, 2, MPI_REAL2}, {MPI_TYPECLASS_REAL, 4, MPI_REAL4}, {MPI_TYPECLASS_REAL, 8, MPI_REAL8},
-        {MPI_TYPECLASS_REAL, 16, MPI_REAL16}, {MPI_TYPECLASS_INTEGER, 1, MPI_INTEGER1}, {MPI_TYPECLASS_INTEGER, 2, MPI_INTEGER2},
-        {MPI_TYPECLASS_INTEGER, 4, MPI_INTEGER4}, {MPI_TYPECLASS_INTEGER, 8, MPI_INTEGER8},
-        {MPI_TYPECLASS_INTEGER, 16, MPI_INTEGER16}, {MPI_TYPECLASS_COMPLEX, 4, MPI_COMPLEX4},
-        {MPI_TYPECLASS_COMPLEX, 8, MPI_COMPLEX8}, {MPI_TYPECLASS_COMPLEX, 16, MPI_COMPLEX16},
-        {MPI_TYPECLASS_COMPLEX, 32, MPI_COMPLEX32}, {MPIX_TYPECLASS_LOGICAL, 1, MPI_LOGICAL1},
-        {MPIX_TYPECLASS_LOGICAL, 2, MPI_LOGICAL2}, {MPIX_TYPECLASS_LOGICAL, 4, MPI_LOGICAL4},
-        {MPIX_TYPECLASS_LOGICAL, 8, MPI_LOGICAL8}, {MPIX_TYPECLASS_LOGICAL, 16, MPI_LOGICAL16}};
+    static const struct {
+        int typeclass, size;
+        MPI_Datatype type;
+    } table[] = {{MPI_TYPECLASS_REAL, 2, MPI_REAL2},         {MPI_TYPECLASS_REAL, 4, MPI_REAL4},
+                 {MPI_TYPECLASS_REAL, 8, MPI_REAL8},         {MPI_TYPECLASS_REAL, 16, MPI_REAL16},
+                 {MPI_TYPECLASS_INTEGER, 1, MPI_INTEGER1},   {MPI_TYPECLASS_INTEGER, 2, MPI_INTEGER2},
+                 {MPI_TYPECLASS_INTEGER, 4, MPI_INTEGER4},   {MPI_TYPECLASS_INTEGER, 8, MPI_INTEGER8},
+                 {MPI_TYPECLASS_INTEGER, 16, MPI_INTEGER16}, {MPI_TYPECLASS_COMPLEX, 4, MPI_COMPLEX4},
+                 {MPI_TYPECLASS_COMPLEX, 8, MPI_COMPLEX8},   {MPI_TYPECLASS_COMPLEX, 16, MPI_COMPLEX16},
+                 {MPI_TYPECLASS_COMPLEX, 32, MPI_COMPLEX32}, {MPIX_TYPECLASS_LOGICAL, 1, MPI_LOGICAL1},
+                 {MPIX_TYPECLASS_LOGICAL, 2, MPI_LOGICAL2},  {MPIX_TYPECLASS_LOGICAL, 4, MPI_LOGICAL4},
+                 {MPIX_TYPECLASS_LOGICAL, 8, MPI_LOGICAL8},  {MPIX_TYPECLASS_LOGICAL, 16, MPI_LOGICAL16}};
     uno_enter(call);
     int err = uno_check_running();
     if (!err) err = uno_check_pointer(datatype, "datatype");
@@ -31,7 +35,10 @@ int MPI_Type_match_size(int typeclass, int size, MPI_Datatype *datatype)
 }
 
 // The types made here, found again by what they were made from. They live as long as the process.
-struct made { struct made *next; uno_datatype *type; };
+struct made {
+    struct made *next;
+    uno_datatype *type;
+};
 static struct made *made_types;
 
 static bool same_contents(const uno_datatype *t, const struct uno_contents *c)
@@ -64,7 +71,7 @@ static int keep(uno_datatype *t, const struct uno_contents *c)
         return err;
     }
     t->flags |= UNO_TYPE_PREDEFINED;
-    uno_type_pool.live--;             // never freed: not one that the user forgot
+    uno_type_pool.live--;    // never freed: not one that the user forgot
     *m = (struct made){made_types, t};
     made_types = m;
     return MPI_SUCCESS;
@@ -92,11 +99,13 @@ static int f90(const char *call, int combiner, const int args[2], MPI_Datatype b
     return MPI_SUCCESS;
 }
 
-// Precision and decimal exponent range of the real kinds that Fortran compilers have; MPI_UNDEFINED asks for any. The middle one is
-// the 80-bit extended format, REAL(10) of gfortran on x86.
+// Precision and decimal exponent range of the real kinds that Fortran compilers have; MPI_UNDEFINED asks for any. The
+// middle one is the 80-bit extended format, REAL(10) of gfortran on x86.
 static int real_kind(int p, int r)
 {
-    static const struct { int p, r; } kind[] = {{6, 37}, {15, 307}, {18, 4931}, {33, 4931}};
+    static const struct {
+        int p, r;
+    } kind[] = {{6, 37}, {15, 307}, {18, 4931}, {33, 4931}};
     if (p == MPI_UNDEFINED && r == MPI_UNDEFINED) return -1;
     for (int i = 0; i < 4; i++)
         if ((p == MPI_UNDEFINED || p <= kind[i].p) && (r == MPI_UNDEFINED || r <= kind[i].r)) return i;
@@ -123,8 +132,10 @@ int MPI_Type_create_f90_complex(int p, int r, MPI_Datatype *newtype)
 
 int MPI_Type_create_f90_integer(int r, MPI_Datatype *newtype)
 {
-    static const struct { int r; MPI_Datatype base; } kind[] = {
-        {2, MPI_INTEGER1}, {4, MPI_INTEGER2}, {9, MPI_INTEGER4}, {18, MPI_INTEGER8}, {38, MPI_INTEGER16}};
+    static const struct {
+        int r;
+        MPI_Datatype base;
+    } kind[] = {{2, MPI_INTEGER1}, {4, MPI_INTEGER2}, {9, MPI_INTEGER4}, {18, MPI_INTEGER8}, {38, MPI_INTEGER16}};
     const char *call = "MPI_Type_create_f90_integer";
     MPI_Datatype base = MPI_DATATYPE_NULL;
     for (int i = 4; i >= 0; i--)
@@ -158,11 +169,15 @@ static int make_pair(uno_datatype *kid[2], uno_datatype **out)
 
 int MPI_Type_get_value_index(MPI_Datatype value_type, MPI_Datatype index_type, MPI_Datatype *pair_type)
 {
-    static const MPI_Datatype named[][3] = {
-        {MPI_FLOAT, MPI_INT, MPI_FLOAT_INT}, {MPI_DOUBLE, MPI_INT, MPI_DOUBLE_INT}, {MPI_LONG, MPI_INT, MPI_LONG_INT},
-        {MPI_INT, MPI_INT, MPI_2INT}, {MPI_SHORT, MPI_INT, MPI_SHORT_INT}, {MPI_LONG_DOUBLE, MPI_INT, MPI_LONG_DOUBLE_INT},
-        {MPI_REAL, MPI_REAL, MPI_2REAL}, {MPI_INTEGER, MPI_INTEGER, MPI_2INTEGER},
-        {MPI_DOUBLE_PRECISION, MPI_DOUBLE_PRECISION, MPI_2DOUBLE_PRECISION}};
+    static const MPI_Datatype named[][3] = {{MPI_FLOAT, MPI_INT, MPI_FLOAT_INT},
+                                            {MPI_DOUBLE, MPI_INT, MPI_DOUBLE_INT},
+                                            {MPI_LONG, MPI_INT, MPI_LONG_INT},
+                                            {MPI_INT, MPI_INT, MPI_2INT},
+                                            {MPI_SHORT, MPI_INT, MPI_SHORT_INT},
+                                            {MPI_LONG_DOUBLE, MPI_INT, MPI_LONG_DOUBLE_INT},
+                                            {MPI_REAL, MPI_REAL, MPI_2REAL},
+                                            {MPI_INTEGER, MPI_INTEGER, MPI_2INTEGER},
+                                            {MPI_DOUBLE_PRECISION, MPI_DOUBLE_PRECISION, MPI_2DOUBLE_PRECISION}};
     const char *call = "MPI_Type_get_value_index";
     uno_enter(call);
     int err = uno_check_any_type(value_type);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Entry points that ask about a datatype, and its life: commit, free, name, size, extents, envelope, contents, addresses.
-// Always holds: numbers that do not fit the caller's type are reported as MPI_UNDEFINED (size) or an error (contents).
+// Entry points that ask about a datatype, and its life: commit, free, name, size, extents, envelope, contents,
+// addresses. Always holds: numbers that do not fit the caller's type are reported as MPI_UNDEFINED (size) or an error
+// (contents).
 #include <limits.h>
 #include <string.h>
 
@@ -156,7 +157,8 @@ static int check_small(const uno_datatype *t, const char *other)
     return uno_fail(MPI_ERR_TYPE, "datatype was made with large counts (use %s)", other);
 }
 
-int MPI_Type_get_envelope(MPI_Datatype datatype, int *num_integers, int *num_addresses, int *num_datatypes, int *combiner)
+int MPI_Type_get_envelope(MPI_Datatype datatype, int *num_integers, int *num_addresses, int *num_datatypes,
+                          int *combiner)
 {
     const char *call = "MPI_Type_get_envelope";
     uno_enter(call);
@@ -175,7 +177,7 @@ int MPI_Type_get_envelope(MPI_Datatype datatype, int *num_integers, int *num_add
 }
 
 int MPI_Type_get_envelope_c(MPI_Datatype datatype, MPI_Count *num_integers, MPI_Count *num_addresses,
-    MPI_Count *num_large_counts, MPI_Count *num_datatypes, int *combiner)
+                            MPI_Count *num_large_counts, MPI_Count *num_datatypes, int *combiner)
 {
     const char *call = "MPI_Type_get_envelope_c";
     uno_enter(call);
@@ -210,7 +212,8 @@ static int check_room(MPI_Count room, const void *array, MPI_Count n, const char
 
 static int get_contents(const struct uno_type_made *m, const struct room *r)
 {
-    if (!m || m->combiner == MPI_COMBINER_NAMED) return uno_fail(MPI_ERR_TYPE, "datatype is predefined and has no contents");
+    if (!m || m->combiner == MPI_COMBINER_NAMED)
+        return uno_fail(MPI_ERR_TYPE, "datatype is predefined and has no contents");
     int err = check_room(r->nints, r->ints, m->nints, "array_of_integers");
     if (!err) err = check_room(r->naddrs, r->addrs, m->naddrs, "array_of_addresses");
     if (!err) err = check_room(r->ncounts, r->counts, m->ncounts, "array_of_large_counts");
@@ -224,7 +227,7 @@ static int get_contents(const struct uno_type_made *m, const struct room *r)
         uno_datatype *t = m->types[i];
         r->types[i] = t->handle;
         if (t->flags & UNO_TYPE_PREDEFINED) continue;
-        uno_type_hold(t);             // a handle more for the user, to be freed by him
+        uno_type_hold(t);    // a handle more for the user, to be freed by him
         t->users++;
         t->flags |= UNO_TYPE_LIVE;
     }
@@ -232,11 +235,15 @@ static int get_contents(const struct uno_type_made *m, const struct room *r)
 }
 
 int MPI_Type_get_contents(MPI_Datatype datatype, int max_integers, int max_addresses, int max_datatypes,
-    int array_of_integers[], MPI_Aint array_of_addresses[], MPI_Datatype array_of_datatypes[])
+                          int array_of_integers[], MPI_Aint array_of_addresses[], MPI_Datatype array_of_datatypes[])
 {
     const char *call = "MPI_Type_get_contents";
-    struct room r = {.nints = max_integers, .naddrs = max_addresses, .ntypes = max_datatypes, .ints = array_of_integers,
-        .addrs = array_of_addresses, .types = array_of_datatypes};
+    struct room r = {.nints = max_integers,
+                     .naddrs = max_addresses,
+                     .ntypes = max_datatypes,
+                     .ints = array_of_integers,
+                     .addrs = array_of_addresses,
+                     .types = array_of_datatypes};
     uno_enter(call);
     int err = uno_check_any_type(datatype);
     if (!err) err = check_small(uno_type(datatype), "MPI_Type_get_contents_c");
@@ -247,12 +254,13 @@ int MPI_Type_get_contents(MPI_Datatype datatype, int max_integers, int max_addre
 }
 
 int MPI_Type_get_contents_c(MPI_Datatype datatype, MPI_Count max_integers, MPI_Count max_addresses,
-    MPI_Count max_large_counts, MPI_Count max_datatypes, int array_of_integers[], MPI_Aint array_of_addresses[],
-    MPI_Count array_of_large_counts[], MPI_Datatype array_of_datatypes[])
+                            MPI_Count max_large_counts, MPI_Count max_datatypes, int array_of_integers[],
+                            MPI_Aint array_of_addresses[], MPI_Count array_of_large_counts[],
+                            MPI_Datatype array_of_datatypes[])
 {
     const char *call = "MPI_Type_get_contents_c";
-    struct room r = {max_integers, max_addresses, max_large_counts, max_datatypes, array_of_integers, array_of_addresses,
-        array_of_large_counts, array_of_datatypes};
+    struct room r = {max_integers,      max_addresses,      max_large_counts,      max_datatypes,
+                     array_of_integers, array_of_addresses, array_of_large_counts, array_of_datatypes};
     uno_enter(call);
     int err = uno_check_any_type(datatype);
     if (!err) err = get_contents(uno_type(datatype)->made, &r);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Conversion to and from external32, element by element along the type map. Called by MPI_Pack_external and by files.
-// Always holds: as the standard's table says, long takes 4 bytes and wchar_t 2 (values that do not fit lose their upper bits),
-// long double 16 bytes of IEEE binary128.
+// Always holds: as the standard's table says, long takes 4 bytes and wchar_t 2 (values that do not fit lose their upper
+// bits), long double 16 bytes of IEEE binary128.
 #include "core/external.h"
 
 #include <string.h>
@@ -12,7 +12,8 @@
 
 enum conversion { BYTES, SIGNED_INT, UNSIGNED_INT, LONG_DOUBLE };
 
-// A predefined type: `units` numbers of `native` bytes each, `external` bytes outside; a pair has an int after its unit.
+// A predefined type: `units` numbers of `native` bytes each, `external` bytes outside; a pair has an int after its
+// unit.
 struct form {
     enum conversion how;
     uint8_t units, native, external;
@@ -32,9 +33,15 @@ static struct form form_of(const struct MPI_ABI_Datatype *t)
     case UNO_BASIC_WCHAR: return (struct form){UNSIGNED_INT, 1, sizeof(wchar_t), 2, false};
     case UNO_BASIC_F80: return (struct form){LONG_DOUBLE, 1, sizeof(long double), 16, false};
     case UNO_BASIC_C80: return (struct form){LONG_DOUBLE, 2, sizeof(long double), 16, false};
-    case UNO_BASIC_C16: case UNO_BASIC_C32: case UNO_BASIC_C64: case UNO_BASIC_C128:
-    case UNO_BASIC_2INT: case UNO_BASIC_2REAL: case UNO_BASIC_2DOUBLE: return (struct form){BYTES, 2, size / 2, size / 2, false};
-    case UNO_BASIC_FLOAT_INT: case UNO_BASIC_DOUBLE_INT:
+    case UNO_BASIC_C16:
+    case UNO_BASIC_C32:
+    case UNO_BASIC_C64:
+    case UNO_BASIC_C128:
+    case UNO_BASIC_2INT:
+    case UNO_BASIC_2REAL:
+    case UNO_BASIC_2DOUBLE: return (struct form){BYTES, 2, size / 2, size / 2, false};
+    case UNO_BASIC_FLOAT_INT:
+    case UNO_BASIC_DOUBLE_INT:
     case UNO_BASIC_SHORT_INT: return (struct form){BYTES, 1, size - 4, size - 4, true};
     case UNO_BASIC_LONG_INT: return (struct form){SIGNED_INT, 1, 8, 4, true};
     case UNO_BASIC_LONG_DOUBLE_INT: return (struct form){LONG_DOUBLE, 1, sizeof(long double), 16, true};
@@ -74,7 +81,7 @@ static void out_of(struct mover *m, const struct form *f, const unsigned char *u
         turn(m->external, (const unsigned char *)&wide, sizeof wide);
     } else {
         uint64_t v = 0;
-        memcpy(&v, user, f->native);  // little-endian: the low bytes come first
+        memcpy(&v, user, f->native);    // little-endian: the low bytes come first
         unsigned char low[8];
         for (size_t i = 0; i < f->external; i++) low[f->external - 1 - i] = (unsigned char)(v >> 8 * i);
         memcpy(m->external, low, f->external);
@@ -101,8 +108,10 @@ static void into(struct mover *m, const struct form *f, unsigned char *user)
 
 static void move(struct mover *m, const struct form *f, char *user)
 {
-    if (m->in) into(m, f, (unsigned char *)user);
-    else out_of(m, f, (const unsigned char *)user);
+    if (m->in)
+        into(m, f, (unsigned char *)user);
+    else
+        out_of(m, f, (const unsigned char *)user);
     m->external += f->external;
 }
 
