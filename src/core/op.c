@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reduction operations: handles, which operation is defined for which type, and the application of one to a block. Called by
-// the collectives, one-sided accumulate and MPI_Reduce_local. The loops are in op_kernel.c.
-// Always holds: predefined operations run on predefined types (or a type of one basic type without gaps); user's on any.
+// Reduction operations: handles, which operation is defined for which type, and the application of one to a block.
+// Called by the collectives, one-sided accumulate and MPI_Reduce_local. The loops are in op_kernel.c. Always holds:
+// predefined operations run on predefined types (or a type of one basic type without gaps); user's on any.
 #include "core/op.h"
 
 #include <limits.h>
@@ -10,20 +10,23 @@
 #include "base/fail.h"
 #include "core/op_kernel.h"
 #include "core/pack.h"
+#include "core/type_made.h"
 
 struct uno_pool uno_op_pool = {.bytes = sizeof(struct MPI_ABI_Op), .magic = UNO_OP_MAGIC};
 
-#define OP(o) [(uintptr_t)(o) - UNO_OP_FIRST] = \
-    {.head = {UNO_OP_MAGIC, 1, NULL}, .commutative = true, .predefined = true, .handle = o}
+#define OP(o)                                                                                                          \
+    [(uintptr_t)(o)-                                                                                                   \
+        UNO_OP_FIRST] = {.head = {UNO_OP_MAGIC, 1, NULL}, .commutative = true, .predefined = true, .handle = o}
 
 static struct MPI_ABI_Op predefined[UNO_OP_END - UNO_OP_FIRST] = {
-    OP(MPI_SUM), OP(MPI_MIN), OP(MPI_MAX), OP(MPI_PROD), OP(MPI_BAND), OP(MPI_BOR), OP(MPI_BXOR), OP(MPI_LAND), OP(MPI_LOR),
-    OP(MPI_LXOR), OP(MPI_MINLOC), OP(MPI_MAXLOC), OP(MPI_REPLACE), OP(MPI_NO_OP),
+    OP(MPI_SUM),  OP(MPI_MIN), OP(MPI_MAX),  OP(MPI_PROD),   OP(MPI_BAND),   OP(MPI_BOR),     OP(MPI_BXOR),
+    OP(MPI_LAND), OP(MPI_LOR), OP(MPI_LXOR), OP(MPI_MINLOC), OP(MPI_MAXLOC), OP(MPI_REPLACE), OP(MPI_NO_OP),
 };
 
 static const char *const names[UNO_OP_END - UNO_OP_FIRST] = {
-    [1] = "MPI_SUM", "MPI_MIN", "MPI_MAX", "MPI_PROD", [8] = "MPI_BAND", "MPI_BOR", "MPI_BXOR", [16] = "MPI_LAND", "MPI_LOR",
-    "MPI_LXOR", [24] = "MPI_MINLOC", "MPI_MAXLOC", [28] = "MPI_REPLACE", "MPI_NO_OP",
+    [1] = "MPI_SUM",      "MPI_MIN",         "MPI_MAX", "MPI_PROD", [8] = "MPI_BAND",    "MPI_BOR",
+    "MPI_BXOR",           [16] = "MPI_LAND", "MPI_LOR", "MPI_LXOR", [24] = "MPI_MINLOC", "MPI_MAXLOC",
+    [28] = "MPI_REPLACE", "MPI_NO_OP",
 };
 
 struct MPI_ABI_Op *uno_op(MPI_Op op)
@@ -34,16 +37,26 @@ struct MPI_ABI_Op *uno_op(MPI_Op op)
         if (v - UNO_OP_FIRST >= UNO_OP_END - UNO_OP_FIRST) return NULL;
         o = &predefined[v - UNO_OP_FIRST];
     }
-    return o->head.magic == UNO_OP_MAGIC ? o : NULL;
+    return o->head.magic == UNO_OP_MAGIC && !o->freed ? o : NULL;
+}
+
+void uno_op_hold(struct MPI_ABI_Op *op)
+{
+    if (!op->predefined) op->head.refs++;
+}
+
+void uno_op_drop(struct MPI_ABI_Op *op)
+{
+    if (!op->predefined && --op->head.refs == 0) uno_pool_put(&uno_op_pool, op);
 }
 
 // The loop of a predefined operation; UNO_REDUCE_END for MPI_REPLACE and MPI_NO_OP, which only move.
 static enum uno_reduce kernel_of(const struct MPI_ABI_Op *op)
 {
     static const uint8_t map[UNO_OP_END - UNO_OP_FIRST] = {
-        [1] = UNO_REDUCE_SUM, UNO_REDUCE_MIN, UNO_REDUCE_MAX, UNO_REDUCE_PROD,
-        [8] = UNO_REDUCE_BAND, UNO_REDUCE_BOR, UNO_REDUCE_BXOR, [16] = UNO_REDUCE_LAND, UNO_REDUCE_LOR, UNO_REDUCE_LXOR,
-        [24] = UNO_REDUCE_MINLOC, UNO_REDUCE_MAXLOC, [28] = UNO_REDUCE_END, UNO_REDUCE_END};
+        [1] = UNO_REDUCE_SUM,     UNO_REDUCE_MIN,    UNO_REDUCE_MAX,         UNO_REDUCE_PROD, [8] = UNO_REDUCE_BAND,
+        UNO_REDUCE_BOR,           UNO_REDUCE_BXOR,   [16] = UNO_REDUCE_LAND, UNO_REDUCE_LOR,  UNO_REDUCE_LXOR,
+        [24] = UNO_REDUCE_MINLOC, UNO_REDUCE_MAXLOC, [28] = UNO_REDUCE_END,  UNO_REDUCE_END};
     return map[(uintptr_t)op->handle - UNO_OP_FIRST];
 }
 
@@ -53,9 +66,10 @@ int uno_op_check(const struct MPI_ABI_Op *op, const struct MPI_ABI_Datatype *typ
     enum uno_reduce kernel = kernel_of(op);
     if (kernel == UNO_REDUCE_END && type->basic != UNO_BASIC_NONE) return MPI_SUCCESS;
     if (type->flags & UNO_TYPE_PREDEFINED && uno_reduce_defined(kernel, type->basic)) return MPI_SUCCESS;
-    return uno_fail(MPI_ERR_OP, "op %s is not defined for datatype %s (%s)", names[(uintptr_t)op->handle - UNO_OP_FIRST],
-        type->name[0] ? type->name : "made by the user",
-        type->flags & UNO_TYPE_PREDEFINED ? "the standard lists which are" : "predefined datatypes only; use MPI_Op_create");
+    return uno_fail(MPI_ERR_OP, "op %s is not defined for datatype %s (%s)",
+                    names[(uintptr_t)op->handle - UNO_OP_FIRST], type->name[0] ? type->name : "made by the user",
+                    type->flags & UNO_TYPE_PREDEFINED ? "the standard lists which are"
+                                                      : "predefined datatypes only; use MPI_Op_create");
 }
 
 static void copy_block(void *to, const void *from, MPI_Count count, struct MPI_ABI_Datatype *type)
@@ -72,7 +86,8 @@ static void copy_block(void *to, const void *from, MPI_Count count, struct MPI_A
 }
 
 // The user's function takes its count as int or MPI_Count; a longer block goes in pieces.
-static void apply_user(const struct MPI_ABI_Op *op, const void *in, void *inout, MPI_Count count, struct MPI_ABI_Datatype *type)
+static void apply_user(const struct MPI_ABI_Op *op, const void *in, void *inout, MPI_Count count,
+                       struct MPI_ABI_Datatype *type)
 {
     char *a = (char *)(uintptr_t)in, *b = inout;
     MPI_Datatype handle = type->handle;
@@ -89,13 +104,43 @@ static void apply_user(const struct MPI_ABI_Op *op, const void *in, void *inout,
     }
 }
 
-void uno_op_apply(const struct MPI_ABI_Op *op, const void *in, void *inout, MPI_Count count, struct MPI_ABI_Datatype *type)
+// Whether two values are equal. The larger of two different values is the same one either way; of two equal ones (0.0
+// and -0.0, say) the loop gives its second argument. Of a long double only ten bytes count.
+static bool same_value(enum uno_basic basic, const void *x, const void *y, size_t len)
+{
+    char higher[32], lower[32];
+    uno_reduce(UNO_REDUCE_MAX, basic, x, y, higher, 1);
+    uno_reduce(UNO_REDUCE_MAX, basic, y, x, lower, 1);
+    if (basic == UNO_BASIC_F80) len = 10;
+    return memcmp(x, y, len) == 0 || memcmp(higher, lower, len) != 0;
+}
+
+// Pairs that only MPI_Type_get_value_index names: one at a time, by the loops of their value and index types.
+static void reduce_pairs(enum uno_reduce kernel, const char *a, const char *b, char *out, MPI_Count count,
+                         const struct MPI_ABI_Datatype *type)
+{
+    enum uno_reduce better = kernel == UNO_REDUCE_MINLOC ? UNO_REDUCE_MIN : UNO_REDUCE_MAX;
+    const struct uno_layout *l = &type->made->layout;
+    enum uno_basic value = l->kid[0]->basic, index = l->kid[1]->basic;
+    size_t vlen = (size_t)l->kid[0]->size, ilen = (size_t)l->kid[1]->size, at = (size_t)l->disp[1];
+    for (; count > 0; count--, a += type->extent, b += type->extent, out += type->extent) {
+        char best[32], lower[16];
+        uno_reduce(better, value, a, b, best, 1);
+        uno_reduce(UNO_REDUCE_MIN, index, a + at, b + at, lower, 1);
+        bool first = same_value(value, best, a, vlen), second = same_value(value, best, b, vlen);
+        memmove(out + at, first && second ? lower : first ? a + at : b + at, ilen);
+        memcpy(out, best, vlen);
+    }
+}
+
+void uno_op_apply(const struct MPI_ABI_Op *op, const void *in, void *inout, MPI_Count count,
+                  struct MPI_ABI_Datatype *type)
 {
     uno_op_apply3(op, in, inout, inout, count, type);
 }
 
 void uno_op_apply3(const struct MPI_ABI_Op *op, const void *a, const void *b, void *out, MPI_Count count,
-    struct MPI_ABI_Datatype *type)
+                   struct MPI_ABI_Datatype *type)
 {
     if (count <= 0) return;
     if (!op->predefined) {
@@ -104,6 +149,10 @@ void uno_op_apply3(const struct MPI_ABI_Op *op, const void *a, const void *b, vo
         return;
     }
     enum uno_reduce kernel = kernel_of(op);
-    if (kernel != UNO_REDUCE_END) uno_reduce(kernel, type->basic, a, b, out, (size_t)count);
-    else copy_block(out, op->handle == MPI_REPLACE ? a : b, count, type);
+    if (type->basic == UNO_BASIC_PAIR && kernel != UNO_REDUCE_END)
+        reduce_pairs(kernel, a, b, out, count, type);
+    else if (kernel != UNO_REDUCE_END)
+        uno_reduce(kernel, type->basic, a, b, out, (size_t)count);
+    else
+        copy_block(out, op->handle == MPI_REPLACE ? a : b, count, type);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The loops of the predefined reductions for each operation and machine type, compiled three times from the same text (baseline,
-// AVX2, AVX-512) by inlining into functions with a target attribute, and chosen once at load. Own table instead of target_clones:
-// no ifunc (which sanitizers and static linking trip over), and gcc and clang do the same.
+// The loops of the predefined reductions for each operation and machine type, compiled three times from the same text
+// (baseline, AVX2, AVX-512) by inlining into functions with a target attribute, and chosen once at load. Own table
+// instead of target_clones: no ifunc (which sanitizers and static linking trip over), and gcc and clang do the same.
 // Always holds: results do not depend on the instruction set (no contraction, element by element).
 #include "core/op_kernel.h"
 
@@ -16,11 +16,9 @@
 #if defined(__clang__)
 #pragma clang diagnostic ignored "-Wpass-failed"    // some loops (128 bits, long double) have no vector form
 #define NO_CARRY _Pragma("clang loop vectorize(assume_safety)")
-#define WIDE "avx512f,avx512bw,avx512dq,avx512vl,f16c"
 #else
-#pragma GCC optimize("O3")                          // at O2 gcc 12 leaves loops of unknown length scalar
+#pragma GCC optimize("O3")    // at O2 gcc 12 leaves loops of unknown length scalar
 #define NO_CARRY _Pragma("GCC ivdep")
-#define WIDE "avx512f,avx512bw,avx512dq,avx512vl,f16c,prefer-vector-width=512"
 #endif
 
 struct args {
@@ -30,71 +28,102 @@ struct args {
 };
 
 // One loop: x and y are the operands, E the result. Types may be unaligned and alias what the user has there.
-#define LOOP(T, E)                                                                   \
-    do {                                                                             \
-        typedef T unaligned __attribute__((aligned(1), may_alias));                  \
-        const unaligned *a = k.a, *b = k.b;                                          \
-        unaligned *out = k.out;                                                      \
-        NO_CARRY for (size_t i = 0; i < k.n; i++) {                                  \
-            T x = a[i], y = b[i];                                                    \
-            out[i] = (T)(E);                                                         \
-        }                                                                            \
+#define LOOP(T, E)                                                                                                     \
+    do {                                                                                                               \
+        typedef T unaligned __attribute__((aligned(1), may_alias));                                                    \
+        const unaligned *a = k.a, *b = k.b;                                                                            \
+        unaligned *out = k.out;                                                                                        \
+        NO_CARRY for (size_t i = 0; i < k.n; i++)                                                                      \
+        {                                                                                                              \
+            T x = a[i], y = b[i];                                                                                      \
+            out[i] = (T)(E);                                                                                           \
+        }                                                                                                              \
     } while (0)
 
 // The families of the standard's table. Sums and products of signed integers wrap: their loops run unsigned.
-#define SIGNED(E)                                \
-    case UNO_BASIC_I8: LOOP(int8_t, E); break;   \
-    case UNO_BASIC_I16: LOOP(int16_t, E); break; \
-    case UNO_BASIC_I32: LOOP(int32_t, E); break; \
-    case UNO_BASIC_I64: LOOP(int64_t, E); break; \
-    case UNO_BASIC_I128: LOOP(uno_i128, E); break;
-#define UNSIGNED(E)                               \
-    case UNO_BASIC_U8: LOOP(uint8_t, E); break;   \
-    case UNO_BASIC_U16: LOOP(uint16_t, E); break; \
-    case UNO_BASIC_U32: LOOP(uint32_t, E); break; \
-    case UNO_BASIC_U64: LOOP(uint64_t, E); break;
-#define MODULAR(E)                                                     \
-    case UNO_BASIC_I8: case UNO_BASIC_U8: LOOP(uint8_t, E); break;     \
-    case UNO_BASIC_I16: case UNO_BASIC_U16: LOOP(uint16_t, E); break;  \
-    case UNO_BASIC_I32: case UNO_BASIC_U32: LOOP(uint32_t, E); break;  \
-    case UNO_BASIC_I64: case UNO_BASIC_U64: LOOP(uint64_t, E); break;  \
-    case UNO_BASIC_I128: LOOP(uno_u128, E); break;
-#define FLOATS(E)                                \
-    case UNO_BASIC_F32: LOOP(float, E); break;   \
-    case UNO_BASIC_F64: LOOP(double, E); break;  \
-    case UNO_BASIC_F80: LOOP(long double, E); break; \
-    case UNO_BASIC_F128: LOOP(uno_f128, E); break;
-#define LOGICALS(E)                                                                         \
-    case UNO_BASIC_BOOL: case UNO_BASIC_L8: LOOP(uint8_t, E); break;                        \
-    case UNO_BASIC_L16: LOOP(uint16_t, E); break;                                           \
-    case UNO_BASIC_L32: LOOP(uint32_t, E); break;                                           \
-    case UNO_BASIC_L64: LOOP(uint64_t, E); break;                                           \
+#define SIGNED(E)                                                                                                      \
+    case UNO_BASIC_I8: LOOP(int8_t, E); break;                                                                         \
+    case UNO_BASIC_I16: LOOP(int16_t, E); break;                                                                       \
+    case UNO_BASIC_I32: LOOP(int32_t, E); break;                                                                       \
+    case UNO_BASIC_I64: LOOP(int64_t, E); break;                                                                       \
+    case UNO_BASIC_I128:                                                                                               \
+        LOOP(uno_i128, E);                                                                                             \
+        break;
+#define UNSIGNED(E)                                                                                                    \
+    case UNO_BASIC_U8: LOOP(uint8_t, E); break;                                                                        \
+    case UNO_BASIC_U16: LOOP(uint16_t, E); break;                                                                      \
+    case UNO_BASIC_U32: LOOP(uint32_t, E); break;                                                                      \
+    case UNO_BASIC_U64:                                                                                                \
+        LOOP(uint64_t, E);                                                                                             \
+        break;
+#define MODULAR(E)                                                                                                     \
+    case UNO_BASIC_I8:                                                                                                 \
+    case UNO_BASIC_U8: LOOP(uint8_t, E); break;                                                                        \
+    case UNO_BASIC_I16:                                                                                                \
+    case UNO_BASIC_U16: LOOP(uint16_t, E); break;                                                                      \
+    case UNO_BASIC_I32:                                                                                                \
+    case UNO_BASIC_U32: LOOP(uint32_t, E); break;                                                                      \
+    case UNO_BASIC_I64:                                                                                                \
+    case UNO_BASIC_U64: LOOP(uint64_t, E); break;                                                                      \
+    case UNO_BASIC_I128:                                                                                               \
+        LOOP(uno_u128, E);                                                                                             \
+        break;
+#define FLOATS(E)                                                                                                      \
+    case UNO_BASIC_F32: LOOP(float, E); break;                                                                         \
+    case UNO_BASIC_F64: LOOP(double, E); break;                                                                        \
+    case UNO_BASIC_F80: LOOP(long double, E); break;                                                                   \
+    case UNO_BASIC_F128:                                                                                               \
+        LOOP(uno_f128, E);                                                                                             \
+        break;
+#define LOGICALS(E)                                                                                                    \
+    case UNO_BASIC_BOOL:                                                                                               \
+    case UNO_BASIC_L8: LOOP(uint8_t, E); break;                                                                        \
+    case UNO_BASIC_L16: LOOP(uint16_t, E); break;                                                                      \
+    case UNO_BASIC_L32: LOOP(uint32_t, E); break;                                                                      \
+    case UNO_BASIC_L64: LOOP(uint64_t, E); break;                                                                      \
     case UNO_BASIC_L128: LOOP(uno_u128, E); break;
 
 // Half floats: widened, combined as float and rounded, which gives the correctly rounded half result for one operation.
-#define HALF(E)                                                          \
-    case UNO_BASIC_F16: LOOP16(E); break;
-#define LOOP16(E)                                                        \
-    do {                                                                 \
-        const uno_half *a = k.a, *b = k.b;                               \
-        uno_half *out = k.out;                                           \
-        for (size_t i = 0; i < k.n; i++) {                               \
-            float x = uno_half_to_float(a[i]), y = uno_half_to_float(b[i]); \
-            out[i] = uno_half_from_float(E);                             \
-        }                                                                \
+#define HALF(E)                                                                                                        \
+    case UNO_BASIC_F16:                                                                                                \
+        LOOP16(E);                                                                                                     \
+        break;
+#define LOOP16(E)                                                                                                      \
+    do {                                                                                                               \
+        const uno_half *a = k.a, *b = k.b;                                                                             \
+        uno_half *out = k.out;                                                                                         \
+        for (size_t i = 0; i < k.n; i++) {                                                                             \
+            float x = uno_half_to_float(a[i]), y = uno_half_to_float(b[i]);                                            \
+            out[i] = uno_half_from_float(E);                                                                           \
+        }                                                                                                              \
     } while (0)
 
 INLINE void sum(enum uno_basic basic, struct args k)
 {
     switch (basic) {
-    MODULAR(x + y)
-    HALF(x + y)
-    case UNO_BASIC_C16: k.n *= 2; LOOP16(x + y); break;
-    case UNO_BASIC_C32: k.n *= 2; LOOP(float, x + y); break;
-    case UNO_BASIC_C64: k.n *= 2; LOOP(double, x + y); break;
-    case UNO_BASIC_C80: k.n *= 2; LOOP(long double, x + y); break;
-    case UNO_BASIC_C128: k.n *= 2; LOOP(uno_f128, x + y); break;
-    FLOATS(x + y)
+        MODULAR(x + y)
+        HALF(x + y)
+    case UNO_BASIC_C16:
+        k.n *= 2;
+        LOOP16(x + y);
+        break;
+    case UNO_BASIC_C32:
+        k.n *= 2;
+        LOOP(float, x + y);
+        break;
+    case UNO_BASIC_C64:
+        k.n *= 2;
+        LOOP(double, x + y);
+        break;
+    case UNO_BASIC_C80:
+        k.n *= 2;
+        LOOP(long double, x + y);
+        break;
+    case UNO_BASIC_C128:
+        k.n *= 2;
+        LOOP(uno_f128, x + y);
+        break;
+        FLOATS(x + y)
     default: break;
     }
 }
@@ -102,10 +131,10 @@ INLINE void sum(enum uno_basic basic, struct args k)
 INLINE void min(enum uno_basic basic, struct args k)
 {
     switch (basic) {
-    SIGNED(x < y ? x : y)
-    UNSIGNED(x < y ? x : y)
-    HALF(x < y ? x : y)
-    FLOATS(x < y ? x : y)
+        SIGNED(x < y ? x : y)
+        UNSIGNED(x < y ? x : y)
+        HALF(x < y ? x : y)
+        FLOATS(x < y ? x : y)
     default: break;
     }
 }
@@ -113,36 +142,37 @@ INLINE void min(enum uno_basic basic, struct args k)
 INLINE void max(enum uno_basic basic, struct args k)
 {
     switch (basic) {
-    SIGNED(x > y ? x : y)
-    UNSIGNED(x > y ? x : y)
-    HALF(x > y ? x : y)
-    FLOATS(x > y ? x : y)
+        SIGNED(x > y ? x : y)
+        UNSIGNED(x > y ? x : y)
+        HALF(x > y ? x : y)
+        FLOATS(x > y ? x : y)
     default: break;
     }
 }
 
 // Products of complex numbers; W is the type computed in.
-#define COMPLEX_LOOP(T, W, get, put)                                       \
-    do {                                                                   \
-        typedef T unaligned __attribute__((aligned(1), may_alias));        \
-        const unaligned *a = k.a, *b = k.b;                                \
-        unaligned *out = k.out;                                            \
-        NO_CARRY for (size_t i = 0; i < 2 * k.n; i += 2) {                 \
-            W ar = get(a[i]), ai = get(a[i + 1]);                          \
-            W br = get(b[i]), bi = get(b[i + 1]);                          \
-            W re = ar * br - ai * bi, im = ar * bi + ai * br;              \
-            out[i] = put(re);                                              \
-            out[i + 1] = put(im);                                          \
-        }                                                                  \
+#define COMPLEX_LOOP(T, W, get, put)                                                                                   \
+    do {                                                                                                               \
+        typedef T unaligned __attribute__((aligned(1), may_alias));                                                    \
+        const unaligned *a = k.a, *b = k.b;                                                                            \
+        unaligned *out = k.out;                                                                                        \
+        NO_CARRY for (size_t i = 0; i < 2 * k.n; i += 2)                                                               \
+        {                                                                                                              \
+            W ar = get(a[i]), ai = get(a[i + 1]);                                                                      \
+            W br = get(b[i]), bi = get(b[i + 1]);                                                                      \
+            W re = ar * br - ai * bi, im = ar * bi + ai * br;                                                          \
+            out[i] = put(re);                                                                                          \
+            out[i + 1] = put(im);                                                                                      \
+        }                                                                                                              \
     } while (0)
 #define SAME(v) (v)
 
 INLINE void prod(enum uno_basic basic, struct args k)
 {
     switch (basic) {
-    MODULAR(1u * x * y)
-    HALF(x * y)
-    FLOATS(x * y)
+        MODULAR(1u * x * y)
+        HALF(x * y)
+        FLOATS(x * y)
     case UNO_BASIC_C16: COMPLEX_LOOP(uint16_t, float, uno_half_to_float, uno_half_from_float); break;
     case UNO_BASIC_C32: COMPLEX_LOOP(float, float, SAME, SAME); break;
     case UNO_BASIC_C64: COMPLEX_LOOP(double, double, SAME, SAME); break;
@@ -155,38 +185,51 @@ INLINE void prod(enum uno_basic basic, struct args k)
 INLINE void bitwise(enum uno_reduce op, enum uno_basic basic, struct args k)
 {
     static const uint8_t width[UNO_BASIC_END] = {
-        [UNO_BASIC_I8] = 1, [UNO_BASIC_U8] = 1, [UNO_BASIC_BYTE] = 1, [UNO_BASIC_I16] = 2, [UNO_BASIC_U16] = 2,
-        [UNO_BASIC_I32] = 4, [UNO_BASIC_U32] = 4, [UNO_BASIC_I64] = 8, [UNO_BASIC_U64] = 8, [UNO_BASIC_I128] = 16};
+        [UNO_BASIC_I8] = 1,  [UNO_BASIC_U8] = 1,  [UNO_BASIC_BYTE] = 1, [UNO_BASIC_I16] = 2, [UNO_BASIC_U16] = 2,
+        [UNO_BASIC_I32] = 4, [UNO_BASIC_U32] = 4, [UNO_BASIC_I64] = 8,  [UNO_BASIC_U64] = 8, [UNO_BASIC_I128] = 16};
     k.n *= width[basic];
-    if (op == UNO_REDUCE_BAND) LOOP(uint8_t, x & y);
-    else if (op == UNO_REDUCE_BOR) LOOP(uint8_t, x | y);
-    else LOOP(uint8_t, x ^ y);
+    if (op == UNO_REDUCE_BAND)
+        LOOP(uint8_t, x & y);
+    else if (op == UNO_REDUCE_BOR)
+        LOOP(uint8_t, x | y);
+    else
+        LOOP(uint8_t, x ^ y);
 }
 
 INLINE void logical(enum uno_reduce op, enum uno_basic basic, struct args k)
 {
-    if (op == UNO_REDUCE_LAND) switch (basic) { MODULAR((x != 0) & (y != 0)) LOGICALS((x != 0) & (y != 0)) default: break; }
-    else if (op == UNO_REDUCE_LOR) switch (basic) { MODULAR((x != 0) | (y != 0)) LOGICALS((x != 0) | (y != 0)) default: break; }
-    else switch (basic) { MODULAR((x != 0) ^ (y != 0)) LOGICALS((x != 0) ^ (y != 0)) default: break; }
+    if (op == UNO_REDUCE_LAND) switch (basic) {
+            MODULAR((x != 0) & (y != 0)) LOGICALS((x != 0) & (y != 0)) default : break;
+        }
+    else if (op == UNO_REDUCE_LOR)
+        switch (basic) {
+            MODULAR((x != 0) | (y != 0)) LOGICALS((x != 0) | (y != 0)) default : break;
+        }
+    else
+        switch (basic) {
+            MODULAR((x != 0) ^ (y != 0)) LOGICALS((x != 0) ^ (y != 0)) default : break;
+        }
 }
 
 // Value and index: the better value wins, of equal ones the smaller index.
-#define PAIRS(V, I)                                                    \
-    do {                                                               \
-        struct pair { V v; I i; } p, q;                                \
-        const char *a = k.a, *b = k.b;                                 \
-        char *out = k.out;                                             \
-        for (size_t n = k.n; n > 0; n--) {                             \
-            memcpy(&p, a, sizeof p);                                   \
-            memcpy(&q, b, sizeof q);                                   \
-            bool first = least ? p.v < q.v : p.v > q.v;                \
-            I lower = p.i < q.i ? p.i : q.i;                           \
-            I index = p.v == q.v ? lower : first ? p.i : q.i;          \
-            V value = first ? p.v : q.v;                               \
-            memcpy(out, &value, sizeof value);                         \
-            memcpy(out + offsetof(struct pair, i), &index, sizeof index); \
-            a += sizeof p, b += sizeof p, out += sizeof p;             \
-        }                                                              \
+#define PAIRS(V, I)                                                                                                    \
+    do {                                                                                                               \
+        struct pair {                                                                                                  \
+            V v;                                                                                                       \
+            I i;                                                                                                       \
+        } p, q;                                                                                                        \
+        const char *a = k.a, *b = k.b;                                                                                 \
+        char *out = k.out;                                                                                             \
+        for (size_t n = k.n; n > 0; n--) {                                                                             \
+            memcpy(&p, a, sizeof p);                                                                                   \
+            memcpy(&q, b, sizeof q);                                                                                   \
+            bool first = least ? p.v < q.v : p.v > q.v;                                                                \
+            I lower = p.i < q.i ? p.i : q.i;                                                                           \
+            I index = p.v == q.v ? lower : first ? p.i : q.i;                                                          \
+            memmove(out, first ? a : b, sizeof p.v);                                                                   \
+            memcpy(out + offsetof(struct pair, i), &index, sizeof index);                                              \
+            a += sizeof p, b += sizeof p, out += sizeof p;                                                             \
+        }                                                                                                              \
     } while (0)
 
 INLINE void located(bool least, enum uno_basic basic, struct args k)
@@ -228,29 +271,29 @@ static void reduce_base(enum uno_reduce op, enum uno_basic basic, struct args k)
     reduce(op, basic, k);
 }
 
-#if defined(__x86_64__)
-__attribute__((target("avx2,f16c"))) static void reduce_avx2(enum uno_reduce op, enum uno_basic basic, struct args k)
+UNO_FOR_AVX2 static void reduce_avx2(enum uno_reduce op, enum uno_basic basic, struct args k)
 {
     reduce(op, basic, k);
 }
 
-__attribute__((target(WIDE))) static void reduce_avx512(enum uno_reduce op, enum uno_basic basic, struct args k)
+UNO_FOR_AVX512 static void reduce_avx512(enum uno_reduce op, enum uno_basic basic, struct args k)
 {
     reduce(op, basic, k);
 }
-#endif
 
 static void (*chosen)(enum uno_reduce op, enum uno_basic basic, struct args k) = reduce_base;
 
-#if defined(__x86_64__)
+enum uno_isa uno_reduce_choose(enum uno_isa most)
+{
+    enum uno_isa level = uno_isa() < most ? uno_isa() : most;
+    chosen = level == UNO_ISA_AVX512 ? reduce_avx512 : level == UNO_ISA_AVX2 ? reduce_avx2 : reduce_base;
+    return level;
+}
+
 __attribute__((constructor)) static void choose(void)
 {
-    __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
-        chosen = reduce_avx512;
-    else if (__builtin_cpu_supports("avx2")) chosen = reduce_avx2;
+    uno_reduce_choose(UNO_ISA_AVX512);
 }
-#endif
 
 void uno_reduce(enum uno_reduce op, enum uno_basic basic, const void *a, const void *b, void *out, size_t n)
 {
@@ -275,7 +318,7 @@ bool uno_reduce_defined(enum uno_reduce op, enum uno_basic basic)
     case UNO_REDUCE_LOR:
     case UNO_REDUCE_LXOR: return integer || truth;
     case UNO_REDUCE_MINLOC:
-    case UNO_REDUCE_MAXLOC: return basic >= UNO_BASIC_FLOAT_INT && basic <= UNO_BASIC_2DOUBLE;
+    case UNO_REDUCE_MAXLOC: return basic >= UNO_BASIC_FLOAT_INT && basic <= UNO_BASIC_PAIR;
     case UNO_REDUCE_END: break;
     }
     return false;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The packer: walks a type's program (pack_program.h) and moves bytes between the user's buffer and a packed stream. Called by
-// the protocols of src/p2p, by collectives and by MPI_Pack. The place in the stream is one number, the packed position; a walk
-// finds its place in the tree from it, so stopping, resuming and seeking cost one descent.
-// Always holds: a call moves min(n, total - pos) bytes, and never touches memory outside the type map.
+// The packer: walks a type's program (pack_program.h) and moves bytes between the user's buffer and a packed stream.
+// Called by the protocols of src/p2p, by collectives and by MPI_Pack. The place in the stream is one number, the packed
+// position; a walk finds its place in the tree from it, so stopping, resuming and seeking cost one descent. Always
+// holds: a call moves min(n, total - pos) bytes, and never touches memory outside the type map.
 #include "core/pack.h"
 
 #include <string.h>
@@ -10,14 +10,14 @@
 #include "core/pack_kernel.h"
 #include "core/pack_program.h"
 
-#define BLOCK 64                      // elements that a struct is handled in: their source and packed lines stay in the cache
-#define FEW 8                         // runs in a loop that is so short
+#define BLOCK 64    // elements that a struct is handled in: their source and packed lines stay in the cache
+#define FEW 8       // runs in a loop that is so short
 
 // One call of uno_pack or uno_unpack under way.
 struct mover {
     char *packed;
-    size_t left;                      // room, or bytes, that remain at `packed`
-    bool in;                          // unpack
+    size_t left;    // room, or bytes, that remain at `packed`
+    bool in;        // unpack
 };
 
 static void walk(struct mover *m, const struct uno_pack *g, char *base, size_t skip);
@@ -25,8 +25,10 @@ static void walk(struct mover *m, const struct uno_pack *g, char *base, size_t s
 // n runs of len bytes, `stride` apart in the user's buffer and `pitch` apart in the stream. Does not advance.
 static void move_runs(struct mover *m, char *packed, size_t pitch, char *base, ptrdiff_t stride, size_t len, size_t n)
 {
-    if (m->in) uno_copy_runs(base, stride, packed, (ptrdiff_t)pitch, len, n);
-    else uno_copy_runs(packed, (ptrdiff_t)pitch, base, stride, len, n);
+    if (m->in)
+        uno_copy_runs(base, stride, packed, (ptrdiff_t)pitch, len, n);
+    else
+        uno_copy_runs(packed, (ptrdiff_t)pitch, base, stride, len, n);
 }
 
 static void advance(struct mover *m, size_t bytes)
@@ -39,8 +41,10 @@ static void advance(struct mover *m, size_t bytes)
 static void walk_run(struct mover *m, char *base, size_t len, size_t skip)
 {
     size_t n = len - skip < m->left ? len - skip : m->left;
-    if (m->in) memcpy(base + skip, m->packed, n);
-    else memcpy(m->packed, base + skip, n);
+    if (m->in)
+        memcpy(base + skip, m->packed, n);
+    else
+        memcpy(m->packed, base + skip, n);
     advance(m, n);
 }
 
@@ -71,7 +75,7 @@ static void whole_structs(struct mover *m, const struct uno_pack *g, char *base,
 static bool is_struct(const struct uno_pack *g)
 {
     return (g->kind == UNO_PACK_RUNS && g->n <= BLOCK) ||
-        (g->kind == UNO_PACK_LOOP && g->n <= FEW && g->kid->kind == UNO_PACK_RUN);
+           (g->kind == UNO_PACK_LOOP && g->n <= FEW && g->kid->kind == UNO_PACK_RUN);
 }
 
 // n whole elements of g.
@@ -114,8 +118,10 @@ static void walk_gather(struct mover *m, const struct uno_pack *g, char *base, s
     }
     size_t fit = m->left / g->len;
     if (fit > g->n - i) fit = g->n - i;
-    if (m->in) uno_copy_scatter(m->packed, base, g->disp + i, g->len, fit);
-    else uno_copy_gather(m->packed, base, g->disp + i, g->len, fit);
+    if (m->in)
+        uno_copy_scatter(m->packed, base, g->disp + i, g->len, fit);
+    else
+        uno_copy_gather(m->packed, base, g->disp + i, g->len, fit);
     advance(m, fit * g->len);
     i += fit;
     if (m->left > 0 && i < g->n) walk_run(m, base + g->disp[i], g->len, 0);
@@ -127,8 +133,10 @@ static size_t find_part(const struct uno_pack *g, size_t skip)
     size_t low = 0, high = g->n;
     while (high - low > 1) {
         size_t middle = (low + high) / 2;
-        if (g->offset[middle] <= skip) low = middle;
-        else high = middle;
+        if (g->offset[middle] <= skip)
+            low = middle;
+        else
+            high = middle;
     }
     return low;
 }
@@ -138,8 +146,10 @@ static void walk_list(struct mover *m, const struct uno_pack *g, char *base, siz
     size_t i = skip > 0 ? find_part(g, skip) : 0;
     if (skip > 0) skip -= g->offset[i];
     for (; i < g->n && m->left > 0; i++, skip = 0) {
-        if (g->kind == UNO_PACK_SEQ) walk(m, g->kids[i], base + g->disp[i], skip);
-        else walk_run(m, base + g->disp[i], g->offset[i + 1] - g->offset[i], skip);
+        if (g->kind == UNO_PACK_SEQ)
+            walk(m, g->kids[i], base + g->disp[i], skip);
+        else
+            walk_run(m, base + g->disp[i], g->offset[i + 1] - g->offset[i], skip);
     }
 }
 
@@ -175,8 +185,10 @@ static size_t move(struct uno_packer *p, char *packed, size_t n, bool in)
     if (n > p->total - p->pos) n = p->total - p->pos;
     if (n == 0) return 0;
     if (p->type->flags & UNO_TYPE_PLAIN) {
-        if (in) memcpy(p->buf + p->pos, packed, n);
-        else memcpy(packed, p->buf + p->pos, n);
+        if (in)
+            memcpy(p->buf + p->pos, packed, n);
+        else
+            memcpy(packed, p->buf + p->pos, n);
     } else {
         struct mover m = {.packed = packed, .left = n, .in = in};
         walk_many(&m, p->type->pack, p->buf, p->type->extent, (size_t)p->count, p->pos);
@@ -201,7 +213,8 @@ size_t uno_pack_copy(struct uno_packer *to, struct uno_packer *from)
     if (to->type->flags & UNO_TYPE_PLAIN) return uno_pack(from, to->buf + to->pos, to->total - to->pos);
     char bounce[4096];
     size_t moved = 0, room, n;
-    while ((room = to->total - to->pos) > 0 && (n = uno_pack(from, bounce, room < sizeof bounce ? room : sizeof bounce)) > 0)
+    while ((room = to->total - to->pos) > 0 &&
+           (n = uno_pack(from, bounce, room < sizeof bounce ? room : sizeof bounce)) > 0)
         moved += uno_unpack(to, bounce, n);
     return moved;
 }

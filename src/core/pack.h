@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Packing: the program that a committed non-plain type is flattened to, and the packer that runs it. A packer may stop and
-// resume at any byte, in order or after a seek. Plain types work too (one memcpy). Callers: the protocols in src/p2p, MPI_Pack.
+// Packing: the program that a committed non-plain type is flattened to, and the packer that runs it. A packer may stop
+// and resume at any byte, in order or after a seek. Plain types work too (one memcpy). Callers: the protocols in
+// src/p2p, MPI_Pack.
 #pragma once
 #include <stddef.h>
 
@@ -10,8 +11,8 @@ struct uno_packer {
     char *buf;
     MPI_Count count;
     const struct MPI_ABI_Datatype *type;
-    size_t total;                     // packed bytes of the whole: count * size
-    size_t pos;                       // next packed byte
+    size_t total;    // packed bytes of the whole: count * size
+    size_t pos;      // next packed byte
 };
 
 void uno_packer_init(struct uno_packer *p, const void *buf, MPI_Count count, const struct MPI_ABI_Datatype *type);

@@ -10,8 +10,8 @@
 #include "core/pack_program.h"
 #include "core/type_make.h"
 
-#define UNROLL 8                      // runs of a loop that is written out when it stands inside another
-#define WRITE_OUT 64                  // parts of a list up to which small lists inside it are written out
+#define UNROLL 8        // runs of a loop that is written out when it stands inside another
+#define WRITE_OUT 64    // parts of a list up to which small lists inside it are written out
 
 // A part of a program: a node, or one run of bytes when node is NULL.
 struct piece {
@@ -21,8 +21,8 @@ struct piece {
 };
 
 struct builder {
-    struct uno_pack **owned;          // where new nodes are listed
-    bool failed;                      // memory ran out
+    struct uno_pack **owned;    // where new nodes are listed
+    bool failed;                // memory ran out
 };
 
 struct list {
@@ -33,7 +33,8 @@ struct list {
 // A node with room for n entries in the arrays that its kind has.
 static struct uno_pack *new_node(struct builder *b, enum uno_pack_kind kind, size_t bytes, size_t n)
 {
-    size_t ndisp = kind >= UNO_PACK_GATHER ? n : 0, noffset = kind >= UNO_PACK_RUNS ? n + 1 : 0, nkids = kind == UNO_PACK_SEQ ? n : 0;
+    size_t ndisp = kind >= UNO_PACK_GATHER ? n : 0, noffset = kind >= UNO_PACK_RUNS ? n + 1 : 0,
+           nkids = kind == UNO_PACK_SEQ ? n : 0;
     struct uno_pack *g = calloc(1, sizeof *g + (ndisp + noffset + nkids) * 8);
     if (!g) {
         b->failed = true;
@@ -88,10 +89,11 @@ static void push(struct builder *b, struct list *l, struct piece p)
 static bool is_short(const struct uno_pack *g)
 {
     return g->n <= UNROLL && (g->kind == UNO_PACK_RUNS || g->kind == UNO_PACK_GATHER ||
-        (g->kind == UNO_PACK_LOOP && g->kid->kind == UNO_PACK_RUN));
+                              (g->kind == UNO_PACK_LOOP && g->kid->kind == UNO_PACK_RUN));
 }
 
-// Appends a piece; a short node in a list that is not long goes in run by run, so that its ends can merge with their neighbours.
+// Appends a piece; a short node in a list that is not long goes in run by run, so that its ends can merge with their
+// neighbours.
 static void append(struct builder *b, struct list *l, struct piece p)
 {
     const struct uno_pack *g = p.node;
@@ -101,9 +103,12 @@ static void append(struct builder *b, struct list *l, struct piece p)
     }
     for (size_t i = 0; i < g->n; i++) {
         ptrdiff_t at = p.at + g->at;
-        if (g->kind == UNO_PACK_LOOP) push(b, l, (struct piece){at + g->kid->at + (ptrdiff_t)i * g->stride, g->kid->bytes, NULL});
-        else if (g->kind == UNO_PACK_GATHER) push(b, l, (struct piece){at + g->disp[i], g->len, NULL});
-        else push(b, l, (struct piece){at + g->disp[i], g->offset[i + 1] - g->offset[i], NULL});
+        if (g->kind == UNO_PACK_LOOP)
+            push(b, l, (struct piece){at + g->kid->at + (ptrdiff_t)i * g->stride, g->kid->bytes, NULL});
+        else if (g->kind == UNO_PACK_GATHER)
+            push(b, l, (struct piece){at + g->disp[i], g->len, NULL});
+        else
+            push(b, l, (struct piece){at + g->disp[i], g->offset[i + 1] - g->offset[i], NULL});
     }
 }
 
@@ -121,7 +126,8 @@ static struct piece loop_of(struct builder *b, struct piece p, size_t n, ptrdiff
 static bool even(const struct piece *p, size_t n)
 {
     for (size_t i = 1; i < n; i++)
-        if (p[i].node != p[0].node || p[i].bytes != p[0].bytes || p[i].at - p[i - 1].at != p[1].at - p[0].at) return false;
+        if (p[i].node != p[0].node || p[i].bytes != p[0].bytes || p[i].at - p[i - 1].at != p[1].at - p[0].at)
+            return false;
     return true;
 }
 
@@ -161,8 +167,10 @@ static size_t stretch(const struct list *l, size_t i)
 static struct piece finish(struct builder *b, struct list *l)
 {
     struct piece whole = {0, 0, NULL};
-    if (l->n > 0 && stretch(l, 0) == l->n) whole = runs_of(b, l->piece, l->n);
-    else if (l->n > 1 && even(l->piece, l->n)) whole = loop_of(b, l->piece[0], l->n, l->piece[1].at - l->piece[0].at);
+    if (l->n > 0 && stretch(l, 0) == l->n)
+        whole = runs_of(b, l->piece, l->n);
+    else if (l->n > 1 && even(l->piece, l->n))
+        whole = loop_of(b, l->piece[0], l->n, l->piece[1].at - l->piece[0].at);
     else if (l->n > 0) {
         size_t n = 0, k = 0, bytes = 0;
         for (size_t i = 0; i < l->n; i = stretch(l, i)) n++;
@@ -223,7 +231,7 @@ static struct piece compile_blocks(struct builder *b, const struct uno_layout *l
 {
     struct list list = {0};
     struct piece kid = {0, 0, NULL}, block = {0, 0, NULL};
-    MPI_Count made = -1;              // length of the block that `block` is
+    MPI_Count made = -1;    // length of the block that `block` is
     for (MPI_Count i = 0; i < l->n && !b->failed; i++) {
         bool first = i == 0 || l->shape == UNO_SHAPE_STRUCT;
         MPI_Count len = uno_layout_len(l, i);
@@ -250,7 +258,7 @@ const struct uno_pack *uno_pack_program(uno_datatype *t)
     struct builder b = {.owned = &t->made->nodes};
     struct piece p = compile(&b, &t->made->layout);
     const struct uno_pack *g = b.failed ? NULL : node_of(&b, &p);
-    if (g && p.at != 0) {             // its own head, with the arrays of the node
+    if (g && p.at != 0) {    // its own head, with the arrays of the node
         struct uno_pack *head = new_node(&b, UNO_PACK_RUN, g->bytes, 1), *next = head ? head->next : NULL;
         if (head) {
             *head = *g;

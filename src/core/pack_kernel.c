@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Copies of many runs of one length, compiled for each length 1..64 so that a run is a few moves and no call; longer ones
-// are memcpy. Called by pack.c. Always holds: exactly the bytes of the runs are written.
+// Copies of many runs of one length, compiled for each length 1..64 so that a run is a few moves and no call; longer
+// ones are memcpy. Called by pack.c. Always holds: exactly the bytes of the runs are written.
 #include "core/pack_kernel.h"
 
 #include <stdint.h>
@@ -42,11 +42,16 @@ void uno_copy_runs(char *dst, ptrdiff_t ds, const char *src, ptrdiff_t ss, size_
     case 64: copy_const(dst, ds, src, ss, 64, n); return;
     default: break;
     }
-    if (len < 8) copy_pair(dst, ds, src, ss, len, 4, n);
-    else if (len < 16) copy_pair(dst, ds, src, ss, len, 8, n);
-    else if (len < 32) copy_pair(dst, ds, src, ss, len, 16, n);
-    else if (len < 64) copy_pair(dst, ds, src, ss, len, 32, n);
-    else copy_const(dst, ds, src, ss, len, n);
+    if (len < 8)
+        copy_pair(dst, ds, src, ss, len, 4, n);
+    else if (len < 16)
+        copy_pair(dst, ds, src, ss, len, 8, n);
+    else if (len < 32)
+        copy_pair(dst, ds, src, ss, len, 16, n);
+    else if (len < 64)
+        copy_pair(dst, ds, src, ss, len, 32, n);
+    else
+        copy_const(dst, ds, src, ss, len, n);
 }
 
 INLINE void gather_const(char *packed, const char *base, const ptrdiff_t *disp, size_t len, size_t n)

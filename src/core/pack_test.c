@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The packer against a naive one: random nested types, each also kept as the plain list of the byte addresses of its type map.
-// A million types with a fixed seed and as many with a seed of the day, which is printed (UNISONO_SEED repeats it,
-// UNISONO_TYPES sets how many). Ends early, and says so, when its time is up on a slow machine.
+// The packer against a naive one: random nested types, each also kept as the plain list of the byte addresses of its
+// type map. A million types with a fixed seed and as many with a seed of the day, which is printed (UNISONO_SEED
+// repeats it, UNISONO_TYPES sets how many). Ends early, and says so, when its time is up on a slow machine.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,15 +16,15 @@
 #include "core/pack.h"
 #include "core/type_make.h"
 
-#define MAP_MAX 400                   // bytes in a type map
-#define SPAN_MAX 3000                 // farthest byte from the origin
+#define MAP_MAX 400      // bytes in a type map
+#define SPAN_MAX 3000    // farthest byte from the origin
 #define ARENA (8 * SPAN_MAX)
 #define ORIGIN (ARENA / 2)
-#define SECONDS 20                    // for each of the two seeds
+#define SECONDS 20    // for each of the two seeds
 
 struct model {
     uno_datatype *type;
-    int n;                            // bytes in the map
+    int n;    // bytes in the map
     int at[MAP_MAX];
 };
 
@@ -120,11 +120,13 @@ static bool grow_resized(struct model *m, const struct model *kid)
 // A random type and its map. Always makes a type; false when it is too large to be tested.
 static bool grow(struct model *m, int depth)
 {
-    static const MPI_Datatype leaf[] = {MPI_CHAR, MPI_SHORT, MPI_INT, MPI_DOUBLE, MPI_SHORT_INT, MPI_DOUBLE_INT, MPI_C_DOUBLE_COMPLEX};
+    static const MPI_Datatype leaf[] = {MPI_CHAR,       MPI_SHORT,           MPI_INT, MPI_DOUBLE, MPI_SHORT_INT,
+                                        MPI_DOUBLE_INT, MPI_C_DOUBLE_COMPLEX};
     m->n = 0;
     if (depth == 0 || !draw(5)) {
         m->type = uno_type(leaf[draw(sizeof leaf / sizeof *leaf)]);
-        for (int i = 0; i < m->type->size; i++) m->at[m->n++] = i + (m->type->basic == UNO_BASIC_SHORT_INT && i >= 2 ? 2 : 0);
+        for (int i = 0; i < m->type->size; i++)
+            m->at[m->n++] = i + (m->type->basic == UNO_BASIC_SHORT_INT && i >= 2 ? 2 : 0);
         return true;
     }
     struct model *kid = malloc(sizeof *kid);

@@ -52,9 +52,11 @@ int uno_type_subarray(const struct uno_subarray *a, uno_datatype *old, uno_datat
     return place(inner, disp, stride, out);
 }
 
-// The indices of one dimension that process `coord` of `procs` holds: n blocks of `len`, `step` apart, from `start`; the last one
-// has `last` instead.
-struct share { MPI_Count start, n, len, step, last; };
+// The indices of one dimension that process `coord` of `procs` holds: n blocks of `len`, `step` apart, from `start`;
+// the last one has `last` instead.
+struct share {
+    MPI_Count start, n, len, step, last;
+};
 
 static struct share share_of(MPI_Count size, int distrib, MPI_Count darg, MPI_Count procs, MPI_Count coord)
 {
@@ -110,8 +112,10 @@ int uno_type_darray(const struct uno_darray *a, uno_datatype *old, uno_datatype 
         MPI_Count bytes;
         struct share s = share_of(a->gsizes[d], a->distribs[d], a->dargs[d], a->psizes[d], coord[d]);
         uno_datatype *next = inner;
-        if (__builtin_mul_overflow(stride, a->gsizes[d], &bytes)) err = too_large();
-        else err = spread(&s, stride, inner, &next);
+        if (__builtin_mul_overflow(stride, a->gsizes[d], &bytes))
+            err = too_large();
+        else
+            err = spread(&s, stride, inner, &next);
         if (err) break;
         uno_type_drop(inner);
         inner = next;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Constructors of derived datatypes: the layout in normal form, and from it size, bounds and extent. Called by src/api/type*.c.
-// Always holds: sizes and bounds of a type that exists fit 63 bits; a type holds the types it is made of.
+// Constructors of derived datatypes: the layout in normal form, and from it size, bounds and extent. Called by
+// src/api/type*.c. Always holds: sizes and bounds of a type that exists fit 63 bits; a type holds the types it is made
+// of.
 #include "core/type_make.h"
 
 #include <stdlib.h>
@@ -13,7 +14,7 @@
 struct bounds {
     MPI_Count lb, ub, true_lb, true_ub;
     MPI_Count size, leaves;
-    bool any, marked, data;           // something was added; with marks of the user; with bytes in it
+    bool any, marked, data;    // something was added; with marks of the user; with bytes in it
     bool overflow;
     int basic;
     uint16_t alignment;
@@ -44,14 +45,17 @@ static void span(struct bounds *b, const uno_datatype *kid, MPI_Count disp, MPI_
 {
     bool marked = kid->flags & UNO_TYPE_MARKED;
     if (len == 0 || (kid->size == 0 && !marked)) return;
-    MPI_Count last = mul(b, len - 1, kid->extent), low = add(b, disp, last < 0 ? last : 0), high = add(b, disp, last > 0 ? last : 0);
+    MPI_Count last = mul(b, len - 1, kid->extent), low = add(b, disp, last < 0 ? last : 0),
+              high = add(b, disp, last > 0 ? last : 0);
     if (marked || !b->marked) {
-        widen(!b->any || marked != b->marked, add(b, low, kid->lb), add(b, high, add(b, kid->lb, kid->extent)), &b->lb, &b->ub);
+        widen(!b->any || marked != b->marked, add(b, low, kid->lb), add(b, high, add(b, kid->lb, kid->extent)), &b->lb,
+              &b->ub);
         b->marked = marked;
         b->any = true;
     }
     if (kid->size > 0) {
-        widen(!b->data, add(b, low, kid->true_lb), add(b, high, add(b, kid->true_lb, kid->true_extent)), &b->true_lb, &b->true_ub);
+        widen(!b->data, add(b, low, kid->true_lb), add(b, high, add(b, kid->true_lb, kid->true_extent)), &b->true_lb,
+              &b->true_ub);
         b->data = true;
     }
 }
@@ -146,8 +150,15 @@ int uno_type_struct(const struct uno_layout *blocks, uno_datatype **out)
 // A type with the layout of old and other bounds.
 static int wrap(uno_datatype *old, MPI_Count lb, MPI_Count ub, bool marked, uno_datatype **out)
 {
-    struct bounds b = {.lb = lb, .ub = ub, .true_lb = old->true_lb, .true_ub = old->true_lb + old->true_extent, .size = old->size,
-        .leaves = old->leaves, .marked = marked, .basic = old->basic, .alignment = old->alignment};
+    struct bounds b = {.lb = lb,
+                       .ub = ub,
+                       .true_lb = old->true_lb,
+                       .true_ub = old->true_lb + old->true_extent,
+                       .size = old->size,
+                       .leaves = old->leaves,
+                       .marked = marked,
+                       .basic = old->basic,
+                       .alignment = old->alignment};
     struct uno_layout l = {.shape = UNO_SHAPE_SAME, .n = 1, .blocklen = 1, .kid = &old};
     return make(&l, &b, out);
 }
@@ -156,7 +167,8 @@ int uno_type_resized(uno_datatype *old, MPI_Count lb, MPI_Count extent, uno_data
 {
     MPI_Count ub;
     if (__builtin_add_overflow(lb, extent, &ub))
-        return uno_fail(MPI_ERR_VALUE_TOO_LARGE, "lb %lld + extent %lld does not fit 63 bits", (long long)lb, (long long)extent);
+        return uno_fail(MPI_ERR_VALUE_TOO_LARGE, "lb %lld + extent %lld does not fit 63 bits", (long long)lb,
+                        (long long)extent);
     return wrap(old, lb, ub, true, out);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Construction of datatypes in one form for all entry points: counts are MPI_Count, displacements and strides are bytes.
-// Results are 0 or MPI_ERR_VALUE_TOO_LARGE (a size or bound does not fit 63 bits), MPI_ERR_NO_MEM, or what the constructor's
-// own check says. *out is a new type, not committed, without contents; its maker calls uno_type_record.
+// Construction of datatypes in one form for all entry points: counts are MPI_Count, displacements and strides are
+// bytes. Results are 0 or MPI_ERR_VALUE_TOO_LARGE (a size or bound does not fit 63 bits), MPI_ERR_NO_MEM, or what the
+// constructor's own check says. *out is a new type, not committed, without contents; its maker calls uno_type_record.
 #pragma once
 #include "core/type.h"
 #include "core/type_made.h"
@@ -29,13 +29,13 @@ struct uno_darray {
 int uno_type_subarray(const struct uno_subarray *a, uno_datatype *old, uno_datatype **out);
 int uno_type_darray(const struct uno_darray *a, uno_datatype *old, uno_datatype **out);
 
-// What the user gave, for envelope and contents. The values of a large type come in the same order and are all counts, but for
-// the integers that `nints` keeps.
+// What the user gave, for envelope and contents. The values of a large type come in the same order and are all counts,
+// but for the integers that `nints` keeps.
 struct uno_contents {
     int combiner;
     bool large;
     MPI_Count nints, naddrs, ncounts, ntypes;
-    const MPI_Count *values;          // [nints + naddrs + ncounts]
+    const MPI_Count *values;    // [nints + naddrs + ncounts]
     uno_datatype *const *types;
 };
 int uno_type_record(uno_datatype *t, const struct uno_contents *c);
@@ -43,7 +43,8 @@ int uno_type_record(uno_datatype *t, const struct uno_contents *c);
 // Makes t ready for communication: its program is compiled, and it becomes plain if it is.
 int uno_type_commit(uno_datatype *t);
 
-// Basic elements in the first `bytes` packed bytes of consecutive elements of t; MPI_UNDEFINED when that ends inside one.
+// Basic elements in the first `bytes` packed bytes of consecutive elements of t; MPI_UNDEFINED when that ends inside
+// one.
 MPI_Count uno_type_elements(const uno_datatype *t, MPI_Count bytes);
 // Bytes that hold `elements` basic elements.
 MPI_Count uno_type_bytes(const uno_datatype *t, MPI_Count elements);
