@@ -44,7 +44,7 @@ static int hold_all(struct uno_sched *s, const struct uno_call *c)
 
 static int prepare(const struct uno_call *c, int tag_bit, struct uno_sched **out)
 {
-    int tag = (int)(c->comm->coll_seq++ & (PERSISTENT_TAG - 1)) | tag_bit;
+    int tag = uno_coll_tag(c->comm) | tag_bit;
     struct uno_sched *s = uno_sched_new(c->comm, c->op, tag);
     if (!s) return MPI_ERR_NO_MEM;
     int err = hold_all(s, c);

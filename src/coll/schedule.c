@@ -167,7 +167,6 @@ void uno_sched_free(struct uno_sched *s)
     free(s->held);
     free(s->pending);
     free(s->step);
-    if (s->req) uno_comm_drop(s->comm);
     free(s);
 }
 
@@ -342,7 +341,7 @@ static MPI_Request request_of(struct uno_sched *s, bool persistent)
     r->extra = s;
     uno_status_empty(&r->status);
     s->req = r;
-    uno_comm_hold(s->comm);
+    uno_comm_hold(s->comm);           // the request's, dropped with it
     return r;
 }
 
