@@ -92,11 +92,6 @@ int uno_coll_persist(struct uno_call *c, MPI_Request *req)
     return err;
 }
 
-void uno_coll_free(struct MPI_ABI_Comm *comm)
-{
-    uno_shm_detach(comm);
-}
-
 static int run_quietly(struct uno_call *c)
 {
     struct uno_sched *s;

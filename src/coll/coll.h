@@ -51,9 +51,6 @@ int uno_coll_run(struct uno_call *c);
 int uno_coll_start(struct uno_call *c, MPI_Request *req);
 int uno_coll_persist(struct uno_call *c, MPI_Request *req);
 
-// Lets go of what collectives keep for a communicator. Called when its last reference goes (core/comm.c).
-void uno_coll_free(struct MPI_ABI_Comm *comm);
-
 // For the inside (communicator construction): small blocking collectives on an intracommunicator or, for the local group, on
 // local_comm of an intercommunicator.
 int uno_coll_bcast(struct MPI_ABI_Comm *comm, void *buf, size_t bytes, int root);
