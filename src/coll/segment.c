@@ -4,7 +4,6 @@
 //
 // Always holds: stamps only grow. Waiting spins a moment, then goes through uno_wait_until, where other operations make progress
 // and a rank sleeps until rung.
-#define _GNU_SOURCE
 #include "coll/segment.h"
 
 #include <stdlib.h>
