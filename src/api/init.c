@@ -9,6 +9,7 @@
 #include "api/check.h"
 #include "api/library.h"
 #include "base/wait.h"
+#include "coll/choose.h"
 #include "core/attr.h"
 #include "p2p/buffered.h"
 #include "p2p/inner.h"
@@ -35,7 +36,8 @@ int uno_library_open(int level)
         return MPI_SUCCESS;
     }
     main_thread = &here;
-    return uno_world_open(level);
+    int err = uno_world_open(level);
+    return err ? err : uno_choose_open();
 }
 
 void uno_library_close(void)

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the entry points of the collectives share: from raw arguments to a checked, resolved struct uno_call that runs.
+#pragma once
+#include "api/check.h"
+#include "coll/coll.h"
+
+static inline struct uno_vector uno_ints(const int *at)
+{
+    return (struct uno_vector){at, false};
+}
+
+// MPI_Count or MPI_Aint: both have 64 bits here.
+static inline struct uno_vector uno_wide(const void *at)
+{
+    return (struct uno_vector){at, true};
+}
+
+// c holds handles as the user gave them; these resolve and check them, run, and raise the error handler.
+int uno_call_run(const char *name, struct uno_call *c);
+int uno_call_start(const char *name, struct uno_call *c, MPI_Request *request);
+int uno_call_persist(const char *name, struct uno_call *c, MPI_Info info, MPI_Request *request);
+
+// coll_check.c: the checks of one call; handles are resolved already where they are live.
+int uno_check_call(const struct uno_call *c);

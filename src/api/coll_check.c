@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The argument checks of the collectives (coll_call.h), with checks on. Handles are resolved: a type is NULL on the side that does
+// not matter on this rank. Called by coll_call.c.
+#include <stdlib.h>
+
+#include "api/coll_call.h"
+
+// One side of the call as arrays: n blocks of counts at displacements.
+struct side {
+    const char *buf_name, *count_name, *displ_name, *type_name;
+    const void *buf;
+    int n;
+    MPI_Count count;
+    struct MPI_ABI_Datatype *type;
+    struct uno_vector counts, displs;
+    const MPI_Datatype *types;
+    bool vector, typed;
+};
+
+static bool is_w(enum uno_coll_kind k)
+{
+    return k == UNO_ALLTOALLW || k == UNO_NEIGHBOR_ALLTOALLW;
+}
+
+static bool is_reduction(enum uno_coll_kind k)
+{
+    return k == UNO_REDUCE || k == UNO_ALLREDUCE || (k >= UNO_REDUCE_SCATTER && k <= UNO_EXSCAN);
+}
+
+static bool is_neighbor(enum uno_coll_kind k)
+{
+    return k >= UNO_NEIGHBOR_ALLGATHER;
+}
+
+static int check_one_count(MPI_Count n, const char *name, int i)
+{
+    if (n >= 0) return MPI_SUCCESS;
+    if (i < 0) return uno_fail(MPI_ERR_COUNT, "%s %lld is negative", name, (long long)n);
+    return uno_fail(MPI_ERR_COUNT, "%s[%d] is %lld, negative", name, i, (long long)n);
+}
+
+static int check_w(const struct side *s)
+{
+    int err = s->n ? uno_check_pointer(s->types, s->type_name) : MPI_SUCCESS;
+    for (int i = 0; !err && i < s->n; i++) {
+        err = uno_check_type(s->types[i]);
+        MPI_Count at = err ? 0 : uno_at(s->displs, i);
+        if (!err) err = uno_check_buffer(at ? (const void *)(uintptr_t)1 : s->buf, uno_at(s->counts, i), uno_type(s->types[i]));
+    }
+    return err;
+}
+
+static int check_side(const struct side *s)
+{
+    int err = MPI_SUCCESS;
+    MPI_Count most = s->count;
+    if (s->vector && s->n) {
+        err = uno_check_pointer(s->counts.at, s->count_name);
+        if (!err && s->displ_name) err = uno_check_pointer(s->displs.at, s->displ_name);
+        for (int i = 0; !err && i < s->n; i++) {
+            err = check_one_count(uno_at(s->counts, i), s->count_name, i);
+            if (uno_at(s->counts, i) > most) most = uno_at(s->counts, i);
+        }
+    } else if (!s->vector) {
+        err = check_one_count(s->count, s->count_name, -1);
+    }
+    if (err) return err;
+    if (s->typed) return check_w(s);
+    if (!(s->type->flags & UNO_TYPE_COMMITTED))
+        return uno_fail(MPI_ERR_TYPE, "%s %s is not committed (call MPI_Type_commit first)", s->type_name, s->type->name);
+    bool displaced = s->vector && s->displ_name;      // displacements may be addresses
+    if (s->buf == MPI_IN_PLACE) return uno_fail(MPI_ERR_BUFFER, "%s is MPI_IN_PLACE, which has no meaning here", s->buf_name);
+    return displaced && s->buf == NULL ? MPI_SUCCESS : uno_check_buffer(s->buf, most, s->type);
+}
+
+struct interval { MPI_Count at, end; int i; };
+
+static int by_start(const void *a, const void *b)
+{
+    const struct interval *x = a, *y = b;
+    return (x->at > y->at) - (x->at < y->at);
+}
+
+static int overlap(const struct side *s, int i, int j)
+{
+    return uno_fail(MPI_ERR_BUFFER, "blocks %d and %d of %s overlap (see %s: each place may be written only once)", i, j,
+                    s->buf_name, s->displ_name);
+}
+
+// What is received may not be written twice. In order of displacements it is one pass; else they are sorted first.
+static int check_overlap(const struct side *s)
+{
+    if (!s->vector || s->typed || !s->displ_name || !s->type || !(s->type->flags & UNO_TYPE_PLAIN)) return MPI_SUCCESS;
+    MPI_Count end = 0;
+    int last = -1, i;
+    for (i = 0; i < s->n; i++) {
+        MPI_Count n = uno_at(s->counts, i), at = uno_at(s->displs, i);
+        if (n == 0) continue;
+        if (last >= 0 && at < end) break;
+        end = at + n;
+        last = i;
+    }
+    if (i == s->n) return MPI_SUCCESS;
+    struct interval *all = malloc((size_t)s->n * sizeof *all);
+    if (!all) return MPI_SUCCESS;                      // a check that cannot be made does not stop the program
+    int m = 0, err = MPI_SUCCESS;
+    for (i = 0; i < s->n; i++) {
+        MPI_Count n = uno_at(s->counts, i), at = uno_at(s->displs, i);
+        if (n) all[m++] = (struct interval){at, at + n, i};
+    }
+    qsort(all, (size_t)m, sizeof *all, by_start);
+    for (i = 1; !err && i < m; i++)
+        if (all[i].at < all[i - 1].end) err = overlap(s, all[i - 1].i, all[i].i);
+    free(all);
+    return err;
+}
+
+static struct side send_side(const struct uno_call *c)
+{
+    enum uno_coll_kind k = c->kind;
+    bool v = k == UNO_SCATTERV || k == UNO_ALLTOALLV || k == UNO_NEIGHBOR_ALLTOALLV || is_w(k);
+    return (struct side){"sendbuf", v ? "sendcounts" : "sendcount", k == UNO_SCATTERV ? "displs" : "sdispls",
+                         is_w(k) ? "sendtypes" : "sendtype", c->sbuf, is_neighbor(k) ? c->nout : c->comm->npeers, c->scount,
+                         c->stype, c->scounts, c->sdispls, c->stypes, v, is_w(k)};
+}
+
+static struct side recv_side(const struct uno_call *c)
+{
+    enum uno_coll_kind k = c->kind;
+    bool v = k == UNO_GATHERV || k == UNO_ALLGATHERV || k == UNO_ALLTOALLV || k == UNO_NEIGHBOR_ALLGATHERV ||
+             k == UNO_NEIGHBOR_ALLTOALLV || is_w(k);
+    const char *displs = k == UNO_GATHERV || k == UNO_ALLGATHERV || k == UNO_NEIGHBOR_ALLGATHERV ? "displs" : "rdispls";
+    return (struct side){"recvbuf", v ? "recvcounts" : "recvcount", displs, is_w(k) ? "recvtypes" : "recvtype", c->rbuf,
+                         is_neighbor(k) ? c->nin : c->comm->npeers, c->rcount, c->rtype, c->rcounts, c->rdispls, c->rtypes, v,
+                         is_w(k)};
+}
+
+static int check_in_place(const struct uno_call *c)
+{
+    bool root = c->comm->inter ? c->root == MPI_ROOT : c->root == c->comm->rank;
+    bool gather = c->kind == UNO_GATHER || c->kind == UNO_GATHERV || c->kind == UNO_REDUCE;
+    bool scatter = c->kind == UNO_SCATTER || c->kind == UNO_SCATTERV;
+    if (c->sbuf == MPI_IN_PLACE) {
+        if (c->comm->inter) return uno_fail(MPI_ERR_BUFFER, "sendbuf is MPI_IN_PLACE (not allowed on an intercommunicator)");
+        if (is_neighbor(c->kind)) return uno_fail(MPI_ERR_BUFFER, "sendbuf is MPI_IN_PLACE (a neighbourhood collective has no such form)");
+        if (gather && !root) return uno_fail(MPI_ERR_BUFFER, "sendbuf is MPI_IN_PLACE (only the root, rank %d, may say so)", c->root);
+        if (scatter && root) return uno_fail(MPI_ERR_BUFFER, "sendbuf is MPI_IN_PLACE (scatter in place is said by recvbuf)");
+    }
+    if (c->rbuf != MPI_IN_PLACE) return MPI_SUCCESS;
+    if (scatter && root && !c->comm->inter) return MPI_SUCCESS;
+    if (gather && !root) return MPI_SUCCESS;           // not significant
+    if (scatter && c->comm->inter) return MPI_SUCCESS; // not significant at MPI_ROOT
+    return uno_fail(MPI_ERR_BUFFER, "%s is MPI_IN_PLACE, which has no meaning here", c->kind == UNO_BCAST ? "buffer" : "recvbuf");
+}
+
+static int check_reduction(const struct uno_call *c)
+{
+    if (!c->rtype) return MPI_SUCCESS;
+    struct side s = {.buf_name = "recvbuf", .count_name = "count", .type_name = "datatype", .buf = c->rbuf, .n = c->comm->size,
+                     .count = c->rcount, .type = c->rtype, .counts = c->rcounts, .vector = c->kind == UNO_REDUCE_SCATTER};
+    if (s.vector || c->kind == UNO_REDUCE_SCATTER_BLOCK) s.count_name = s.vector ? "recvcounts" : "recvcount";
+    bool root = c->comm->inter ? c->root == MPI_ROOT : c->root == c->comm->rank;
+    bool receives = c->kind != UNO_REDUCE || root;
+    if (!receives) {
+        s.buf = c->sbuf;
+        s.buf_name = "sendbuf";
+    }
+    int err = check_side(&s);
+    if (!err) err = uno_op_check(c->op, c->rtype);
+    if (err || c->sbuf == MPI_IN_PLACE || (c->comm->inter && root && c->kind == UNO_REDUCE)) return err;
+    err = uno_check_buffer(c->sbuf, c->rcount, c->rtype);
+    if (!err && receives && c->sbuf == c->rbuf && c->sbuf && c->rcount && (c->rtype->flags & UNO_TYPE_PLAIN))
+        err = uno_fail(MPI_ERR_BUFFER, "sendbuf and recvbuf are the same address (say MPI_IN_PLACE for that)");
+    return err;
+}
+
+// The part of a rank that it keeps must fit: what this rank alone can see of a mismatch.
+static int check_own(const struct uno_call *c)
+{
+    if (c->comm->inter || !c->stype || !c->rtype || c->rbuf == MPI_IN_PLACE) return MPI_SUCCESS;
+    bool same = c->kind == UNO_ALLGATHER || c->kind == UNO_ALLTOALL || c->kind == UNO_GATHER || c->kind == UNO_SCATTER;
+    if (!same) return MPI_SUCCESS;
+    MPI_Count out = c->scount * c->stype->size, in = c->rcount * c->rtype->size;
+    if (out > in) {
+        return uno_fail(MPI_ERR_TRUNCATE, "sendcount and sendtype make %lld bytes a block, recvcount and recvtype %lld", (long long)out,
+                        (long long)in);
+    }
+    bool plain = c->stype->flags & c->rtype->flags & UNO_TYPE_PLAIN, everywhere = c->kind == UNO_ALLGATHER || c->kind == UNO_ALLTOALL;
+    if (everywhere && plain && out && c->sbuf && c->sbuf == c->rbuf)
+        return uno_fail(MPI_ERR_BUFFER, "sendbuf and recvbuf are the same address (say MPI_IN_PLACE for that)");
+    return MPI_SUCCESS;
+}
+
+int uno_check_call(const struct uno_call *c)
+{
+    int err = check_in_place(c);
+    if (err) return err;
+    if (is_reduction(c->kind)) return check_reduction(c);
+    struct side s = send_side(c), r = recv_side(c);
+    if (c->kind == UNO_BCAST) {
+        r.buf_name = "buffer";
+        r.count_name = "count";
+        r.type_name = "datatype";
+    }
+    bool sends = c->stype || (s.typed && c->sbuf != MPI_IN_PLACE), receives = c->rtype || r.typed;
+    if (sends) err = check_side(&s);
+    if (!err && receives) err = check_side(&r);
+    if (!err && receives) err = check_overlap(&r);
+    return err ? err : check_own(c);
+}

@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Large collectives in a host: ranks tell each other addresses in one phase of the segment and then copy straight between their
+// buffers, all at once (cross-memory attach). Called by shm.c when every rank may.
+//
+// Always holds: a buffer whose address was told is left alone until every rank that uses it has said done; what is not plain
+// travels as a packed copy. An error is kept and the protocol goes on, so that nobody is left waiting.
+#include <stdlib.h>
+
+#include "base/fail.h"
+#include "coll/build.h"
+#include "coll/shm.h"
+#include "core/pack.h"
+
+// Packed copies of blocks that are not plain, given back at the end.
+struct copy { struct copy *next; struct uno_block unpack_to; char data[]; };
+
+struct job {
+    struct uno_coll *u;
+    const struct uno_call *c;
+    struct copy *copies;
+    int error;
+};
+
+static void keep(struct job *j, int err)
+{
+    if (err && !j->error) j->error = err;
+}
+
+static char *new_copy(struct job *j, size_t bytes, struct uno_block unpack_to)
+{
+    struct copy *p = malloc(sizeof *p + bytes);
+    if (!p) {
+        keep(j, uno_fail(MPI_ERR_NO_MEM, "no memory for %zu bytes of packed data", bytes));
+        return NULL;
+    }
+    p->unpack_to = unpack_to;
+    p->next = j->copies;
+    j->copies = p;
+    return p->data;
+}
+
+static bool is_plain(struct uno_block b)
+{
+    return b.count == 0 || b.type->flags & UNO_TYPE_PLAIN;
+}
+
+// An address with the bytes of b, plain: its own or that of a packed copy.
+static const char *readable(struct job *j, struct uno_block b)
+{
+    if (is_plain(b)) return b.at;
+    char *p = new_copy(j, uno_block_bytes(b), (struct uno_block){NULL, 0, NULL});
+    struct uno_packer from;
+    uno_packer_init(&from, b.at, b.count, b.type);
+    if (p) uno_pack(&from, p, from.total);
+    return p;
+}
+
+// An address to fill with the bytes of b; finish() unpacks what is not plain.
+static char *writable(struct job *j, struct uno_block b)
+{
+    return is_plain(b) ? b.at : new_copy(j, uno_block_bytes(b), b);
+}
+
+static int finish(struct job *j)
+{
+    for (struct copy *p = j->copies, *next; p; p = next) {
+        next = p->next;
+        if (p->unpack_to.count) {
+            struct uno_packer to;
+            uno_packer_init(&to, p->unpack_to.at, p->unpack_to.count, p->unpack_to.type);
+            uno_unpack(&to, p->data, to.total);
+        }
+        free(p);
+    }
+    return j->error;
+}
+
+static void wait_done_all(struct uno_coll *u, uint64_t k)
+{
+    for (int i = 1; i < u->n; i++) uno_seg_wait_done(u, (u->me + i) % u->n, k);
+    u->safe = k > u->safe ? k : u->safe;
+}
+
+static void copy_own(struct job *j, struct uno_block from, struct uno_block to)
+{
+    (void)j;
+    if (is_plain(from) && is_plain(to)) {
+        size_t n = uno_block_bytes(from), m = uno_block_bytes(to);
+        if (from.at != to.at) memmove(to.at, from.at, n < m ? n : m);
+        return;
+    }
+    struct uno_packer a, b;
+    uno_packer_init(&a, from.at, from.count, from.type);
+    uno_packer_init(&b, to.at, to.count, to.type);
+    uno_pack_copy(&b, &a);
+}
+
+// ---- one address a rank: blocks of one size, or allgatherv ----
+
+static uint64_t tell(struct uno_coll *u, const void *at)
+{
+    uint64_t k = uno_seg_begin(u), word = (uint64_t)(uintptr_t)at;
+    memcpy(uno_seg_slot(u, u->me, k, sizeof word), &word, sizeof word);
+    uno_seg_post(u, k);
+    return k;
+}
+
+static uint64_t told(struct uno_coll *u, int r, uint64_t k)
+{
+    uint64_t word;
+    uno_seg_wait(u, r, k);
+    memcpy(&word, uno_seg_slot(u, r, k, sizeof word), sizeof word);
+    return word;
+}
+
+static void pull_block(struct job *j, int r, uint64_t from, struct uno_block to)
+{
+    char *at = writable(j, to);
+    if (at && from) keep(j, uno_seg_pull(j->u, r, at, from, uno_block_bytes(to)));
+}
+
+static void allgather(struct job *j)
+{
+    struct uno_coll *u = j->u;
+    const struct uno_call *c = j->c;
+    bool in_place = c->sbuf == MPI_IN_PLACE;
+    struct uno_block own = in_place ? uno_recv_block(c, u->me) : uno_send_block(c, 0);
+    uint64_t k = tell(u, readable(j, own));
+    if (!in_place) copy_own(j, own, uno_recv_block(c, u->me));
+    for (int i = 1; i < u->n; i++) {
+        int r = (u->me + i) % u->n;
+        pull_block(j, r, told(u, r, k), uno_recv_block(c, r));
+    }
+    uno_seg_done(u, k);
+    wait_done_all(u, k);
+}
+
+// All blocks side by side, packed if need be.
+static const char *readable_all(struct job *j)
+{
+    struct uno_block first = uno_send_block(j->c, 0);
+    return readable(j, (struct uno_block){first.at, first.count * j->u->n, first.type});
+}
+
+static void alltoall(struct job *j)
+{
+    struct uno_coll *u = j->u;
+    uint64_t k = tell(u, readable_all(j));
+    copy_own(j, uno_send_block(j->c, u->me), uno_recv_block(j->c, u->me));
+    for (int i = 1; i < u->n; i++) {
+        int r = (u->me + i) % u->n;
+        uint64_t from = told(u, r, k);
+        struct uno_block to = uno_recv_block(j->c, r);
+        pull_block(j, r, from ? from + (uint64_t)u->me * uno_block_bytes(to) : 0, to);
+    }
+    uno_seg_done(u, k);
+    wait_done_all(u, k);
+}
+
+static void scatter(struct job *j)
+{
+    struct uno_coll *u = j->u;
+    const struct uno_call *c = j->c;
+    if (u->me == c->root) {
+        uint64_t k = tell(u, readable_all(j));
+        if (c->rbuf != MPI_IN_PLACE) copy_own(j, uno_send_block(c, u->me), uno_recv_block(c, 0));
+        uno_seg_done(u, k);
+        wait_done_all(u, k);
+        return;
+    }
+    uint64_t k = ++u->phase, from = told(u, c->root, k);
+    struct uno_block to = uno_recv_block(c, 0);
+    pull_block(j, c->root, from ? from + (uint64_t)u->me * uno_block_bytes(to) : 0, to);
+    uno_seg_done(u, k);
+}
+
+// The root tells where to write; everybody writes its own.
+static void gather(struct job *j)
+{
+    struct uno_coll *u = j->u;
+    const struct uno_call *c = j->c;
+    if (u->me == c->root) {
+        struct uno_block first = uno_recv_block(c, 0), own = uno_recv_block(c, u->me);
+        char *all = writable(j, (struct uno_block){first.at, first.count * u->n, first.type});
+        if (all && c->sbuf == MPI_IN_PLACE && !is_plain(own)) {      // the root's own data must survive the unpacking
+            struct uno_packer p;
+            uno_packer_init(&p, own.at, own.count, own.type);
+            uno_pack(&p, all + (size_t)u->me * p.total, p.total);
+        } else if (all && c->sbuf != MPI_IN_PLACE) {
+            copy_own(j, uno_send_block(c, 0), uno_packed(all + (size_t)u->me * uno_block_bytes(own), uno_block_bytes(own)));
+        }
+        uint64_t k = tell(u, all);
+        uno_seg_done(u, k);
+        wait_done_all(u, k);
+        return;
+    }
+    struct uno_block own = uno_send_block(c, 0);
+    const char *from = readable(j, own);
+    uint64_t k = ++u->phase, to = told(u, c->root, k);
+    if (from && to) keep(j, uno_seg_push(u, c->root, to + (uint64_t)u->me * uno_block_bytes(own), from, uno_block_bytes(own)));
+    uno_seg_done(u, k);
+}
+
+// ---- a table of blocks a rank: alltoallv, alltoallw, gatherv, scatterv. Small blocks travel in the slot ----
+
+struct entry { uint64_t addr, bytes; uint32_t at, pad; };     // at: place in the slot, 0 when addr says where
+
+static struct entry *table_of(struct uno_coll *u, int r, uint64_t k)
+{
+    return (struct entry *)(void *)uno_seg_slot(u, r, k, UNO_SEG_SLOT);
+}
+
+// *used: bytes of the slot taken so far.
+static struct entry describe(struct job *j, struct uno_block b, char *slot, size_t *used)
+{
+    struct entry e = {.bytes = uno_block_bytes(b)};
+    if (e.bytes == 0) return e;
+    if (*used + e.bytes > UNO_SEG_SLOT) {
+        e.addr = (uint64_t)(uintptr_t)readable(j, b);
+        return e;
+    }
+    struct uno_packer p;
+    uno_packer_init(&p, b.at, b.count, b.type);
+    uno_pack(&p, slot + *used, p.total);
+    e.at = (uint32_t)*used;
+    *used += (e.bytes + 7) / 8 * 8;
+    return e;
+}
+
+static void take_entry(struct job *j, int r, uint64_t k, const struct entry *e, struct uno_block to)
+{
+    size_t room = uno_block_bytes(to);
+    if (e->bytes > room) {
+        keep(j, uno_fail(MPI_ERR_TRUNCATE, "rank %d sends %llu bytes, recvcounts leave room for %zu", r,
+                         (unsigned long long)e->bytes, room));
+        return;
+    }
+    if (e->bytes == 0) return;
+    char *at = writable(j, to);
+    if (!at) return;
+    if (e->at) memcpy(at, uno_seg_slot(j->u, r, k, UNO_SEG_SLOT) + e->at, e->bytes);
+    else if (e->addr) keep(j, uno_seg_pull(j->u, r, at, e->addr, e->bytes));
+}
+
+static void alltoallv(struct job *j)
+{
+    struct uno_coll *u = j->u;
+    uint64_t k = uno_seg_begin(u);
+    struct entry *mine = table_of(u, u->me, k);
+    size_t used = (size_t)u->n * sizeof *mine;
+    bool lent = false;
+    for (int i = 1; i < u->n; i++) {
+        int r = (u->me + i) % u->n;
+        mine[r] = describe(j, uno_send_block(j->c, r), (char *)mine, &used);
+        lent |= mine[r].addr != 0;
+    }
+    uno_seg_post(u, k);
+    copy_own(j, uno_send_block(j->c, u->me), uno_recv_block(j->c, u->me));
+    for (int i = 1; i < u->n; i++) {
+        int r = (u->me + i) % u->n;
+        uno_seg_wait(u, r, k);
+        take_entry(j, r, k, &table_of(u, r, k)[u->me], uno_recv_block(j->c, r));
+    }
+    uno_seg_all_seen(u, k);
+    uno_seg_done(u, k);
+    if (lent) wait_done_all(u, k);
+}
+
+static void scatterv(struct job *j)
+{
+    struct uno_coll *u = j->u;
+    const struct uno_call *c = j->c;
+    if (u->me != c->root) {
+        uint64_t k = ++u->phase;
+        uno_seg_wait(u, c->root, k);
+        take_entry(j, c->root, k, &table_of(u, c->root, k)[u->me], uno_recv_block(c, 0));
+        uno_seg_done(u, k);
+        return;
+    }
+    uint64_t k = uno_seg_begin(u);
+    struct entry *mine = table_of(u, u->me, k);
+    size_t used = (size_t)u->n * sizeof *mine;
+    bool lent = false;
+    for (int r = 0; r < u->n; r++) {
+        if (r == u->me) continue;
+        mine[r] = describe(j, uno_send_block(c, r), (char *)mine, &used);
+        lent |= mine[r].addr != 0;
+    }
+    uno_seg_post(u, k);
+    if (c->rbuf != MPI_IN_PLACE) copy_own(j, uno_send_block(c, u->me), uno_recv_block(c, 0));
+    uno_seg_done(u, k);
+    if (lent) wait_done_all(u, k);
+}
+
+// A rank posts its block if it fits the slot; else it writes where the root's table says.
+static void gatherv(struct job *j)
+{
+    struct uno_coll *u = j->u;
+    const struct uno_call *c = j->c;
+    uint64_t k = uno_seg_begin(u);
+    struct entry *mine = table_of(u, u->me, k);
+    if (u->me != c->root) {
+        struct uno_block own = uno_send_block(c, 0);
+        size_t used = sizeof *mine;
+        *mine = describe(j, own, (char *)mine, &used);
+        uno_seg_post(u, k);
+        if (mine->addr) {
+            uno_seg_wait(u, c->root, k);
+            const struct entry *there = &table_of(u, c->root, k)[u->me];
+            if (there->bytes >= mine->bytes)
+                keep(j, uno_seg_push(u, c->root, there->addr, (const void *)(uintptr_t)mine->addr, mine->bytes));
+        }
+        uno_seg_done(u, k);
+        return;
+    }
+    for (int r = 0; r < u->n; r++) {
+        struct uno_block to = uno_recv_block(c, r);
+        bool big = r != u->me && uno_block_bytes(to) + sizeof *mine > UNO_SEG_SLOT;
+        mine[r] = (struct entry){.addr = big ? (uint64_t)(uintptr_t)writable(j, to) : 0, .bytes = uno_block_bytes(to)};
+    }
+    uno_seg_post(u, k);
+    if (c->sbuf != MPI_IN_PLACE) copy_own(j, uno_send_block(c, 0), uno_recv_block(c, u->me));
+    for (int i = 1; i < u->n; i++) {
+        int r = (u->me + i) % u->n;
+        uno_seg_wait(u, r, k);
+        struct entry e = *table_of(u, r, k);
+        if (e.addr && e.bytes <= mine[r].bytes) uno_seg_wait_done(u, r, k);
+        else take_entry(j, r, k, &e, uno_recv_block(c, r));
+    }
+    uno_seg_all_seen(u, k);
+    uno_seg_done(u, k);
+}
+
+int uno_large_move(struct uno_coll *u, const struct uno_call *c)
+{
+    struct job j = {.u = u, .c = c};
+    switch (c->kind) {
+    case UNO_ALLGATHER: case UNO_ALLGATHERV: allgather(&j); break;
+    case UNO_ALLTOALL: alltoall(&j); break;
+    case UNO_SCATTER: scatter(&j); break;
+    case UNO_GATHER: gather(&j); break;
+    case UNO_SCATTERV: scatterv(&j); break;
+    case UNO_GATHERV: gatherv(&j); break;
+    default: alltoallv(&j); break;
+    }
+    return finish(&j);
+}
+
+// Every rank tells where its copy is. The root writes the first n-th of each, the owners read the rest.
+int uno_large_bcast(struct uno_coll *u, const struct uno_call *c, size_t bytes)
+{
+    struct job j = {.u = u, .c = c};
+    struct uno_block b = uno_recv_block(c, 0);
+    size_t share = bytes / (size_t)u->n / 64 * 64;
+    bool root = u->me == c->root;
+    const char *at = root ? readable(&j, b) : writable(&j, b);
+    uint64_t k = tell(u, at);
+    for (int i = 1; i < u->n && root; i++) {
+        int r = (u->me + i) % u->n;
+        uint64_t to = told(u, r, k);
+        if (at && to) keep(&j, uno_seg_push(u, r, to, at, share));
+    }
+    if (!root) {
+        uint64_t from = told(u, c->root, k);
+        if (at && from) keep(&j, uno_seg_pull(u, c->root, (char *)(uintptr_t)at + share, from + share, bytes - share));
+    }
+    uno_seg_done(u, k);
+    if (root) wait_done_all(u, k);
+    else uno_seg_wait_done(u, c->root, k);
+    return finish(&j);
+}

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Large reductions in a host: every rank combines one part of the vector, reading that part of all the others' buffers piece by
+// piece (cross-memory attach, pieces that stay in the cache). Called by shm.c when every rank may.
+//
+// Always holds: parts are folded from the last rank to the first, by one rank each: every rank gets the same bits in every run.
+#include <stdlib.h>
+
+#include "base/fail.h"
+#include "base/param.h"
+#include "coll/shm.h"
+
+static struct uno_param piece_max = UNO_PARAM_INT("coll_piece", 64 << 10, 4096, 16 << 20,
+                                                  "bytes of each rank that a large reduction combines at a time");
+UNO_PARAM_DECLARE(piece_max);
+
+struct address { uint64_t in, out; };
+
+struct job {
+    struct uno_coll *u;
+    const struct uno_call *c;
+    struct address *peer;             // [n]
+    const char *in;
+    size_t size;                      // of an element
+    char *pull, *sum;                 // a piece each
+    int error;
+};
+
+static void keep(struct job *j, int err)
+{
+    if (err && !j->error) j->error = err;
+}
+
+// Part i of the vector: whole cache lines, so that ranks do not write the same one.
+static MPI_Count part(const struct job *j, int i)
+{
+    MPI_Count unit = j->size < 64 ? (MPI_Count)(64 / j->size) : 1, units = (j->c->rcount + unit - 1) / unit;
+    MPI_Count at = units * i / j->u->n * unit;
+    return at < j->c->rcount ? at : j->c->rcount;
+}
+
+// Elements at .. at + count of rank r's contribution, at an address of ours: in `room` unless they are this rank's own.
+static const char *contribution(struct job *j, int r, MPI_Count at, MPI_Count count, char *room)
+{
+    size_t skip = (size_t)at * j->size;
+    if (r == j->u->me) return j->in + skip;
+    keep(j, uno_seg_pull(j->u, r, room, j->peer[r].in + skip, (size_t)count * j->size));
+    return room;
+}
+
+// The fold of one piece into dst. A user's operation must not have its first operand where the result goes.
+static void combine(struct job *j, MPI_Count at, MPI_Count count, char *dst)
+{
+    const struct uno_call *c = j->c;
+    const char *acc = contribution(j, j->u->n - 1, at, count, j->sum);
+    for (int r = j->u->n - 2; r >= 0; r--) {
+        const char *x = contribution(j, r, at, count, j->pull);
+        char *out = r > 0 || x == dst ? j->sum : dst;
+        uno_op_apply3(c->op, x, acc, out, count, c->rtype);
+        acc = out;
+    }
+    if (acc != dst) memcpy(dst, acc, (size_t)count * j->size);
+}
+
+static uint64_t exchange_addresses(struct job *j)
+{
+    struct uno_coll *u = j->u;
+    struct address mine = {(uint64_t)(uintptr_t)j->in, (uint64_t)(uintptr_t)j->c->rbuf};
+    uint64_t k = uno_seg_begin(u);
+    memcpy(uno_seg_slot(u, u->me, k, sizeof mine), &mine, sizeof mine);
+    uno_seg_post(u, k);
+    uno_seg_wait_all(u, k);
+    for (int r = 0; r < u->n; r++) memcpy(&j->peer[r], uno_seg_slot(u, r, k, sizeof mine), sizeof mine);
+    uno_seg_all_seen(u, k);
+    return k;
+}
+
+// This rank's part from first to end (elements of the vector), leaving the result at out, on the root of a reduce.
+static void combine_part(struct job *j, MPI_Count first, MPI_Count end, char *out, bool push)
+{
+    MPI_Count step = (MPI_Count)((size_t)piece_max.num / j->size);
+    if (step < 1) step = 1;
+    for (MPI_Count at = first; at < end; at += step) {
+        MPI_Count count = end - at < step ? end - at : step;
+        size_t skip = (size_t)(at - first) * j->size;
+        if (!push) {
+            combine(j, at, count, out + skip);
+            continue;
+        }
+        combine(j, at, count, j->sum);
+        uint64_t to = j->peer[j->c->root].out + (uint64_t)at * j->size;
+        keep(j, uno_seg_push(j->u, j->c->root, to, j->sum, (size_t)count * j->size));
+    }
+}
+
+static void wait_done_all(struct uno_coll *u, uint64_t k)
+{
+    uno_seg_done(u, k);
+    for (int i = 1; i < u->n; i++) uno_seg_wait_done(u, (u->me + i) % u->n, k);
+    u->safe = k > u->safe ? k : u->safe;
+}
+
+static void spread(struct job *j)
+{
+    struct uno_coll *u = j->u;
+    uint64_t k = uno_seg_begin(u);
+    uno_seg_post(u, k);
+    for (int i = 1; i < u->n; i++) {
+        int r = (u->me + i) % u->n;
+        size_t at = (size_t)part(j, r) * j->size, end = (size_t)part(j, r + 1) * j->size;
+        uno_seg_wait(u, r, k);
+        if (end > at) keep(j, uno_seg_pull(u, r, (char *)j->c->rbuf + at, j->peer[r].out + at, end - at));
+    }
+    uno_seg_all_seen(u, k);
+    wait_done_all(u, k);
+}
+
+static void run(struct job *j)
+{
+    struct uno_coll *u = j->u;
+    const struct uno_call *c = j->c;
+    uint64_t k = exchange_addresses(j);
+    MPI_Count first = 0, end;
+    if (c->kind == UNO_REDUCE_SCATTER) {
+        for (int i = 0; i < u->me; i++) first += uno_at(c->rcounts, i);
+        end = first + uno_at(c->rcounts, u->me);
+    } else if (c->kind == UNO_REDUCE_SCATTER_BLOCK) {
+        first = c->rcount * u->me;
+        end = first + c->rcount;
+    } else {
+        first = part(j, u->me);
+        end = part(j, u->me + 1);
+    }
+    bool whole = c->kind == UNO_REDUCE || c->kind == UNO_ALLREDUCE;
+    char *out = (char *)c->rbuf + (whole ? (size_t)first * j->size : 0);
+    combine_part(j, first, end, out, c->kind == UNO_REDUCE && u->me != c->root);
+    if (c->kind == UNO_ALLREDUCE) spread(j);
+    else wait_done_all(u, k);
+}
+
+int uno_large_reduce(struct uno_coll *u, const struct uno_call *c)
+{
+    size_t size = (size_t)c->rtype->size, piece = (size_t)piece_max.num > size ? (size_t)piece_max.num : size;
+    size_t head = ((size_t)u->n * sizeof(struct address) + 4095) / 4096 * 4096;
+    if (!u->scratch && posix_memalign((void **)&u->scratch, 4096, head + 2 * piece) != 0) {
+        u->scratch = NULL;
+        return uno_fail(MPI_ERR_NO_MEM, "no memory for the pieces of a reduction");
+    }
+    struct job j = {.u = u, .c = c, .size = size, .in = c->sbuf == MPI_IN_PLACE ? c->rbuf : c->sbuf};
+    j.peer = (struct address *)(void *)u->scratch;
+    j.sum = u->scratch + head;
+    j.pull = j.sum + piece;
+    run(&j);
+    return j.error;
+}

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Makes and frees a communicator's segment (segment.h) out of the job segment's heap, and carries its protocol: posting, waiting.
+// Called by shm.c, small.c and large.c under the library lock.
+//
+// Always holds: stamps only grow. Waiting spins a moment, then goes through uno_wait_until, where other operations make progress
+// and a rank sleeps until rung.
+#include "coll/segment.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/uio.h>
+
+#include "base/fail.h"
+#include "base/param.h"
+#include "base/wait.h"
+#include "chan/chan.h"
+#include "chan/door.h"
+#include "chan/self.h"
+#include "core/progress.h"
+#include "core/world.h"
+
+static struct uno_param enabled = UNO_PARAM_BOOL("coll_shm", 1, "collectives inside a host go through shared memory");
+UNO_PARAM_DECLARE(enabled);
+static struct uno_param spins = UNO_PARAM_INT("coll_spin", 400, 0, 1000000,
+                                              "looks at a peer's flag before a collective polls the channels too (none when crowded)");
+UNO_PARAM_DECLARE(spins);
+
+#define WORDS (UNO_HEAP_CHUNKS / 64)
+#define PAGE 4096
+
+// ---- the heap of chunks ----
+
+static void release_chunks(struct uno_job_head *job, size_t first, size_t count)
+{
+    for (size_t i = first; i < first + count; i++)
+        // Release: pairs with the acquire in claim; our use of the chunk is over.
+        atomic_fetch_and_explicit(&job->heap_used[i / 64], ~(1ULL << i % 64), memory_order_release);
+}
+
+// Tries to take count chunks from first on; returns how many it got in a row (all, or given back again).
+static size_t claim(struct uno_job_head *job, size_t first, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint64_t bit = 1ULL << (first + i) % 64;
+        // Acq_rel: pairs with the release in release_chunks.
+        if (atomic_fetch_or_explicit(&job->heap_used[(first + i) / 64], bit, memory_order_acq_rel) & bit) {
+            release_chunks(job, first, i);
+            return i;
+        }
+    }
+    return count;
+}
+
+// The first chunk of a run, -1 when there is none.
+static int64_t take_chunks(size_t count)
+{
+    for (size_t first = 0; first + count <= UNO_HEAP_CHUNKS;) {
+        size_t got = claim(uno_world.job, first, count);
+        if (got == count) return (int64_t)first;
+        first += got + 1;
+    }
+    return -1;
+}
+
+// ---- making and freeing ----
+
+static bool all_here(const struct MPI_ABI_Comm *c)
+{
+    if (c->inter || c->size < 2 || !enabled.num) return false;
+    for (int r = 0; r < c->size; r++)
+        if (uno_comm_proc(c, r) >= uno_world.size || uno_local_of(uno_comm_proc(c, r)) < 0) return false;
+    int n;
+    struct uno_chan *const *chan = uno_chan_usable(&n);
+    for (int i = 0; i < n; i++)
+        if (strcmp(chan[i]->ops->name, "shm") == 0) return true;
+    return false;
+}
+
+static size_t lines_bytes(int n)
+{
+    size_t bytes = sizeof(struct uno_line) * (1 + (size_t)n * (1 + UNO_SEG_DEPTH));
+    return (bytes + PAGE - 1) / PAGE * PAGE;
+}
+
+static void lay_out(struct uno_coll *u, size_t first)
+{
+    char *base = (char *)uno_world.job + uno_world.job->heap_off + first * UNO_HEAP_CHUNK;
+    u->first = first;
+    u->left = (_Atomic uint32_t *)base;
+    u->line = (struct uno_line *)base + 1;
+    u->data = base + lines_bytes(u->n);
+}
+
+// Every rank tries to read its next neighbour's memory; all agree on whether all could.
+static void agree_on_cma(struct uno_coll *u)
+{
+    int next = (u->me + 1) % u->n;
+    struct uno_board *mine = uno_world.board, *peer = uno_job_board(uno_world.job, u->local[next]);
+    uint64_t want = *(const uint64_t *)(uintptr_t)mine->probe, got = ~want;
+    // Acquire: pairs with the release in shm_direct_open.
+    bool ok = atomic_load_explicit(&mine->cma, memory_order_acquire) == 1 &&
+              atomic_load_explicit(&peer->cma, memory_order_acquire) == 1;
+    struct iovec here = {&got, sizeof got}, there = {(void *)(uintptr_t)peer->probe, sizeof got};
+    ok = ok && process_vm_readv(peer->pid, &here, 1, &there, 1, 0) == (ssize_t)sizeof got && got == want;
+    uint64_t k = uno_seg_begin(u);
+    *uno_seg_slot(u, u->me, k, 1) = ok;
+    uno_seg_post(u, k);
+    uno_seg_wait_all(u, k);
+    u->cma = true;
+    for (int r = 0; r < u->n; r++)
+        if (!*uno_seg_slot(u, r, k, 1)) u->cma = false;
+    uno_seg_all_seen(u, k);
+    uno_seg_done(u, k);
+}
+
+static int set_up(struct uno_coll *u)
+{
+    struct MPI_ABI_Comm *c = u->comm;
+    u->n = c->size;
+    u->me = c->rank;
+    u->chunks = (lines_bytes(u->n) + (size_t)u->n * UNO_SEG_DEPTH * UNO_SEG_SLOT + UNO_HEAP_CHUNK - 1) / UNO_HEAP_CHUNK;
+    u->local = malloc((size_t)u->n * sizeof *u->local);
+    int64_t first = -1;
+    if (c->rank == 0 && u->local) first = take_chunks(u->chunks);
+    int err = uno_coll_bcast(c, &first, sizeof first, 0);
+    if (err) return err;
+    if (!u->local) return uno_fail(MPI_ERR_NO_MEM, "no memory for the collectives of %d ranks", u->n);
+    if (first < 0) return MPI_SUCCESS;
+    for (int r = 0; r < u->n; r++) u->local[r] = (uint32_t)uno_local_of(uno_comm_proc(c, r));
+    lay_out(u, (size_t)first);
+    u->on = true;
+    agree_on_cma(u);
+    return MPI_SUCCESS;
+}
+
+static void free_coll(struct MPI_ABI_Comm *comm)
+{
+    struct uno_coll *u = comm->coll;
+    if (!u) return;
+    comm->coll = NULL;
+    // Acq_rel: the last one must come after all others' last look at the segment.
+    if (u->on && atomic_fetch_add_explicit(u->left, 1, memory_order_acq_rel) == (uint32_t)u->n - 1) {
+        // The pages go back, and are zero when they are next used.
+        madvise(u->left, u->chunks * UNO_HEAP_CHUNK, MADV_REMOVE);
+        release_chunks(uno_world.job, u->first, u->chunks);
+    }
+    free(u->local);
+    free(u->scratch);
+    free(u);
+}
+
+struct uno_coll *uno_seg_get(struct MPI_ABI_Comm *comm, int *err)
+{
+    struct uno_coll *u = comm->coll;
+    if (u) return u->on ? u : NULL;
+    u = calloc(1, sizeof *u);
+    if (!u) {
+        *err = uno_fail(MPI_ERR_NO_MEM, "no memory for the collectives of a communicator");
+        return NULL;
+    }
+    u->comm = comm;
+    comm->coll = u;
+    comm->coll_free = free_coll;
+    if (all_here(comm)) *err = set_up(u);
+    return u->on && !*err ? u : NULL;
+}
+
+// ---- the protocol ----
+
+static struct uno_line *done_line(const struct uno_coll *u, int r)
+{
+    return &u->line[(size_t)r * (1 + UNO_SEG_DEPTH)];
+}
+
+static struct uno_line *slot_line(const struct uno_coll *u, int r, uint64_t k)
+{
+    return &u->line[(size_t)r * (1 + UNO_SEG_DEPTH) + 1 + k % UNO_SEG_DEPTH];
+}
+
+struct wanted { struct uno_line *line; uint64_t k; };
+
+static inline bool reached(const struct uno_line *line, uint64_t k)
+{
+    // Acquire: pairs with the release in uno_seg_post and uno_seg_done.
+    return atomic_load_explicit(&line->stamp, memory_order_acquire) >= k;
+}
+
+static bool wanted_is_there(void *arg)
+{
+    const struct wanted *w = arg;
+    return reached(w->line, w->k);
+}
+
+static void wait_line(struct uno_coll *u, int r, struct uno_line *line, uint64_t k)
+{
+    if (!uno_world.crowded)
+        for (int64_t i = 0; i < spins.num; i++)
+            if (reached(line, k)) return;
+    struct wanted w = {line, k};
+    struct uno_waiting what = {.comm = u->comm, .peer = r, .tag = MPI_UNDEFINED};
+    uno_wait_until(wanted_is_there, &w, &what);
+}
+
+static void ring_all(struct uno_coll *u)
+{
+    for (int r = 0; r < u->n; r++)
+        if (r != u->me) uno_door_ring(uno_job_door(uno_world.job, u->local[r]), u->local[r]);
+}
+
+uint64_t uno_seg_begin(struct uno_coll *u)
+{
+    uint64_t k = ++u->phase;
+    if (k <= u->safe + UNO_SEG_DEPTH) return k;
+    for (int r = 0; r < u->n; r++)
+        if (r != u->me && !reached(done_line(u, r), k - UNO_SEG_DEPTH)) wait_line(u, r, done_line(u, r), k - UNO_SEG_DEPTH);
+    u->safe = k - UNO_SEG_DEPTH;
+    return k;
+}
+
+void uno_seg_post(struct uno_coll *u, uint64_t k)
+{
+    // Release: pairs with the acquire in reached(); the slot's bytes come before its stamp.
+    atomic_store_explicit(&slot_line(u, u->me, k)->stamp, k, memory_order_release);
+    ring_all(u);
+}
+
+void uno_seg_wait(struct uno_coll *u, int r, uint64_t k)
+{
+    struct uno_line *line = slot_line(u, r, k);
+    if (!reached(line, k)) wait_line(u, r, line, k);
+}
+
+void uno_seg_wait_all(struct uno_coll *u, uint64_t k)
+{
+    for (int r = 0; r < u->n; r++)
+        if (r != u->me) uno_seg_wait(u, r, k);
+}
+
+void uno_seg_done(struct uno_coll *u, uint64_t k)
+{
+    // Release: pairs with the acquire in reached(); our reads of the slots come before.
+    atomic_store_explicit(&done_line(u, u->me)->stamp, k, memory_order_release);
+    ring_all(u);
+}
+
+void uno_seg_wait_done(struct uno_coll *u, int r, uint64_t k)
+{
+    if (!reached(done_line(u, r), k)) wait_line(u, r, done_line(u, r), k);
+}
+
+// ---- across processes ----
+
+static int cross(struct uno_coll *u, int r, bool reading, char *here, uint64_t there, size_t bytes)
+{
+    int pid = uno_job_board(uno_world.job, u->local[r])->pid;
+    while (bytes) {
+        struct iovec mine = {here, bytes}, theirs = {(void *)(uintptr_t)there, bytes};
+        ssize_t n = reading ? process_vm_readv(pid, &mine, 1, &theirs, 1, 0) : process_vm_writev(pid, &mine, 1, &theirs, 1, 0);
+        if (n <= 0) return uno_fail_errno(MPI_ERR_OTHER, "copying %zu bytes %s rank %d", bytes, reading ? "from" : "to", r);
+        here += n;
+        there += (uint64_t)n;
+        bytes -= (size_t)n;
+    }
+    return MPI_SUCCESS;
+}
+
+int uno_seg_pull(struct uno_coll *u, int r, void *to, uint64_t from, size_t bytes)
+{
+    if (r != u->me) return cross(u, r, true, to, from, bytes);
+    if ((uint64_t)(uintptr_t)to != from) memmove(to, (const void *)(uintptr_t)from, bytes);
+    return MPI_SUCCESS;
+}
+
+int uno_seg_push(struct uno_coll *u, int r, uint64_t to, const void *from, size_t bytes)
+{
+    if (r != u->me) return cross(u, r, false, (char *)(uintptr_t)from, to, bytes);
+    if ((uint64_t)(uintptr_t)from != to) memmove((void *)(uintptr_t)to, from, bytes);
+    return MPI_SUCCESS;
+}

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Collectives inside a host (shm.c): small ones in one phase of the communicator's segment (small.c), large ones by reading the
+// peers' buffers (large.c). Called by coll.c.
+#pragma once
+#include "coll/segment.h"
+
+#define UNO_SHM_DECLINED (-2)        // not done here: every rank of the communicator decided so
+
+// Blocking calls on intracommunicators. UNO_SHM_DECLINED, 0 or an error class.
+int uno_shm_run(const struct uno_call *c);
+
+// The parts. c was found fit (by what all ranks know) in shm.c.
+int uno_small_run(struct uno_coll *u, const struct uno_call *c, size_t bytes);
+int uno_large_move(struct uno_coll *u, const struct uno_call *c);
+int uno_large_bcast(struct uno_coll *u, const struct uno_call *c, size_t bytes);
+int uno_large_reduce(struct uno_coll *u, const struct uno_call *c);
