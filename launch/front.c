@@ -48,6 +48,7 @@ static void end_job(struct front *f, int64_t grace)
     order(f, UNO_END, grace);
 }
 
+// The job fails for a reason that lies in no rank.
 static void fail(struct front *f, int status, char *what)
 {
     if (f->verdict.what != NULL) {
@@ -57,6 +58,7 @@ static void fail(struct front *f, int status, char *what)
     f->verdict.status = status;
     f->verdict.what = what;
     end_job(f, f->plan->grace_ms);
+    f->verdict.others = 0;
 }
 
 static void take_exit(struct front *f, const struct uno_frame *fr, const char *data)
@@ -124,8 +126,8 @@ static void take_frame(struct front *f, const struct uno_frame *fr, const char *
     switch (fr->type) {
     case UNO_OUTPUT: uno_sinks_put(f->sinks, fr->rank, (int)fr->arg, data, fr->bytes); break;
     case UNO_EXITED: take_exit(f, fr, data); break;
-    case UNO_CANNOT: fail(f, UNO_EXIT_USAGE, uno_xformat("%.*s", (int)fr->bytes, data)); f->verdict.others = 0; break;
-    case UNO_LOST: fail(f, 1, uno_xformat("%.*s", (int)fr->bytes, data)); break;
+    case UNO_CANNOT: fail(f, UNO_EXIT_USAGE, uno_xformat("%.*s", (int)fr->bytes, data)); break;
+    case UNO_LOST: fail(f, 1, uno_xformat("%.*s; the job was ended", (int)fr->bytes, data)); break;
     case UNO_QUIET: take_quiet(f, fr, data); break;
     case UNO_STDIN_ROOM: uno_input_room(f->input, fr->rank, fr->arg); break;
     case UNO_DONE: f->done = true; break;
@@ -155,7 +157,6 @@ static void on_down(struct front *f)
     if (f->down.ended && !f->done) {
         f->done = true;
         fail(f, 1, uno_xstrdup("the process that guards the ranks of this host was killed; the job was ended"));
-        f->verdict.others = 0;
     }
 }
 
@@ -245,7 +246,6 @@ static void on_time(struct front *f)
         if (f->ending) return;
         fail(f, 124, uno_xformat("the job did not end within %d s (--timeout); %d rank%s ended", f->plan->timeout_s, f->running,
                                  f->running == 1 ? " was" : "s were"));
-        f->verdict.others = 0;
     }
 }
 

@@ -94,6 +94,7 @@ static void ended(struct uno_node *n, int index, int status)
     memcpy(e.call, asleep ? b->wait_call : b->last_call, sizeof e.call - 1);
     memcpy(e.why, b->why, sizeof e.why - 1);
     r->exited = true;
+    uno_pm_gone(n, r->world);
     n->running--;
     uno_node_tell(n, UNO_EXITED, r->world, 0, &e, sizeof e);
     uno_node_settle(n);
@@ -413,6 +414,7 @@ int uno_node_run(struct uno_plan *p, const struct uno_node_place *place, struct 
     n.pm = uno_pm_open(&n);
     n.watch = uno_watch_new(&n);
     start_job(&n, place);
+    on_up(&n);   // what came together with the plan
     loop(&n);
     uno_guard_sweep(n.sigfd, reap, &n);
     for (int i = 0; i < n.nlocal; i++) {

@@ -52,18 +52,25 @@ int uno_pm_connect(struct uno_node *n, int index)
     return pair[1];
 }
 
-static void answer(struct uno_node *n, int index, const void *value, size_t bytes)
+static void answer(struct uno_node *n, int index, enum uno_pm_op op, const void *value, size_t bytes)
 {
-    struct uno_pm_head h = {.value_bytes = (int)bytes};
+    struct uno_pm_head h = {.op = (int)op, .value_bytes = (int)bytes};
     struct iovec part[] = {{&h, sizeof h}, {(void *)(uintptr_t)value, bytes}};
     struct msghdr m = {.msg_iov = part, .msg_iovlen = 2};
     if (index >= 0 && index < n->nlocal) (void)!sendmsg(n->rank[index].pm, &m, MSG_NOSIGNAL);
 }
 
+// rank -1 in an answer: there is a value; -2: the key's owner is gone.
 static void deliver(struct uno_node *n, int host, int64_t asker, const struct entry *e)
 {
     struct uno_frame f = {.bytes = (uint32_t)e->value.len, .type = UNO_PM_VALUE, .rank = -1, .node = host, .arg = asker};
     uno_tree_route(n, &f, uno_bytes_first(&e->value));
+}
+
+static void refuse(struct uno_node *n, int host, int64_t asker)
+{
+    struct uno_frame f = {.type = UNO_PM_VALUE, .rank = -2, .node = host, .arg = asker};
+    uno_tree_route(n, &f, NULL);
 }
 
 static struct entry *find(const struct uno_pm *pm, int rank, const char *key)
@@ -72,6 +79,28 @@ static struct entry *find(const struct uno_pm *pm, int rank, const char *key)
         if (e->rank == rank && strcmp(e->key, key) == 0) return e;
     }
     return NULL;
+}
+
+// Answers those who wait for a key of that rank: with the entry, or, where e is NULL, that none of its keys will come.
+static void settle_wishes(struct uno_node *n, int rank, const struct entry *e)
+{
+    for (struct wish **at = &n->pm->wishes; *at != NULL;) {
+        struct wish *w = *at;
+        if (w->rank != rank || (e != NULL && strcmp(w->key, e->key) != 0)) {
+            at = &w->next;
+            continue;
+        }
+        *at = w->next;
+        if (e != NULL) deliver(n, w->host, w->asker, e);
+        else refuse(n, w->host, w->asker);
+        free(w->key);
+        free(w);
+    }
+}
+
+void uno_pm_gone(struct uno_node *n, int rank)
+{
+    settle_wishes(n, rank, NULL);
 }
 
 static void put(struct uno_node *n, int rank, const char *key, const void *value, size_t bytes)
@@ -84,17 +113,15 @@ static void put(struct uno_node *n, int rank, const char *key, const void *value
     }
     uno_bytes_drop(&e->value, e->value.len);
     uno_bytes_add(&e->value, value, bytes);
-    for (struct wish **at = &n->pm->wishes; *at != NULL;) {
-        struct wish *w = *at;
-        if (w->rank != rank || strcmp(w->key, key) != 0) {
-            at = &w->next;
-            continue;
-        }
-        *at = w->next;
-        deliver(n, w->host, w->asker, e);
-        free(w->key);
-        free(w);
+    settle_wishes(n, rank, e);
+}
+
+static bool has_ended(const struct uno_node *n, int rank)
+{
+    for (int i = 0; i < n->nlocal; i++) {
+        if (n->rank[i].world == rank) return n->rank[i].exited;
     }
+    return true;
 }
 
 // The key is one of a rank of this host's.
@@ -103,6 +130,10 @@ static void look_up(struct uno_node *n, int rank, const char *key, int host, int
     const struct entry *e = find(n->pm, rank, key);
     if (e != NULL) {
         deliver(n, host, asker, e);
+        return;
+    }
+    if (has_ended(n, rank)) {
+        refuse(n, host, asker);
         return;
     }
     struct wish *w = uno_xalloc(sizeof *w);
@@ -126,11 +157,19 @@ void uno_pm_frame(struct uno_node *n, const struct uno_frame *f, const char *dat
 {
     int host;
     if (f->type == UNO_PM_VALUE) {
-        answer(n, (int)f->arg, data, f->bytes);
+        answer(n, (int)f->arg, f->rank == -1 ? UNO_PM_ASK : UNO_PM_NONE, data, f->bytes);
     } else if (f->bytes > sizeof host && data[f->bytes - 1] == '\0') {
         memcpy(&host, data, sizeof host);
         look_up(n, f->rank, data + sizeof host, host, f->arg);
     }
+}
+
+void uno_pm_refuse(struct uno_node *n, const struct uno_frame *get, const char *data)
+{
+    int host;
+    if (get->bytes <= sizeof host) return;
+    memcpy(&host, data, sizeof host);
+    refuse(n, host, get->arg);
 }
 
 void uno_pm_fence_over(struct uno_node *n)
@@ -139,7 +178,7 @@ void uno_pm_fence_over(struct uno_node *n)
     uno_tree_down(n, &f, NULL);
     n->pm->in_fence = n->pm->below_in_fence = 0;
     for (int i = 0; i < n->nlocal; i++) {
-        if (n->pm->fenced[i]) answer(n, i, NULL, 0);
+        if (n->pm->fenced[i]) answer(n, i, UNO_PM_MEET, NULL, 0);
         n->pm->fenced[i] = false;
     }
 }
@@ -169,7 +208,7 @@ static void serve(struct uno_node *n, int index, const char *data, size_t bytes)
     if (h.op != UNO_PM_MEET && (h.key_bytes < 1 || key[h.key_bytes - 1] != '\0')) return;
     if (h.op == UNO_PM_PUT) {
         put(n, n->rank[index].world, key, key + h.key_bytes, (size_t)h.value_bytes);
-        answer(n, index, NULL, 0);
+        answer(n, index, UNO_PM_PUT, NULL, 0);
     } else if (h.op == UNO_PM_ASK) {
         ask(n, index, h.rank, key);
     } else if (h.op == UNO_PM_MEET && !n->pm->fenced[index]) {

@@ -184,6 +184,15 @@ static void send_to(struct uno_node *n, int index, const struct uno_frame *f, co
     if (c->link.out.len > 0) uno_node_listen(n, c->link.wr, EPOLLOUT | EPOLLONESHOT, UNO_ON_TREE, index * 2);
 }
 
+// The first frame must be a greeting; anything else was not written by a daemon.
+static bool greets(const struct child *c)
+{
+    struct uno_frame f;
+    if (c->greeted || c->link.in.len < sizeof f) return true;
+    memcpy(&f, uno_bytes_first(&c->link.in), sizeof f);
+    return f.type == UNO_HELLO && f.bytes < 64;
+}
+
 void uno_tree_event(struct uno_node *n, int index)
 {
     struct child *c = &n->tree->child[index / 2];
@@ -195,6 +204,11 @@ void uno_tree_event(struct uno_node *n, int index)
     }
     send_to(n, index / 2, NULL, NULL);
     uno_relay_fill(&c->link);
+    if (!greets(c)) {
+        lose(n, c, uno_xstrdup("what answers there is not mpiexec; does a start-up file of the shell print something?"));
+        kill(c->pid, SIGKILL);
+        uno_relay_close(&c->link);
+    }
     while (uno_relay_next(&c->link, &f, &data)) take(n, c, &f, data);
     if (c->link.ended && c->link.rd >= 0) uno_relay_close(&c->link);   // the agent's end tells more: uno_tree_reaped()
 }
@@ -214,7 +228,8 @@ void uno_tree_route(struct uno_node *n, const struct uno_frame *f, const char *d
     }
     for (int i = 0; i < n->tree->count; i++) {
         if (!has(&n->tree->child[i], f->node)) continue;
-        send_to(n, i, f, data);
+        if (!n->tree->child[i].done) send_to(n, i, f, data);
+        else if (f->type == UNO_PM_GET) uno_pm_refuse(n, f, data);
         return;
     }
     if (!n->root) uno_relay_send(&n->up, f, data);
@@ -281,6 +296,7 @@ int uno_tree_daemon(void)
     sigset_t mask;
     sigemptyset(&mask);
     for (int i = 0; i < plan.env.count; i++) putenv(plan.env.item[i]);
+    uno_params_load();   // mpiexec has refused what is wrong in it
     struct uno_node_place place = {.index = host[0], .below = host + 1, .nbelow = count - 1, .stdin_fd = -1, .mask = &mask};
     return uno_node_run(&plan, &place, &link);
 }

@@ -2,15 +2,10 @@
 // Watches the boards of a node's ranks and tells the front when all of them sleep in MPI and nothing has moved for a second.
 // Reads only; ranks pay nothing. It must never be wrong: a rank counts as asleep only if every thread of its process sleeps in
 // MPI, or waits on a futex without a time limit, which only another thread of the job could end. A rank that has threads in
-// anything else (a timer, a socket, a read) may wake by itself, and nothing is told.
-#include <dirent.h>
-#include <fcntl.h>
-#include <linux/futex.h>
-#include <stdio.h>
+// anything else (a timer, a socket, a read) may wake by itself, and nothing is told; nor while a TCP connection holds bytes.
+// A channel that waits to reconnect sleeps with a limit below STILL_MS, so that its naps count up.
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "node.h"
 
@@ -51,40 +46,6 @@ static bool waits_outside(const struct uno_board *b)
     return b->wait_peer < -2;
 }
 
-static bool waits_on_futex(const char *task)
-{
-    char path[300], text[256];
-    unsigned long nr, arg[4];
-    snprintf(path, sizeof path, "%s/syscall", task);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return false;
-    ssize_t len = read(fd, text, sizeof text - 1);
-    close(fd);
-    text[len > 0 ? len : 0] = '\0';
-    if (sscanf(text, "%lu %lx %lx %lx %lx", &nr, &arg[0], &arg[1], &arg[2], &arg[3]) != 5 || nr != SYS_futex) return false;
-    unsigned long op = arg[1] & FUTEX_CMD_MASK;
-    return (op == FUTEX_WAIT || op == FUTEX_WAIT_BITSET) && arg[3] == 0;
-}
-
-// All threads of the process are asleep for good, as far as they alone are concerned.
-static bool all_threads_sleep(int pid, uint32_t asleep)
-{
-    char path[64], task[280];
-    snprintf(path, sizeof path, "/proc/%d/task", pid);
-    DIR *dir = opendir(path);
-    if (dir == NULL) return false;
-    uint32_t threads = 0, parked = 0;
-    const struct dirent *e;
-    while ((e = readdir(dir)) != NULL) {
-        if (e->d_name[0] == '.') continue;
-        snprintf(task, sizeof task, "%s/%.200s", path, e->d_name);
-        threads++;
-        parked += waits_on_futex(task);
-    }
-    closedir(dir);
-    return threads == asleep || threads == parked;
-}
-
 // True if every rank that is still there sleeps in MPI. One that has finalized may open a session again: it is not still.
 static bool boards_still(struct uno_watch *w)
 {
@@ -110,7 +71,7 @@ static bool threads_still(struct uno_watch *w)
         // Relaxed: boards_still() has just seen this value with acquire.
         uint32_t asleep = atomic_load_explicit(&b->asleep, memory_order_relaxed);
         if (w->n->rank[i].exited) continue;
-        if (!all_threads_sleep(b->pid, asleep)) return false;
+        if (!uno_threads_parked(b->pid, asleep) || !uno_threads_quiet_sockets(b->pid)) return false;
     }
     return boards_still(w);
 }

@@ -59,6 +59,7 @@ int uno_pm_get(int rank, const char *key, void *value, size_t *bytes)
     struct iovec answer[] = {{&got, sizeof got}, {value, *bytes}};
     if (strlen(key) >= UNO_PM_KEY_MAX) return EMSGSIZE;
     int err = ask(&h, key, NULL, answer, 2);
+    if (err == 0 && got.op == UNO_PM_NONE) err = ESRCH;
     if (err == 0) *bytes = (size_t)got.value_bytes;
     return err;
 }

@@ -12,7 +12,7 @@
 #define UNO_PM_VALUE_MAX (32 * 1024)
 
 // Seen by launch/pm.c too: a request is this head, the key with its zero, the value. The answer is a head and a value.
-enum uno_pm_op { UNO_PM_PUT = 1, UNO_PM_ASK, UNO_PM_MEET };
+enum uno_pm_op { UNO_PM_NONE, UNO_PM_PUT, UNO_PM_ASK, UNO_PM_MEET };
 struct uno_pm_head {
     int op, rank, key_bytes, value_bytes;
 };
@@ -23,6 +23,7 @@ bool uno_pm_there(void);
 int uno_pm_put(const char *key, const void *value, size_t bytes);
 
 // Fetches what world rank `rank` has put; waits until it has. *bytes: room at value, then the length. EMSGSIZE: no room.
+// ESRCH: the rank, or its host, has ended without.
 int uno_pm_get(int rank, const char *key, void *value, size_t *bytes);
 
 // Returns when all ranks of the job have called it.

@@ -1,22 +1,27 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A rank without a library: maps the job segment and writes on its board what an MPI library would, as its arguments tell.
-// Used by the tests of the launcher. Built against src/base/job.[ch] alone, so that it tests the contract and not the library.
+// Used by the tests of the launcher. Built against src/base/{job,pm}.[ch] alone, so that it tests the contract and not the library.
 // Actions: init | fini | abort CODE WHY | wait CALL COMM PEER TAG (sleeps for good; PEER +K counts from the own rank)
 //          nap CALL TIMES MS (sleeps and wakes) | work (not in MPI, sleeps) | thread futex|timer|read | spin SECONDS
 //          call NAME (as last entered)
+//          socket (holds unread bytes) | put KEY VALUE | get RANK KEY (prints) | exchange | fence | say TEXT | pause MS
 //          only RANK (the other ranks skip the next action) | exit CODE | kill SIGNAL
+#include <errno.h>
 #include <linux/futex.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/job.h"
+#include "base/pm.h"
 
 static struct uno_board *board;
 static int rank, size;
@@ -120,9 +125,72 @@ static void do_thread(char **a)
     if (pthread_create(&t, NULL, run_thread, a[0]) != 0) die("no thread");
 }
 
+// Two ends of a loopback connection in this process, with bytes sent that nobody reads.
+static void do_socket(char **a)
+{
+    (void)a;
+    struct sockaddr_in where = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t len = sizeof where;
+    int listener = socket(AF_INET, SOCK_STREAM, 0), out = socket(AF_INET, SOCK_STREAM, 0);
+    if (bind(listener, (void *)&where, len) != 0 || listen(listener, 1) != 0 || getsockname(listener, (void *)&where, &len) != 0 ||
+        connect(out, (void *)&where, len) != 0 || accept(listener, NULL, NULL) < 0 || write(out, "x", 1) != 1)
+        die("no connection");
+}
+
+static void do_put(char **a)
+{
+    if (uno_pm_put(a[0], a[1], strlen(a[1]))) die("put");
+}
+
+static void do_get(char **a)
+{
+    char value[UNO_PM_VALUE_MAX];
+    size_t bytes = sizeof value;
+    int peer = a[0][0] == '+' ? (rank + atoi(a[0])) % size : atoi(a[0]);
+    int err = uno_pm_get(peer, a[1], value, &bytes);
+    if (err != 0 && err != ESRCH) die("get");
+    if (err == 0) printf("%d got %.*s of %d\n", rank, (int)bytes, value, peer);
+    else printf("%d: %d is gone\n", rank, peer);
+    fflush(stdout);
+}
+
+// All ranks put a large value, fetch everybody's, and check them.
+static void do_exchange(char **a)
+{
+    static char mine[UNO_PM_VALUE_MAX], got[UNO_PM_VALUE_MAX];
+    (void)a;
+    memset(mine, 'a' + rank % 26, sizeof mine);
+    if (uno_pm_put("block", mine, sizeof mine)) die("put");
+    for (int r = 0; r < size; r++) {
+        size_t bytes = sizeof got;
+        if (uno_pm_get(r, "block", got, &bytes) || bytes != sizeof got) die("get");
+        for (size_t i = 0; i < bytes; i++) {
+            if (got[i] != 'a' + r % 26) die("wrong value");
+        }
+    }
+    size_t little = 10;
+    if (uno_pm_get(0, "block", got, &little) != EMSGSIZE) die("a value longer than its room");
+}
+
+static void do_fence(char **a)
+{
+    (void)a;
+    if (uno_pm_fence()) die("fence");
+}
+
+static void do_say(char **a)
+{
+    printf("%s\n", a[0]);
+    fflush(stdout);
+}
+
+static void do_pause(char **a) { pause_ms(atoi(a[0])); }
+
 static const struct action { const char *name; int args; void (*run)(char **); } actions[] = {
     {"init", 0, do_init}, {"call", 1, do_call}, {"fini", 0, do_fini}, {"work", 0, do_work}, {"exit", 1, do_exit}, {"kill", 1, do_kill},
     {"abort", 2, do_abort}, {"wait", 4, do_wait}, {"nap", 3, do_nap}, {"spin", 1, do_spin}, {"thread", 1, do_thread},
+    {"socket", 0, do_socket}, {"put", 2, do_put}, {"get", 2, do_get}, {"exchange", 0, do_exchange}, {"fence", 0, do_fence},
+    {"say", 1, do_say}, {"pause", 1, do_pause},
 };
 
 static char **act(char **a)

@@ -67,6 +67,9 @@ class NotTold(Case):
         self.silent("init", "only", 1, "thread", "timer", *RING)
         self.silent("init", "only", 0, "thread", "read", *RING)
 
+    def test_bytes_are_on_their_way(self):
+        self.silent("init", "only", 1, "socket", *RING)
+
     def test_outsiders_may_come(self):
         self.silent("init", "only", 1, "wait", "MPI_Comm_accept", "MPI_COMM_SELF", -2, -2, *RING)
 
