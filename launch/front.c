@@ -16,6 +16,8 @@
 #include "sink.h"
 #include "verdict.h"
 
+#define ABANDON_MS 200   // after the ranks were killed for a signal: output that nobody reads is given up
+
 enum { ON_DOWN = 1, ON_SIGNAL, ON_STDIN, ON_SINK };
 
 struct front {
@@ -26,7 +28,7 @@ struct front {
     struct uno_verdict verdict;
     int epoll, sigfd, running, signals;   // signals: how many asked for the end
     bool ending, done, paused;
-    int64_t kill_at, timeout_at;
+    int64_t kill_at, timeout_at, abandon_at;
     struct uno_wait *wait;                // of the ranks that sleep, as far as nodes told
     size_t nwait;
     int quiet_nodes, nodes, round, confirmed;
@@ -46,6 +48,7 @@ static void end_job(struct front *f, int64_t grace)
     order(f, UNO_END, grace);
 }
 
+// The job fails for a reason that lies in no rank.
 static void fail(struct front *f, int status, char *what)
 {
     if (f->verdict.what != NULL) {
@@ -55,6 +58,7 @@ static void fail(struct front *f, int status, char *what)
     f->verdict.status = status;
     f->verdict.what = what;
     end_job(f, f->plan->grace_ms);
+    f->verdict.others = 0;
 }
 
 static void take_exit(struct front *f, const struct uno_frame *fr, const char *data)
@@ -85,41 +89,34 @@ static void report_deadlock(struct front *f)
     end_job(f, f->plan->grace_ms);
 }
 
-static void forget_quiet(struct front *f)
+static void add_waits(struct front *f, const char *data, size_t bytes)
 {
-    f->nwait = 0;
-    f->quiet_nodes = f->confirmed = 0;
-    memset(f->quiet, 0, (size_t)f->plan->nhosts * sizeof *f->quiet);
-}
-
-// With one node its word is enough; with several, all must say so again after the last of them said it.
-static void take_quiet(struct front *f, const struct uno_frame *fr, const char *data)
-{
-    if (fr->node < 0 || fr->node >= f->plan->nhosts || f->ending || f->plan->keep_waiting) return;
-    if (fr->arg == 0) {
-        forget_quiet(f);
-        f->round++;
-        order(f, UNO_CONFIRM, f->round + 1);
-        return;
-    }
-    if (fr->arg != 1 && fr->arg != f->round + 1) return;
-    if (f->quiet[fr->node]) return;
-    f->quiet[fr->node] = true;
-    size_t count = fr->bytes / sizeof *f->wait;
+    size_t count = bytes / sizeof *f->wait;
     f->wait = uno_xrealloc(f->wait, (f->nwait + count + 1) * sizeof *f->wait);
     memcpy(f->wait + f->nwait, data, count * sizeof *f->wait);
     f->nwait += count;
-    if (++f->quiet_nodes < f->nodes) return;
-    if (f->nwait == 0) {
-        forget_quiet(f);
-    } else if (f->nodes == 1 || f->confirmed) {
-        report_deadlock(f);
-    } else {
-        forget_quiet(f);
-        f->confirmed = 1;
-        f->round++;
-        order(f, UNO_CONFIRM, f->round + 1);
+}
+
+// A node says by itself (arg 1) that all its ranks sleep, or (arg 0) no longer. Of one node that is enough. When all of several
+// have said so, each is asked again (arg is the round, from 2 on): only then no message can have been between two of them.
+static void take_quiet(struct front *f, const struct uno_frame *fr, const char *data)
+{
+    if (fr->node < 0 || fr->node >= f->plan->nhosts || f->ending || f->plan->keep_waiting) return;
+    if (fr->arg <= 1) {
+        f->quiet_nodes += (int)fr->arg - f->quiet[fr->node];
+        f->quiet[fr->node] = fr->arg == 1;
+        f->confirmed = 0;
+        f->nwait = 0;
+        if (f->quiet_nodes < f->nodes) return;
+        if (f->nodes > 1) {
+            f->round++;
+            order(f, UNO_CONFIRM, f->round);
+            return;
+        }
     }
+    if (fr->arg > 1 && fr->arg != f->round) return;
+    add_waits(f, data, fr->bytes);
+    if (++f->confirmed == f->nodes && f->nwait > 0) report_deadlock(f);
 }
 
 static void take_frame(struct front *f, const struct uno_frame *fr, const char *data)
@@ -129,8 +126,8 @@ static void take_frame(struct front *f, const struct uno_frame *fr, const char *
     switch (fr->type) {
     case UNO_OUTPUT: uno_sinks_put(f->sinks, fr->rank, (int)fr->arg, data, fr->bytes); break;
     case UNO_EXITED: take_exit(f, fr, data); break;
-    case UNO_CANNOT: fail(f, UNO_EXIT_USAGE, uno_xformat("%.*s", (int)fr->bytes, data)); f->verdict.others = 0; break;
-    case UNO_LOST: fail(f, 1, uno_xformat("%.*s", (int)fr->bytes, data)); break;
+    case UNO_CANNOT: fail(f, UNO_EXIT_USAGE, uno_xformat("%.*s", (int)fr->bytes, data)); break;
+    case UNO_LOST: fail(f, 1, uno_xformat("%.*s; the job was ended", (int)fr->bytes, data)); break;
     case UNO_QUIET: take_quiet(f, fr, data); break;
     case UNO_STDIN_ROOM: uno_input_room(f->input, fr->rank, fr->arg); break;
     case UNO_DONE: f->done = true; break;
@@ -159,7 +156,6 @@ static void on_down(struct front *f)
     while (uno_relay_next(&f->down, &fr, &data)) take_frame(f, &fr, data);
     if (f->down.ended && !f->done) {
         f->done = true;
-        f->verdict.others = -1;
         fail(f, 1, uno_xstrdup("the process that guards the ranks of this host was killed; the job was ended"));
     }
 }
@@ -187,11 +183,12 @@ static void on_signal(struct front *f)
             f->signals++;
             if (f->verdict.what == NULL) {
                 f->verdict = (struct uno_verdict){.status = 128 + sig, .others = 0};
-                f->verdict.what = uno_xformat("ended by signal %d (%s); %d rank%s ended with it", sig, strsignal(sig), f->running,
-                                              f->running == 1 ? "" : "s");
+                f->verdict.what = uno_xformat("got signal %d (%s); %d rank%s ended", sig, strsignal(sig), f->running,
+                                              f->running == 1 ? " was" : "s were");
             }
             f->ending = true;
             f->kill_at = uno_ms_now() + f->plan->grace_ms;
+            f->abandon_at = f->kill_at + ABANDON_MS;
         }
     }
 }
@@ -227,6 +224,7 @@ static int next_timeout(struct front *f)
     if (f->timeout_at && (at == 0 || f->timeout_at < at)) at = f->timeout_at;
     if (f->kill_at && (at == 0 || f->kill_at < at)) at = f->kill_at;
     if (input && (at == 0 || input < at)) at = input;
+    if (f->abandon_at && (at == 0 || f->abandon_at < at)) at = f->abandon_at;
     uno_sinks_flush(f->sinks);
     return at == 0 ? -1 : at > now ? (int)(at - now) : 0;
 }
@@ -238,9 +236,16 @@ static void on_time(struct front *f)
         f->kill_at = 0;
         order(f, UNO_END, 0);
     }
+    if (f->abandon_at && now >= f->abandon_at) {
+        f->abandon_at = 0;
+        uno_sinks_abandon(f->sinks);
+    }
+    uno_input_tick(f->input, &f->down);
     if (f->timeout_at && now >= f->timeout_at) {
         f->timeout_at = 0;
-        if (!f->ending) fail(f, 124, uno_xformat("the job did not end within %d s (--timeout)", f->plan->timeout_s));
+        if (f->ending) return;
+        fail(f, 124, uno_xformat("the job did not end within %d s (--timeout); %d rank%s ended", f->plan->timeout_s, f->running,
+                                 f->running == 1 ? " was" : "s were"));
     }
 }
 
@@ -270,7 +275,7 @@ static void reap_any(void *unused)
 int uno_front_run(const struct uno_plan *p, int fd, int node, bool forward_stdin)
 {
     static const int sigs[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT, SIGCHLD};
-    struct front f = {.plan = p, .running = p->nranks};
+    struct front f = {.plan = p, .running = p->nranks, .round = 1};
     sigset_t set;
     sigemptyset(&set);
     for (size_t i = 0; i < sizeof sigs / sizeof sigs[0]; i++) sigaddset(&set, sigs[i]);

@@ -2,15 +2,10 @@
 // Watches the boards of a node's ranks and tells the front when all of them sleep in MPI and nothing has moved for a second.
 // Reads only; ranks pay nothing. It must never be wrong: a rank counts as asleep only if every thread of its process sleeps in
 // MPI, or waits on a futex without a time limit, which only another thread of the job could end. A rank that has threads in
-// anything else (a timer, a socket, a read) may wake by itself, and nothing is told.
-#include <dirent.h>
-#include <fcntl.h>
-#include <linux/futex.h>
-#include <stdio.h>
+// anything else (a timer, a socket, a read) may wake by itself, and nothing is told; nor while a TCP connection holds bytes.
+// A channel that waits to reconnect sleeps with a limit below STILL_MS, so that its naps count up.
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "node.h"
 
@@ -51,41 +46,7 @@ static bool waits_outside(const struct uno_board *b)
     return b->wait_peer < -2;
 }
 
-static bool waits_on_futex(const char *task)
-{
-    char path[300], text[256];
-    unsigned long nr, arg[4];
-    snprintf(path, sizeof path, "%s/syscall", task);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return false;
-    ssize_t len = read(fd, text, sizeof text - 1);
-    close(fd);
-    text[len > 0 ? len : 0] = '\0';
-    if (sscanf(text, "%lu %lx %lx %lx %lx", &nr, &arg[0], &arg[1], &arg[2], &arg[3]) != 5 || nr != SYS_futex) return false;
-    unsigned long op = arg[1] & FUTEX_CMD_MASK;
-    return (op == FUTEX_WAIT || op == FUTEX_WAIT_BITSET) && arg[3] == 0;
-}
-
-// All threads of the process are asleep for good, as far as they alone are concerned.
-static bool all_threads_sleep(int pid, uint32_t asleep)
-{
-    char path[64], task[280];
-    snprintf(path, sizeof path, "/proc/%d/task", pid);
-    DIR *dir = opendir(path);
-    if (dir == NULL) return false;
-    uint32_t threads = 0, parked = 0;
-    const struct dirent *e;
-    while ((e = readdir(dir)) != NULL) {
-        if (e->d_name[0] == '.') continue;
-        snprintf(task, sizeof task, "%s/%.200s", path, e->d_name);
-        threads++;
-        parked += waits_on_futex(task);
-    }
-    closedir(dir);
-    return threads == asleep || threads == parked;
-}
-
-// True if every rank that is still in MPI sleeps there. Ranks outside (not yet in, or finalized) are looked at by the caller.
+// True if every rank that is still there sleeps in MPI. One that has finalized may open a session again: it is not still.
 static bool boards_still(struct uno_watch *w)
 {
     bool still = true;
@@ -98,8 +59,7 @@ static bool boards_still(struct uno_watch *w)
         if (w->n->rank[i].exited) continue;
         // Acquire: pairs with the rank's release of its state.
         uint32_t state = atomic_load_explicit(&b->state, memory_order_acquire);
-        if (state == UNO_RANK_FINALIZED) continue;
-        if (state == UNO_RANK_ABORTED || !sleeps_in_mpi(b) || waits_outside(b)) still = false;
+        if (state == UNO_RANK_FINALIZED || state == UNO_RANK_ABORTED || !sleeps_in_mpi(b) || waits_outside(b)) still = false;
     }
     return still;
 }
@@ -108,11 +68,10 @@ static bool threads_still(struct uno_watch *w)
 {
     for (int i = 0; i < w->n->nlocal; i++) {
         struct uno_board *b = uno_job_board(w->n->job, (uint32_t)i);
-        // Relaxed: boards_still() has just seen these values with acquire.
-        uint32_t state = atomic_load_explicit(&b->state, memory_order_relaxed);
+        // Relaxed: boards_still() has just seen this value with acquire.
         uint32_t asleep = atomic_load_explicit(&b->asleep, memory_order_relaxed);
-        if (w->n->rank[i].exited || state == UNO_RANK_FINALIZED) continue;
-        if (!all_threads_sleep(b->pid, asleep)) return false;
+        if (w->n->rank[i].exited) continue;
+        if (!uno_threads_parked(b->pid, asleep) || !uno_threads_quiet_sockets(b->pid)) return false;
     }
     return boards_still(w);
 }
@@ -123,8 +82,7 @@ static void tell(struct uno_watch *w, int64_t round)
     size_t count = 0;
     for (int i = 0; i < w->n->nlocal; i++) {
         const struct uno_board *b = uno_job_board(w->n->job, (uint32_t)i);
-        // Relaxed: the rank sleeps; its board does not change.
-        if (w->n->rank[i].exited || atomic_load_explicit(&b->state, memory_order_relaxed) == UNO_RANK_FINALIZED) continue;
+        if (w->n->rank[i].exited) continue;
         struct uno_wait *v = &list[count++];
         *v = (struct uno_wait){.rank = b->world_rank, .pid = b->pid, .peer = b->wait_peer, .tag = b->wait_tag};
         memcpy(v->call, b->wait_call, sizeof v->call - 1);
@@ -150,5 +108,5 @@ void uno_watch_tick(struct uno_watch *w)
 void uno_watch_confirm(struct uno_watch *w, int64_t round)
 {
     if (w->told && threads_still(w)) tell(w, round);
-    else uno_watch_tick(w);
+    else uno_watch_tick(w);   // says that it is no longer so
 }
