@@ -16,6 +16,8 @@
 #include "sink.h"
 #include "verdict.h"
 
+#define ABANDON_MS 200   // after the ranks were killed for a signal: output that nobody reads is given up
+
 enum { ON_DOWN = 1, ON_SIGNAL, ON_STDIN, ON_SINK };
 
 struct front {
@@ -26,7 +28,7 @@ struct front {
     struct uno_verdict verdict;
     int epoll, sigfd, running, signals;   // signals: how many asked for the end
     bool ending, done, paused;
-    int64_t kill_at, timeout_at;
+    int64_t kill_at, timeout_at, abandon_at;
     struct uno_wait *wait;                // of the ranks that sleep, as far as nodes told
     size_t nwait;
     int quiet_nodes, nodes, round, confirmed;
@@ -159,8 +161,8 @@ static void on_down(struct front *f)
     while (uno_relay_next(&f->down, &fr, &data)) take_frame(f, &fr, data);
     if (f->down.ended && !f->done) {
         f->done = true;
-        f->verdict.others = -1;
         fail(f, 1, uno_xstrdup("the process that guards the ranks of this host was killed; the job was ended"));
+        f->verdict.others = 0;
     }
 }
 
@@ -187,11 +189,12 @@ static void on_signal(struct front *f)
             f->signals++;
             if (f->verdict.what == NULL) {
                 f->verdict = (struct uno_verdict){.status = 128 + sig, .others = 0};
-                f->verdict.what = uno_xformat("ended by signal %d (%s); %d rank%s ended with it", sig, strsignal(sig), f->running,
-                                              f->running == 1 ? "" : "s");
+                f->verdict.what = uno_xformat("got signal %d (%s); %d rank%s ended", sig, strsignal(sig), f->running,
+                                              f->running == 1 ? " was" : "s were");
             }
             f->ending = true;
             f->kill_at = uno_ms_now() + f->plan->grace_ms;
+            f->abandon_at = f->kill_at + ABANDON_MS;
         }
     }
 }
@@ -227,6 +230,7 @@ static int next_timeout(struct front *f)
     if (f->timeout_at && (at == 0 || f->timeout_at < at)) at = f->timeout_at;
     if (f->kill_at && (at == 0 || f->kill_at < at)) at = f->kill_at;
     if (input && (at == 0 || input < at)) at = input;
+    if (f->abandon_at && (at == 0 || f->abandon_at < at)) at = f->abandon_at;
     uno_sinks_flush(f->sinks);
     return at == 0 ? -1 : at > now ? (int)(at - now) : 0;
 }
@@ -238,9 +242,17 @@ static void on_time(struct front *f)
         f->kill_at = 0;
         order(f, UNO_END, 0);
     }
+    if (f->abandon_at && now >= f->abandon_at) {
+        f->abandon_at = 0;
+        uno_sinks_abandon(f->sinks);
+    }
+    uno_input_tick(f->input, &f->down);
     if (f->timeout_at && now >= f->timeout_at) {
         f->timeout_at = 0;
-        if (!f->ending) fail(f, 124, uno_xformat("the job did not end within %d s (--timeout)", f->plan->timeout_s));
+        if (f->ending) return;
+        fail(f, 124, uno_xformat("the job did not end within %d s (--timeout); %d rank%s ended", f->plan->timeout_s, f->running,
+                                 f->running == 1 ? " was" : "s were"));
+        f->verdict.others = 0;
     }
 }
 

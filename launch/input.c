@@ -81,6 +81,11 @@ void uno_input_read(struct uno_input *in, struct uno_relay *down)
     }
 }
 
+void uno_input_tick(struct uno_input *in, struct uno_relay *down)
+{
+    if (in->ready) uno_input_read(in, down);
+}
+
 void uno_input_room(struct uno_input *in, int rank, int64_t bytes)
 {
     int i = rank - in->first;

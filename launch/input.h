@@ -12,5 +12,6 @@ int uno_input_fd(const struct uno_input *in);        // to wait on for input; -1
 int64_t uno_input_retry(struct uno_input *in);       // when to look again, 0 never
 void uno_input_resume(struct uno_input *in);         // mpiexec may be in the foreground again
 void uno_input_read(struct uno_input *in, struct uno_relay *down);
+void uno_input_tick(struct uno_input *in, struct uno_relay *down);      // reads from a file, which is always ready
 void uno_input_room(struct uno_input *in, int rank, int64_t bytes);   // the rank took so many; -1: it takes no more
 void uno_input_gone(struct uno_input *in, int rank);

@@ -230,6 +230,16 @@ int64_t uno_sinks_idle(struct uno_sinks *s)
     return next;
 }
 
+void uno_sinks_abandon(struct uno_sinks *s)
+{
+    for (int i = 0; i < 2; i++) {
+        struct sink *k = s->to[i];
+        write_out(s, k);
+        k->broken |= k->out.len > 0;
+        if (k->broken) uno_bytes_drop(&k->out, k->out.len);
+    }
+}
+
 bool uno_sinks_failed(const struct uno_sinks *s)
 {
     return s->failed;

@@ -19,4 +19,5 @@ bool uno_sinks_full(const struct uno_sinks *s);          // do not put more for 
 int uno_sinks_fd(const struct uno_sinks *s, int stream); // to wait on for room; -1: nothing waits
 bool uno_sinks_closed(struct uno_sinks *s, int stream);  // true once when the reader has gone
 int64_t uno_sinks_idle(struct uno_sinks *s);             // writes idle prompts; when to call again, 0 never
+void uno_sinks_abandon(struct uno_sinks *s);             // drops what nobody reads, now and later
 bool uno_sinks_failed(const struct uno_sinks *s);        // something could not be written (disk full)

@@ -7,7 +7,7 @@
 struct uno_verdict {
     int status;                  // of mpiexec
     char *what;                  // NULL: nothing to tell
-    int others;                  // ranks that were running when it was decided; -1: not to be told
+    int others;                  // ranks that were running when it was decided, to be told in the line; 0: not told
 };
 
 // True if the rank's end is a failure. `*ends_job`: the other ranks have to be ended.

@@ -85,7 +85,7 @@ static bool all_threads_sleep(int pid, uint32_t asleep)
     return threads == asleep || threads == parked;
 }
 
-// True if every rank that is still in MPI sleeps there. Ranks outside (not yet in, or finalized) are looked at by the caller.
+// True if every rank that is still there sleeps in MPI. One that has finalized may open a session again: it is not still.
 static bool boards_still(struct uno_watch *w)
 {
     bool still = true;
@@ -98,8 +98,7 @@ static bool boards_still(struct uno_watch *w)
         if (w->n->rank[i].exited) continue;
         // Acquire: pairs with the rank's release of its state.
         uint32_t state = atomic_load_explicit(&b->state, memory_order_acquire);
-        if (state == UNO_RANK_FINALIZED) continue;
-        if (state == UNO_RANK_ABORTED || !sleeps_in_mpi(b) || waits_outside(b)) still = false;
+        if (state == UNO_RANK_FINALIZED || state == UNO_RANK_ABORTED || !sleeps_in_mpi(b) || waits_outside(b)) still = false;
     }
     return still;
 }
@@ -108,10 +107,9 @@ static bool threads_still(struct uno_watch *w)
 {
     for (int i = 0; i < w->n->nlocal; i++) {
         struct uno_board *b = uno_job_board(w->n->job, (uint32_t)i);
-        // Relaxed: boards_still() has just seen these values with acquire.
-        uint32_t state = atomic_load_explicit(&b->state, memory_order_relaxed);
+        // Relaxed: boards_still() has just seen this value with acquire.
         uint32_t asleep = atomic_load_explicit(&b->asleep, memory_order_relaxed);
-        if (w->n->rank[i].exited || state == UNO_RANK_FINALIZED) continue;
+        if (w->n->rank[i].exited) continue;
         if (!all_threads_sleep(b->pid, asleep)) return false;
     }
     return boards_still(w);
@@ -123,8 +121,7 @@ static void tell(struct uno_watch *w, int64_t round)
     size_t count = 0;
     for (int i = 0; i < w->n->nlocal; i++) {
         const struct uno_board *b = uno_job_board(w->n->job, (uint32_t)i);
-        // Relaxed: the rank sleeps; its board does not change.
-        if (w->n->rank[i].exited || atomic_load_explicit(&b->state, memory_order_relaxed) == UNO_RANK_FINALIZED) continue;
+        if (w->n->rank[i].exited) continue;
         struct uno_wait *v = &list[count++];
         *v = (struct uno_wait){.rank = b->world_rank, .pid = b->pid, .peer = b->wait_peer, .tag = b->wait_tag};
         memcpy(v->call, b->wait_call, sizeof v->call - 1);

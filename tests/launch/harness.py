@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the tests of the launcher share: how mpiexec is run, and how processes that should be gone are found.
+
+MPIEXEC and FAKE name the programs under test; tests/suites/35-launch sets them. Every run has a time-out. A process belongs to
+a test if its environment holds the mark that the test gave it, so other users of the machine are never counted.
+"""
+import os
+import signal
+import subprocess
+import time
+import unittest
+import uuid
+
+MPIEXEC = os.environ.get("MPIEXEC", "build/stage/bin/mpiexec")
+FAKE = os.environ.get("FAKE", "build/launch-tests/fake")
+LIMIT = 60
+
+
+class Case(unittest.TestCase):
+    """A test with its own mark in the environment of all that it starts."""
+
+    def setUp(self):
+        self.mark = uuid.uuid4().hex
+        self.env = {k: v for k, v in os.environ.items() if not k.startswith("UNISONO_")}
+        self.env["LAUNCH_TEST_MARK"] = self.mark
+
+    def run_mpi(self, *args, stdin=b"", env=None, **kw):
+        """Runs mpiexec to its end; the result has text in .out and .err."""
+        full = dict(self.env, **(env or {}))
+        source = {"input": stdin} if isinstance(stdin, bytes) else {"stdin": stdin}
+        r = subprocess.run([MPIEXEC, *map(str, args)], capture_output=True, timeout=LIMIT, env=full, **source, **kw)
+        r.out, r.err = r.stdout.decode(errors="replace"), r.stderr.decode(errors="replace")
+        return r
+
+    def start_mpi(self, *args, **kw):
+        """Starts mpiexec; it is killed should the test end first."""
+        kw.setdefault("stdin", subprocess.DEVNULL)
+        kw.setdefault("stdout", subprocess.PIPE)
+        kw.setdefault("stderr", subprocess.PIPE)
+        p = subprocess.Popen([MPIEXEC, *map(str, args)], env=self.env, **kw)
+
+        def stop():
+            p.kill()
+            p.wait()
+            for f in (p.stdin, p.stdout, p.stderr):
+                if f is not None:
+                    f.close()
+
+        self.addCleanup(stop)
+        return p
+
+    def marked(self):
+        """Processes that carry this test's mark, but for zombies."""
+        found = []
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open(f"/proc/{pid}/environ", "rb") as f:
+                    if self.mark.encode() in f.read():
+                        found.append(int(pid))
+            except OSError:
+                pass
+        return found
+
+    def await_true(self, what, seconds=20.0):
+        """Waits for a condition; fails when it does not come true in a generous time."""
+        end = time.monotonic() + seconds
+        while not what():
+            self.assertLess(time.monotonic(), end, "condition did not come true")
+            time.sleep(0.01)
+
+    def await_marked(self, count):
+        self.await_true(lambda: len(self.marked()) >= count)
+
+    def assert_all_gone(self, seconds=5.0):
+        """Nothing that the test started is left. One second is promised; a busy machine is given more."""
+        self.await_true(lambda: not self.marked(), seconds)
+
+    def assert_one_line(self, text, *parts):
+        """`text` is a single line of mpiexec's with all parts in it."""
+        self.assertEqual(text.count("\n"), 1, text)
+        self.assertTrue(text.startswith("mpiexec: "), text)
+        for part in parts:
+            self.assertIn(part, text)
+
+
+__all__ = ["Case", "FAKE", "MPIEXEC", "signal", "subprocess"]
