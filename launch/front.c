@@ -87,41 +87,34 @@ static void report_deadlock(struct front *f)
     end_job(f, f->plan->grace_ms);
 }
 
-static void forget_quiet(struct front *f)
+static void add_waits(struct front *f, const char *data, size_t bytes)
 {
-    f->nwait = 0;
-    f->quiet_nodes = f->confirmed = 0;
-    memset(f->quiet, 0, (size_t)f->plan->nhosts * sizeof *f->quiet);
-}
-
-// With one node its word is enough; with several, all must say so again after the last of them said it.
-static void take_quiet(struct front *f, const struct uno_frame *fr, const char *data)
-{
-    if (fr->node < 0 || fr->node >= f->plan->nhosts || f->ending || f->plan->keep_waiting) return;
-    if (fr->arg == 0) {
-        forget_quiet(f);
-        f->round++;
-        order(f, UNO_CONFIRM, f->round + 1);
-        return;
-    }
-    if (fr->arg != 1 && fr->arg != f->round + 1) return;
-    if (f->quiet[fr->node]) return;
-    f->quiet[fr->node] = true;
-    size_t count = fr->bytes / sizeof *f->wait;
+    size_t count = bytes / sizeof *f->wait;
     f->wait = uno_xrealloc(f->wait, (f->nwait + count + 1) * sizeof *f->wait);
     memcpy(f->wait + f->nwait, data, count * sizeof *f->wait);
     f->nwait += count;
-    if (++f->quiet_nodes < f->nodes) return;
-    if (f->nwait == 0) {
-        forget_quiet(f);
-    } else if (f->nodes == 1 || f->confirmed) {
-        report_deadlock(f);
-    } else {
-        forget_quiet(f);
-        f->confirmed = 1;
-        f->round++;
-        order(f, UNO_CONFIRM, f->round + 1);
+}
+
+// A node says by itself (arg 1) that all its ranks sleep, or (arg 0) no longer. Of one node that is enough. When all of several
+// have said so, each is asked again (arg is the round, from 2 on): only then no message can have been between two of them.
+static void take_quiet(struct front *f, const struct uno_frame *fr, const char *data)
+{
+    if (fr->node < 0 || fr->node >= f->plan->nhosts || f->ending || f->plan->keep_waiting) return;
+    if (fr->arg <= 1) {
+        f->quiet_nodes += (int)fr->arg - f->quiet[fr->node];
+        f->quiet[fr->node] = fr->arg == 1;
+        f->confirmed = 0;
+        f->nwait = 0;
+        if (f->quiet_nodes < f->nodes) return;
+        if (f->nodes > 1) {
+            f->round++;
+            order(f, UNO_CONFIRM, f->round);
+            return;
+        }
     }
+    if (fr->arg > 1 && fr->arg != f->round) return;
+    add_waits(f, data, fr->bytes);
+    if (++f->confirmed == f->nodes && f->nwait > 0) report_deadlock(f);
 }
 
 static void take_frame(struct front *f, const struct uno_frame *fr, const char *data)
@@ -282,7 +275,7 @@ static void reap_any(void *unused)
 int uno_front_run(const struct uno_plan *p, int fd, int node, bool forward_stdin)
 {
     static const int sigs[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT, SIGCHLD};
-    struct front f = {.plan = p, .running = p->nranks};
+    struct front f = {.plan = p, .running = p->nranks, .round = 1};
     sigset_t set;
     sigemptyset(&set);
     for (size_t i = 0; i < sizeof sigs / sizeof sigs[0]; i++) sigaddset(&set, sigs[i]);

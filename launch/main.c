@@ -14,6 +14,7 @@
 #include "front.h"
 #include "node.h"
 #include "options.h"
+#include "tree.h"
 
 extern char **environ;
 
@@ -91,16 +92,25 @@ static int root_of(const struct uno_plan *p)
 // In the child: keeps no descriptor that the user's shell or a reader of our output waits for.
 static int become_node(struct uno_plan *p, int link, bool pass_stdin, const sigset_t *mask)
 {
-    int in = pass_stdin ? fcntl(0, F_DUPFD_CLOEXEC, 3) : -1;
+    struct uno_node_place place = {.index = root_of(p), .root = true, .stdin_fd = -1, .mask = mask};
+    struct uno_relay up;
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (pass_stdin) place.stdin_fd = fcntl(0, F_DUPFD_CLOEXEC, 3);
     for (int fd = 0; fd <= 2; fd++) dup2(null, fd);
-    return uno_node_run(p, root_of(p), link, link, in, mask);
+    int *below = uno_xalloc((size_t)p->nhosts * sizeof(int));
+    for (int h = 0; h < p->nhosts; h++) {
+        if (h != place.index && uno_plan_count(p, h) > 0) below[place.nbelow++] = h;
+    }
+    place.below = below;
+    uno_relay_open(&up, link, link);
+    return uno_node_run(p, &place, &up);
 }
 
 int main(int argc, char **argv)
 {
     struct uno_plan plan;
     hold_standard_streams();
+    if (argc == 2 && strcmp(argv[1], "--daemon") == 0) return uno_tree_daemon();
     forget_outer_job();
     make_plan(&plan, argc, argv);
     if (plan.dry_run) {

@@ -10,16 +10,18 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "cpus.h"
+#include "pm.h"
+#include "tree.h"
 
 #define PASS_BYTES (64 * 1024)
 #define DRAIN_BYTES (2 << 20)    // read from a dead rank's pipe at most; a pipe holds less
+#define BELOW_MS 2000            // for the hosts below to say that they are done, once all is being killed
 #define LINGER_MS 300            // for what a rank left running, such as Python's resource tracker, to end by itself
 
 void uno_node_tell(struct uno_node *n, uint32_t type, int rank, int64_t arg, const void *data, size_t bytes)
@@ -31,7 +33,8 @@ void uno_node_tell(struct uno_node *n, uint32_t type, int rank, int64_t arg, con
 void uno_node_listen(struct uno_node *n, int fd, uint32_t events, enum uno_node_source source, int index)
 {
     struct epoll_event e = {.events = events, .data.u64 = (uint64_t)source << 32 | (uint32_t)index};
-    int set = source == UNO_ON_OUTPUTS && index >= 0 ? n->outputs : n->epoll;
+    bool bulk = (source == UNO_ON_OUTPUTS && index >= 0) || (source == UNO_ON_TREE && events == EPOLLIN);
+    int set = bulk ? n->outputs : n->epoll;
     if (epoll_ctl(set, EPOLL_CTL_ADD, fd, &e) != 0 && errno == EEXIST) epoll_ctl(set, EPOLL_CTL_MOD, fd, &e);
 }
 
@@ -93,7 +96,17 @@ static void ended(struct uno_node *n, int index, int status)
     r->exited = true;
     n->running--;
     uno_node_tell(n, UNO_EXITED, r->world, 0, &e, sizeof e);
-    if (n->running == 0) n->sweep_at = uno_ms_now() + LINGER_MS;
+    uno_node_settle(n);
+}
+
+static bool over(const struct uno_node *n)
+{
+    return n->running == 0 && uno_tree_done(n->tree);
+}
+
+void uno_node_settle(struct uno_node *n)
+{
+    if (n->sweep_at == 0 && over(n)) n->sweep_at = uno_ms_now() + LINGER_MS;
 }
 
 void uno_node_reap(struct uno_node *n)
@@ -104,6 +117,7 @@ void uno_node_reap(struct uno_node *n)
         for (int i = 0; i < n->nlocal; i++) {
             if (n->rank[i].pid == pid && !n->rank[i].exited) ended(n, i, status);
         }
+        uno_tree_reaped(n, pid, status);
     }
 }
 
@@ -156,11 +170,14 @@ static void take_frame(struct uno_node *n, const struct uno_frame *f, const char
     case UNO_END: end_ranks(n, f->arg); break;
     case UNO_STDIN: take_stdin(n, f, data); break;
     case UNO_CONFIRM: uno_watch_confirm(n->watch, f->arg); break;
+    case UNO_PM_FENCE: uno_pm_fence_over(n); return;
+    case UNO_PM_GET: case UNO_PM_VALUE: uno_tree_route(n, f, data); return;
     case UNO_CLOSE:
         for (int i = 0; i < n->nlocal; i++) shut(&n->rank[i].out[f->arg - 1]);
         break;
     default: break;
     }
+    uno_tree_down(n, f, data);
 }
 
 static void on_up(struct uno_node *n)
@@ -187,11 +204,13 @@ static void dispatch(struct uno_node *n, const struct epoll_event *e)
         count = epoll_wait(n->outputs, out, 32, 0);
         for (int i = 0; i < count; i++) {
             int at = (int)(uint32_t)out[i].data.u64;
-            pass_output(n, at / 2, at % 2, PASS_BYTES);
+            if (out[i].data.u64 >> 32 == UNO_ON_TREE) uno_tree_event(n, at);
+            else pass_output(n, at / 2, at % 2, PASS_BYTES);
         }
         break;
     case UNO_ON_STDIN: feed(n, index); break;
-    default: break;
+    case UNO_ON_PM: uno_pm_request(n, index); break;
+    case UNO_ON_TREE: uno_tree_event(n, index); break;
     }
 }
 
@@ -204,8 +223,8 @@ static void adjust(struct uno_node *n)
         if (full) epoll_ctl(n->epoll, EPOLL_CTL_DEL, n->outputs, NULL);
         else uno_node_listen(n, n->outputs, EPOLLIN, UNO_ON_OUTPUTS, -1);
     }
-    struct epoll_event e = {.events = EPOLLIN | (n->up.out.len ? EPOLLOUT : 0), .data.u64 = (uint64_t)UNO_ON_UP << 32};
-    epoll_ctl(n->epoll, EPOLL_CTL_MOD, n->up.rd, &e);
+    if (n->up.rd == n->up.wr) uno_node_listen(n, n->up.rd, EPOLLIN | (n->up.out.len ? EPOLLOUT : 0), UNO_ON_UP, 0);
+    else if (n->up.out.len > 0) uno_node_listen(n, n->up.wr, EPOLLOUT | EPOLLONESHOT, UNO_ON_UP, 0);
 }
 
 static int next_timeout(const struct uno_node *n)
@@ -216,18 +235,30 @@ static int next_timeout(const struct uno_node *n)
     return at > now ? (int)(at - now) : 0;
 }
 
+// True when it is time to leave: what is left of the job here is swept away by the caller. Ranks below have a while to say so.
+static bool deadline(struct uno_node *n, int64_t now)
+{
+    if (n->sweep_at && now >= n->sweep_at) return true;
+    if (n->kill_at == 0 || now < n->kill_at) return false;
+    if (n->killed || uno_tree_done(n->tree)) return true;
+    signal_ranks(n, SIGKILL);
+    n->killed = true;
+    n->kill_at = now + BELOW_MS;
+    return false;
+}
+
 static void loop(struct uno_node *n)
 {
     int64_t tick = uno_ms_now() + UNO_WATCH_MS;
     for (;;) {
         struct epoll_event e[32];
-        if (n->running == 0 && uno_guard_alone()) return;
+        if (over(n) && (n->killed || uno_guard_alone())) return;
         int count = epoll_wait(n->epoll, e, 32, next_timeout(n));
         for (int i = 0; i < count; i++) dispatch(n, &e[i]);
         if (n->up.ended) return;
         adjust(n);
         int64_t now = uno_ms_now();
-        if ((n->kill_at && now >= n->kill_at) || (n->sweep_at && now >= n->sweep_at)) return;
+        if (deadline(n, now)) return;
         if (now >= tick) {
             if (!n->ending) uno_watch_tick(n->watch);
             tick = now + UNO_WATCH_MS;
@@ -261,13 +292,14 @@ static int make_output(struct uno_node *n, int index, int stream)
 static bool start_rank(struct uno_node *n, int i, const char *path, char **why)
 {
     struct uno_node_rank *r = &n->rank[i];
-    struct uno_start s = {.node = n, .rank = r, .local = i, .pm = -1};
+    struct uno_start s = {.node = n, .rank = r, .local = i};
     s.in = make_stdin(n, i);
     s.out = make_output(n, i, 0);
     s.err = make_output(n, i, 1);
+    s.pm = uno_pm_connect(n, i);
     cpu_set_t set;
     bool bound = uno_cpus_bind(n->plan, i, n->nlocal, &set);
-    if (s.in < 0 || s.out < 0 || s.err < 0) {
+    if (s.in < 0 || s.out < 0 || s.err < 0 || s.pm < 0) {
         *why = uno_xformat("cannot start rank %d: %s (raise the limit of open files: ulimit -n)", r->world, strerror(errno));
     } else {
         r->pid = uno_spawn(&s, path, bound ? &set : NULL, why);
@@ -275,6 +307,7 @@ static bool start_rank(struct uno_node *n, int i, const char *path, char **why)
     shut(&s.in);
     shut(&s.out);
     shut(&s.err);
+    shut(&s.pm);
     if (r->pid <= 0) {
         r->pid = 0;
         return false;
@@ -339,10 +372,9 @@ static void take_ranks(struct uno_node *n)
     }
 }
 
-static void set_up(struct uno_node *n, int rd, int wr)
+static void set_up(struct uno_node *n)
 {
     sigset_t all;
-    struct rlimit files;
     setsid();
     prctl(PR_SET_NAME, "unisono-node");
     uno_guard_adopt();
@@ -352,31 +384,41 @@ static void set_up(struct uno_node *n, int rd, int wr)
     sigemptyset(&all);
     sigaddset(&all, SIGCHLD);
     n->sigfd = signalfd(-1, &all, SFD_NONBLOCK | SFD_CLOEXEC);
-    if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < (rlim_t)n->nlocal * 6 + 64) {
-        files.rlim_cur = files.rlim_max;
-        setrlimit(RLIMIT_NOFILE, &files);
-    }
+    getrlimit(RLIMIT_NOFILE, &n->files);
+    struct rlimit most = {n->files.rlim_max, n->files.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &most);
     n->epoll = epoll_create1(EPOLL_CLOEXEC);
     n->outputs = epoll_create1(EPOLL_CLOEXEC);
-    uno_relay_open(&n->up, rd, wr);
-    uno_node_listen(n, rd, EPOLLIN, UNO_ON_UP, 0);
+    uno_node_listen(n, n->up.rd, EPOLLIN, UNO_ON_UP, 0);
     uno_node_listen(n, n->sigfd, EPOLLIN, UNO_ON_SIGNAL, 0);
     uno_node_listen(n, n->outputs, EPOLLIN, UNO_ON_OUTPUTS, -1);
 }
 
-int uno_node_run(struct uno_plan *p, int index, int rd, int wr, int stdin_fd, const sigset_t *mask)
+static void start_job(struct uno_node *n, const struct uno_node_place *place)
 {
-    struct uno_node n = {.plan = p, .index = index, .job_fd = -1, .stdin_fd = stdin_fd, .mask = *mask};
     char *why = NULL;
+    uno_tree_start(n, place->below, place->nbelow);
+    if (n->nlocal == 0 || (make_segment(n, &why) && start_all(n, &why))) return;
+    uno_node_tell(n, UNO_CANNOT, -1, 0, why, strlen(why));
+    end_ranks(n, 0);
+    free(why);
+}
+
+int uno_node_run(struct uno_plan *p, const struct uno_node_place *place, struct uno_relay *up)
+{
+    struct uno_node n = {.plan = p, .index = place->index, .root = place->root, .up = *up, .job_fd = -1,
+                         .stdin_fd = place->stdin_fd, .mask = *place->mask};
     take_ranks(&n);
-    set_up(&n, rd, wr);
-    if (!make_segment(&n, &why) || !start_all(&n, &why)) {
-        uno_node_tell(&n, UNO_CANNOT, -1, 0, why, strlen(why));
-        end_ranks(&n, 0);
-    }
+    set_up(&n);
+    n.pm = uno_pm_open(&n);
     n.watch = uno_watch_new(&n);
+    start_job(&n, place);
     loop(&n);
     uno_guard_sweep(n.sigfd, reap, &n);
+    for (int i = 0; i < n.nlocal; i++) {
+        pass_output(&n, i, 0, DRAIN_BYTES);
+        pass_output(&n, i, 1, DRAIN_BYTES);
+    }
     uno_node_tell(&n, UNO_DONE, -1, 0, NULL, 0);
     uno_nonblock(n.up.wr, false);
     uno_relay_flush(&n.up);

@@ -6,6 +6,7 @@
 #pragma once
 #include <sched.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include "base/job.h"
@@ -37,24 +38,36 @@ struct uno_node_rank {
 struct uno_node {
     struct uno_plan *plan;
     int index;                   // of this host in the plan; -1: a root without ranks
+    bool root;                   // its link leads to the front
     int nlocal, running;
     struct uno_node_rank *rank;  // nlocal of them
     struct uno_relay up;
     int epoll, outputs, sigfd;   // `outputs` is an epoll of its own inside `epoll`, left out while `up` is full
-    bool paused, ending, failed;
+    bool paused, ending, killed;
     int64_t kill_at, sweep_at;   // deadlines in uno_ms_now(); 0 none
     int job_fd, stdin_fd;        // stdin_fd: handed to the stdin rank as it is; -1 none
     struct uno_job_head *job;
     sigset_t mask;               // signals that were blocked when mpiexec was started
+    struct rlimit files;         // the limit of open files then
     struct uno_watch *watch;
     struct uno_tree *tree;
     struct uno_pm *pm;
 };
 
+// Where a node stands.
+struct uno_node_place {
+    int index;                   // as in struct uno_node
+    bool root;
+    const int *below;            // hosts that it has to start
+    int nbelow, stdin_fd;
+    const sigset_t *mask;
+};
+
 // node.c. Does not return to the caller's work: the result is the exit status of the process.
-int uno_node_run(struct uno_plan *p, int index, int rd, int wr, int stdin_fd, const sigset_t *mask);
+int uno_node_run(struct uno_plan *p, const struct uno_node_place *place, struct uno_relay *up);
 void uno_node_tell(struct uno_node *n, uint32_t type, int rank, int64_t arg, const void *data, size_t bytes);
 void uno_node_reap(struct uno_node *n);
+void uno_node_settle(struct uno_node *n);            // a rank or a subtree has ended: if all have, begin to leave
 enum uno_node_source { UNO_ON_UP, UNO_ON_SIGNAL, UNO_ON_OUTPUTS, UNO_ON_STDIN, UNO_ON_PM, UNO_ON_TREE };
 void uno_node_listen(struct uno_node *n, int fd, uint32_t events, enum uno_node_source source, int index);
 

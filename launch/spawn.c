@@ -97,6 +97,7 @@ static int born(void *arg)
     fcntl(s->node->job_fd, F_SETFD, 0);
     if (chdir(b->dir) != 0) return fail(b, "change to its working directory");
     signal(SIGPIPE, SIG_DFL);
+    setrlimit(RLIMIT_NOFILE, &s->node->files);
     sigprocmask(SIG_SETMASK, &s->node->mask, NULL);
     execve(b->path, b->argv, b->env);
     if (errno == ENOEXEC) execve("/bin/sh", b->shell_argv, b->env);

@@ -147,5 +147,5 @@ void uno_watch_tick(struct uno_watch *w)
 void uno_watch_confirm(struct uno_watch *w, int64_t round)
 {
     if (w->told && threads_still(w)) tell(w, round);
-    else uno_watch_tick(w);
+    else uno_watch_tick(w);   // says that it is no longer so
 }

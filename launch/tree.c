@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Starts and serves the children of a node (tree.h). Called by node.c; uno_tree_daemon() by main().
+// The agent's standard input and output are the link; its standard error is passed on line by line with the host's name. The
+// plan, with the environment and the job's secret in it, travels on the link and never on a command line.
+#include "tree.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/start.h"
+#include "pm.h"
+
+struct child {
+    struct uno_relay link;
+    pid_t pid;
+    int err;                     // the agent's standard error
+    struct uno_bytes line;       // of it, incomplete
+    int *host, nhosts;           // of the subtree, its own first
+    bool greeted, done;
+};
+
+struct uno_tree {
+    struct child *child;
+    int count;
+};
+
+static const char version[] = UNO_VERSION;
+
+static void set_streams(int in, int out, int err)
+{
+    dup2(in, 0);
+    dup2(out, 1);
+    dup2(err, 2);
+}
+
+// Runs in a fork of the node; the shell splits the agent's words.
+static _Noreturn void run_agent(const struct uno_plan *p, const char *host)
+{
+    char self[PATH_MAX] = "mpiexec";
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (n > 0) self[n] = '\0';
+    sigset_t none;
+    sigemptyset(&none);
+    signal(SIGPIPE, SIG_DFL);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    char *script = uno_xformat("exec %s \"$@\"", p->agent);
+    execl("/bin/sh", "sh", "-c", script, "sh", host, self, "--daemon", (char *)NULL);
+    _exit(127);
+}
+
+static void send_plan(struct uno_node *n, struct child *c)
+{
+    struct uno_bytes b = {0};
+    uno_bytes_add(&b, &c->nhosts, sizeof c->nhosts);
+    uno_bytes_add(&b, c->host, (size_t)c->nhosts * sizeof *c->host);
+    uno_plan_pack(n->plan, &b);
+    struct uno_frame f = {.bytes = (uint32_t)b.len, .type = UNO_PLAN, .rank = -1, .node = c->host[0]};
+    uno_relay_send(&c->link, &f, uno_bytes_first(&b));
+    uno_bytes_free(&b);
+}
+
+static void start_child(struct uno_node *n, struct child *c, int index)
+{
+    int in[2], out[2], err[2];
+    if (pipe2(in, O_CLOEXEC) != 0 || pipe2(out, O_CLOEXEC) != 0 || pipe2(err, O_CLOEXEC) != 0) {
+        c->done = true;
+        uno_node_tell(n, UNO_LOST, -1, 0, "too many open files", 19);
+        return;
+    }
+    c->pid = fork();
+    if (c->pid == 0) {
+        set_streams(in[0], out[1], err[1]);
+        run_agent(n->plan, n->plan->host[c->host[0]].name);
+    }
+    close(in[0]);
+    close(out[1]);
+    close(err[1]);
+    c->err = err[0];
+    uno_nonblock(c->err, true);
+    uno_relay_open(&c->link, out[0], in[1]);
+    uno_node_listen(n, out[0], EPOLLIN, UNO_ON_TREE, index * 2);
+    uno_node_listen(n, err[0], EPOLLIN, UNO_ON_TREE, index * 2 + 1);
+    send_plan(n, c);
+}
+
+struct uno_tree *uno_tree_start(struct uno_node *n, const int *host, int count)
+{
+    struct uno_tree *t = uno_xalloc(sizeof *t);
+    int fanout = (int)uno_start_fanout.num;
+    t->count = count < fanout ? count : fanout;
+    t->child = uno_xalloc((size_t)t->count * sizeof *t->child);
+    n->tree = t;
+    for (int i = 0; i < t->count; i++) {
+        int from = (int)((long)count * i / t->count), to = (int)((long)count * (i + 1) / t->count);
+        struct child *c = &t->child[i];
+        c->nhosts = to - from;
+        c->host = uno_xalloc((size_t)c->nhosts * sizeof *c->host);
+        memcpy(c->host, host + from, (size_t)c->nhosts * sizeof *c->host);
+        start_child(n, c, i);
+    }
+    return t;
+}
+
+static void lose(struct uno_node *n, struct child *c, char *why)
+{
+    if (!c->done) {
+        char *text = uno_xformat("host %s: %s", n->plan->host[c->host[0]].name, why);
+        uno_node_tell(n, UNO_LOST, -1, 0, text, strlen(text));
+        free(text);
+    }
+    c->done = true;
+    free(why);
+    uno_node_settle(n);
+}
+
+static void say_lines(struct uno_node *n, struct child *c)
+{
+    const char *end;
+    while (c->line.len > 0 && (end = memchr(uno_bytes_first(&c->line), '\n', c->line.len)) != NULL) {
+        size_t len = (size_t)(end - uno_bytes_first(&c->line));
+        char *text = uno_xformat("mpiexec: host %s: %.*s", n->plan->host[c->host[0]].name, (int)len, uno_bytes_first(&c->line));
+        text[strcspn(text, "\r")] = '\0';
+        uno_node_tell(n, UNO_SAY, -1, 0, text, strlen(text));
+        free(text);
+        uno_bytes_drop(&c->line, len + 1);
+    }
+}
+
+static void on_error_stream(struct uno_node *n, struct child *c)
+{
+    ssize_t got;
+    while (c->err >= 0 && (got = read(c->err, uno_bytes_reserve(&c->line, 4096), 4096)) >= 0) {
+        c->line.len += (size_t)got;
+        say_lines(n, c);
+        if (got > 0) continue;
+        if (c->line.len > 0) uno_bytes_add(&c->line, "\n", 1);
+        say_lines(n, c);
+        close(c->err);
+        c->err = -1;
+    }
+}
+
+static void take(struct uno_node *n, struct child *c, const struct uno_frame *f, const char *data)
+{
+    switch (f->type) {
+    case UNO_HELLO:
+        c->greeted = f->bytes == sizeof version && memcmp(data, version, sizeof version) == 0;
+        if (!c->greeted) lose(n, c, uno_xformat("another version of mpiexec answers there (%.*s)", (int)f->bytes, data));
+        break;
+    case UNO_DONE:
+        c->done = true;
+        uno_node_settle(n);
+        break;
+    case UNO_PM_GET: case UNO_PM_VALUE: uno_tree_route(n, f, data); break;
+    case UNO_PM_FENCE: uno_pm_fence_below(n); break;
+    default: uno_relay_send(&n->up, f, data);
+    }
+}
+
+static bool has(const struct child *c, int host)
+{
+    for (int i = 0; i < c->nhosts; i++) {
+        if (c->host[i] == host) return true;
+    }
+    return false;
+}
+
+// Bytes wait for room in the pipe to the agent: be called when there is.
+static void send_to(struct uno_node *n, int index, const struct uno_frame *f, const char *data)
+{
+    struct child *c = &n->tree->child[index];
+    if (f != NULL) uno_relay_send(&c->link, f, data);
+    else uno_relay_flush(&c->link);
+    if (c->link.out.len > 0) uno_node_listen(n, c->link.wr, EPOLLOUT | EPOLLONESHOT, UNO_ON_TREE, index * 2);
+}
+
+void uno_tree_event(struct uno_node *n, int index)
+{
+    struct child *c = &n->tree->child[index / 2];
+    struct uno_frame f;
+    const char *data;
+    if (index % 2) {
+        on_error_stream(n, c);
+        return;
+    }
+    send_to(n, index / 2, NULL, NULL);
+    uno_relay_fill(&c->link);
+    while (uno_relay_next(&c->link, &f, &data)) take(n, c, &f, data);
+    if (c->link.ended && c->link.rd >= 0) uno_relay_close(&c->link);   // the agent's end tells more: uno_tree_reaped()
+}
+
+void uno_tree_down(struct uno_node *n, const struct uno_frame *f, const char *data)
+{
+    for (int i = 0; i < n->tree->count; i++) {
+        if (f->rank < 0 || has(&n->tree->child[i], n->plan->rank_host[f->rank])) send_to(n, i, f, data);
+    }
+}
+
+void uno_tree_route(struct uno_node *n, const struct uno_frame *f, const char *data)
+{
+    if (f->node == n->index) {
+        uno_pm_frame(n, f, data);
+        return;
+    }
+    for (int i = 0; i < n->tree->count; i++) {
+        if (!has(&n->tree->child[i], f->node)) continue;
+        send_to(n, i, f, data);
+        return;
+    }
+    if (!n->root) uno_relay_send(&n->up, f, data);
+}
+
+bool uno_tree_done(const struct uno_tree *t)
+{
+    for (int i = 0; i < t->count; i++) {
+        if (!t->child[i].done) return false;
+    }
+    return true;
+}
+
+int uno_tree_children(const struct uno_tree *t)
+{
+    return t->count;
+}
+
+bool uno_tree_reaped(struct uno_node *n, int pid, int status)
+{
+    for (int i = 0; i < n->tree->count; i++) {
+        struct child *c = &n->tree->child[i];
+        if (c->pid != pid) continue;
+        uno_tree_event(n, i * 2);
+        on_error_stream(n, c);
+        const char *what = c->greeted ? "the link to its daemon broke" : "its daemon could not be started";
+        if (WIFSIGNALED(status)) lose(n, c, uno_xformat("%s (the launch agent was killed by signal %d)", what, WTERMSIG(status)));
+        else lose(n, c, uno_xformat("%s (the launch agent ended with status %d)", what, WEXITSTATUS(status)));
+        return true;
+    }
+    return false;
+}
+
+// Waits for the plan, which is all that comes before the node's own loop runs.
+static bool await_plan(struct uno_relay *l, struct uno_frame *f, const char **data)
+{
+    while (!uno_relay_next(l, f, data)) {
+        struct pollfd p = {.fd = l->rd, .events = POLLIN};
+        if (l->ended) return false;
+        poll(&p, 1, -1);
+        uno_relay_fill(l);
+    }
+    return f->type == UNO_PLAN;
+}
+
+int uno_tree_daemon(void)
+{
+    struct uno_plan plan = {0};
+    struct uno_relay link;
+    struct uno_frame f, hello = {.bytes = sizeof version, .type = UNO_HELLO, .rank = -1, .node = -1};
+    const char *data;
+    int rd = fcntl(0, F_DUPFD_CLOEXEC, 3), wr = fcntl(1, F_DUPFD_CLOEXEC, 3), null = open("/dev/null", O_RDWR | O_CLOEXEC), count;
+    dup2(null, 0);
+    dup2(null, 1);
+    signal(SIGPIPE, SIG_IGN);
+    uno_relay_open(&link, rd, wr);
+    uno_relay_send(&link, &hello, version);
+    if (!await_plan(&link, &f, &data)) return 1;
+    memcpy(&count, data, sizeof count);
+    size_t list = sizeof count + (size_t)count * sizeof(int);
+    if (f.bytes < list || !uno_plan_unpack(&plan, data + list, f.bytes - list)) return 1;
+    int *host = uno_xalloc((size_t)count * sizeof(int));
+    memcpy(host, data + sizeof count, (size_t)count * sizeof(int));
+    sigset_t mask;
+    sigemptyset(&mask);
+    for (int i = 0; i < plan.env.count; i++) putenv(plan.env.item[i]);
+    struct uno_node_place place = {.index = host[0], .below = host + 1, .nbelow = count - 1, .stdin_fd = -1, .mask = &mask};
+    return uno_node_run(&plan, &place, &link);
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Asks the launcher (pm.h). One request, one answer, over a socket that keeps message boundaries. Called by the channels that
+// need addresses and, in a job of several hosts, by the opening of the library.
+#include "base/pm.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+static int socket_fd(void)
+{
+    static int fd = -2;
+    if (fd == -2) {
+        const char *text = getenv(UNO_PM_ENV);
+        fd = text ? atoi(text) : -1;
+    }
+    return fd;
+}
+
+bool uno_pm_there(void)
+{
+    return socket_fd() >= 0;
+}
+
+static int transfer(struct iovec *part, size_t parts, bool out)
+{
+    struct msghdr m = {.msg_iov = part, .msg_iovlen = parts};
+    ssize_t n;
+    do n = out ? sendmsg(socket_fd(), &m, MSG_NOSIGNAL) : recvmsg(socket_fd(), &m, 0);
+    while (n < 0 && errno == EINTR);
+    if (n < 0) return errno;
+    if (n == 0 && !out) return ENOTCONN;
+    return m.msg_flags & MSG_TRUNC ? EMSGSIZE : 0;
+}
+
+static int ask(const struct uno_pm_head *h, const char *key, const void *value, struct iovec *answer, size_t parts)
+{
+    if (!uno_pm_there()) return ENOTCONN;
+    struct iovec part[] = {{(void *)(uintptr_t)h, sizeof *h}, {(void *)(uintptr_t)key, (size_t)h->key_bytes},
+                           {(void *)(uintptr_t)value, (size_t)h->value_bytes}};
+    int err = transfer(part, 3, true);
+    return err ? err : transfer(answer, parts, false);
+}
+
+int uno_pm_put(const char *key, const void *value, size_t bytes)
+{
+    struct uno_pm_head h = {.op = UNO_PM_PUT, .key_bytes = (int)strlen(key) + 1, .value_bytes = (int)bytes}, got;
+    struct iovec answer = {&got, sizeof got};
+    if (strlen(key) >= UNO_PM_KEY_MAX || bytes > UNO_PM_VALUE_MAX) return EMSGSIZE;
+    return ask(&h, key, value, &answer, 1);
+}
+
+int uno_pm_get(int rank, const char *key, void *value, size_t *bytes)
+{
+    struct uno_pm_head h = {.op = UNO_PM_ASK, .rank = rank, .key_bytes = (int)strlen(key) + 1}, got;
+    struct iovec answer[] = {{&got, sizeof got}, {value, *bytes}};
+    if (strlen(key) >= UNO_PM_KEY_MAX) return EMSGSIZE;
+    int err = ask(&h, key, NULL, answer, 2);
+    if (err == 0) *bytes = (size_t)got.value_bytes;
+    return err;
+}
+
+int uno_pm_fence(void)
+{
+    struct uno_pm_head h = {.op = UNO_PM_MEET}, got;
+    struct iovec answer = {&got, sizeof got};
+    return ask(&h, "", NULL, &answer, 1);
+}
