@@ -48,6 +48,7 @@ static int me, ranks;
 
 typedef void arrival_fn(struct uno_link *link, const struct uno_hdr *h, const void *payload);
 static arrival_fn *on_arrival;
+static void (*before_open)(int rank);         // what a rank does first; may be NULL
 static void (*on_done)(uint64_t token, size_t bytes, int failed);
 
 #define CHECK(cond) \
@@ -129,6 +130,7 @@ static inline bool same_bytes(const void *p, uint64_t seed, size_t n)
 static inline void open_rank(int fd, int rank)
 {
     struct uno_job_head *head;
+    if (before_open) before_open(rank);
     CHECK(uno_job_map(fd, &head) == 0);
     uno_chan_self = (struct uno_chan_self){.job = head, .board = uno_job_board(head, (uint32_t)rank),
         .door = uno_job_door(head, (uint32_t)rank), .local = (uint32_t)rank, .nlocal = head->nlocal, .proc = rank,

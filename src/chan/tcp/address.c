@@ -21,21 +21,20 @@ UNO_PARAM_DECLARE(interfaces);
 
 _Static_assert(sizeof(struct tcp_card) <= UNO_CARD_BYTES, "a card fits the board");
 
-static bool add(struct tcp_card *card, const struct sockaddr *a)
+static void add(struct tcp_card *card, const struct sockaddr *a)
 {
-    if (card->count == TCP_ADDRESSES) return false;
+    if (card->count == TCP_ADDRESSES) return;
     unsigned char *to = card->addr[card->count].bytes;
     if (a->sa_family == AF_INET) {
         memcpy(to, &((const struct sockaddr_in *)(const void *)a)->sin_addr, 4);
         card->addr[card->count].family = 4;
     } else {
         const struct in6_addr *six = &((const struct sockaddr_in6 *)(const void *)a)->sin6_addr;
-        if (IN6_IS_ADDR_LINKLOCAL(six)) return false;      // good only together with an interface
+        if (IN6_IS_ADDR_LINKLOCAL(six)) return;      // good only together with an interface
         memcpy(to, six, 16);
         card->addr[card->count].family = 6;
     }
     card->count++;
-    return true;
 }
 
 // Whether `word` is one of the parameter's words.
@@ -72,6 +71,8 @@ int tcp_own_card(struct tcp_card *card)
     for (int k = 0; k < 2; k++)
         for (struct ifaddrs *i = all; i; i = i->ifa_next)
             if (i->ifa_addr && i->ifa_addr->sa_family == order[k] && is_wanted(i, remote)) add(card, i->ifa_addr);
+    // Inside one host one address of the loopback is enough, and nobody else can reach that.
+    if (!remote && !*interfaces.text && card->count > 1) card->count = 1;
     freeifaddrs(all);
     if (card->count > 0) return MPI_SUCCESS;
     if (*interfaces.text)
