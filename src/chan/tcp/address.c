@@ -2,6 +2,7 @@
 // Which addresses this rank is reached at, and those of other ranks. Ranks of the host find them in the boards of the job segment,
 // ranks of other hosts ask the process manager. Called when the channel opens and before each dial.
 #include <arpa/inet.h>
+#include <errno.h>
 #include <ifaddrs.h>
 #include <mpi.h>
 #include <net/if.h>
@@ -11,8 +12,11 @@
 
 #include "base/fail.h"
 #include "base/param.h"
+#include "base/pm.h"
 #include "chan/self.h"
 #include "chan/tcp/tcp.h"
+
+#define KEY "tcp"                     // of the card, with the launcher
 
 static struct uno_param interfaces = UNO_PARAM_TEXT("tcp_interface", "",
     "network interfaces (names or addresses, separated by commas) that the tcp channel uses; empty: all but the loopback when "
@@ -87,13 +91,26 @@ int tcp_publish(const struct tcp_card *card)
     memcpy(b->card, card, sizeof *card);
     // Release: pairs with the acquire in tcp_find_card.
     atomic_store_explicit(&b->card_bytes, (uint32_t)sizeof *card, memory_order_release);
-    return MPI_SUCCESS;
+    if (uno_chan_self.job->nhosts < 2) return MPI_SUCCESS;
+    int e = uno_pm_put(KEY, card, sizeof *card);
+    if (e == 0) return MPI_SUCCESS;
+    errno = e;
+    return uno_fail_errno(MPI_ERR_OTHER, "tell the launcher how this rank is reached");
+}
+
+// Of a rank on another host: waits until that has opened its channel, which it does when it initialises MPI.
+static bool ask_launcher(int proc, struct tcp_card *card)
+{
+    size_t bytes = sizeof *card;
+    int e = uno_pm_get(proc, KEY, card, &bytes);
+    if (e) uno_log(1, "the launcher does not tell how rank %d is reached: %s", proc, strerror(e));
+    return e == 0 && bytes == sizeof *card && card->count > 0 && card->count <= TCP_ADDRESSES;
 }
 
 bool tcp_find_card(int proc, struct tcp_card *card)
 {
     int local = uno_local_of(proc);
-    if (local < 0) return false;
+    if (local < 0) return ask_launcher(proc, card);
     struct uno_board *b = uno_job_board(uno_chan_self.job, (uint32_t)local);
     // Acquire: pairs with the release in tcp_publish.
     if (atomic_load_explicit(&b->card_bytes, memory_order_acquire) != sizeof *card) return false;
