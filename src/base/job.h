@@ -17,6 +17,7 @@
 #define UNO_HEAP_CHUNK (64 * 1024)
 #define UNO_HEAP_CHUNKS 16384            // 1 GiB of address space; touched pages alone cost memory
 #define UNO_NAME_MAX 32
+#define UNO_CARD_BYTES 96                // of a rank's network addresses (the tcp channel's business)
 #define UNO_PROBE 0x756e6970726f6265u
 
 enum uno_rank_state {
@@ -44,6 +45,8 @@ struct uno_board {
     char wait_call[UNO_NAME_MAX];    // "MPI_Recv"
     char wait_comm[UNO_NAME_MAX];    // "MPI_COMM_WORLD"
     char last_call[UNO_NAME_MAX];    // last MPI call entered, when known (set at sleep, abort and on fatal signals)
+    _Atomic uint32_t card_bytes;     // 0 until the rank has published how it is reached
+    unsigned char card[UNO_CARD_BYTES];
     char why[256];                   // reason of an abort, one line, for the launcher's message
 } __attribute__((aligned(UNO_LINE)));
 

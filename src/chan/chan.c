@@ -10,9 +10,9 @@
 #include "chan/door.h"
 #include "chan/self.h"
 
-extern struct uno_chan uno_self, uno_shm;
+extern struct uno_chan uno_self, uno_shm, uno_tcp;
 
-static struct uno_chan *const known[] = {&uno_self, &uno_shm};
+static struct uno_chan *const known[] = {&uno_self, &uno_shm, &uno_tcp};
 #define KNOWN ((int)(sizeof known / sizeof known[0]))
 
 static struct uno_param wanted = UNO_PARAM_TEXT("chan", "", "channels to use, separated by commas (self is always there); empty: all");

@@ -110,6 +110,7 @@ static void take_place(void)
     uno_world.door = uno_job_door(job, uno_world.local);
     uno_world.rank = uno_world.board->world_rank;
     uno_world.size = (int)job->nworld;
+    uno_log_rank(uno_world.rank);
     uno_world.nlocal = job->nlocal;
     uno_world.appnum = uno_world.board->appnum;
     uno_world.universe = (int)job->universe_size;

@@ -91,7 +91,7 @@ int shm_offer(struct uno_link *link, const void *buf, struct uno_rts *rts)
 
 static size_t piece_of(size_t bytes)
 {
-    size_t piece = (bytes / 4 + 4095) & ~(size_t)4095;
+    size_t piece = (bytes / 4 + 4096) & ~(size_t)4095;     // never 0: a synchronous send may have one byte
     return piece < (size_t)piece_max.num ? piece : (size_t)piece_max.num;
 }
 

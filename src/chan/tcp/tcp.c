@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The TCP channel as a component (tcp.h says which file does what): opening, polling, sleeping, closing.
+// Polling reads the socket that spoke last, which costs one system call; all others are asked through epoll, less often while
+// that one is busy and hardly at all while nothing happens on TCP, so that the shared-memory channel is not slowed down.
+#include <errno.h>
+#include <mpi.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "base/fail.h"
+#include "base/wait.h"
+#include "chan/self.h"
+#include "chan/tcp/tcp.h"
+
+#define EVENTS 32
+#define WIDE_US 20                    // between looks at all sockets while one connection is enough
+#define QUIET_US 200                  // without traffic for so long, TCP is looked at less often
+#define QUIET_LOOK_US 2
+#define LINGER_NS 10000000000ULL      // for peers to acknowledge what was sent, when the channel closes
+
+struct uno_param uno_tcp_buffer = UNO_PARAM_INT("tcp_buffer", 1 << 20, 1 << 18, 1 << 28,
+                                                "bytes a connection keeps of what it has sent until that is acknowledged");
+UNO_PARAM_DECLARE(uno_tcp_buffer);
+struct uno_param uno_tcp_eager_max = UNO_PARAM_INT("tcp_eager_max", 32 << 10, 64, TCP_DATA_MAX,
+                                                   "largest message sent at once over tcp, in bytes");
+UNO_PARAM_DECLARE(uno_tcp_eager_max);
+struct uno_param uno_tcp_patience = UNO_PARAM_INT("tcp_patience", 60, 1, 86400,
+                                                  "seconds that a broken connection is dialled again before the job fails");
+UNO_PARAM_DECLARE(uno_tcp_patience);
+
+struct tcp_chan uno_tcp_state = {.epoll = -1, .timer = -1, .listener.fd = -1};
+
+void tcp_watch(struct tcp_sock *s, uint32_t events, bool fresh)
+{
+    struct epoll_event e = {.events = events, .data.ptr = s};
+    epoll_ctl(uno_tcp_state.epoll, fresh ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, s->fd, &e);
+}
+
+// Maps fresh memory twice in a row, so that what wraps around lies in one piece.
+static char *map_ring(size_t bytes)
+{
+    int fd = memfd_create("unisono-tcp", MFD_CLOEXEC);
+    if (fd < 0) return NULL;
+    char *p = MAP_FAILED;
+    if (ftruncate(fd, (off_t)bytes) == 0) p = mmap(NULL, 2 * bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    for (int half = 0; half < 2 && p != MAP_FAILED; half++) {
+        void *at = mmap(p + (size_t)half * bytes, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
+        if (at != MAP_FAILED) continue;
+        munmap(p, 2 * bytes);
+        p = MAP_FAILED;
+    }
+    close(fd);
+    return p == MAP_FAILED ? NULL : p;
+}
+
+static void free_link(struct tcp_link *l)
+{
+    if (l->sock.fd >= 0) close(l->sock.fd);
+    if (l->ring) munmap(l->ring, 2 * (size_t)uno_tcp_buffer.num);
+    free(l->buf);
+    free(l);
+}
+
+struct tcp_link *tcp_link_of(int proc)
+{
+    if (uno_tcp_state.link[proc]) return uno_tcp_state.link[proc];
+    struct tcp_link *l = calloc(1, sizeof *l);
+    if (!l) return NULL;
+    l->sock = (struct tcp_sock){TCP_LINKED, -1};
+    l->ring = map_ring((size_t)uno_tcp_buffer.num);
+    l->buf = malloc(TCP_INPUT);
+    if (!l->ring || !l->buf) {
+        free_link(l);
+        return NULL;
+    }
+    l->base = (struct uno_link){.chan = &uno_tcp, .ops = uno_tcp.ops, .proc = proc,
+                                .eager_max = (uint32_t)uno_tcp_eager_max.num, .data_max = TCP_DATA_MAX};
+    l->next = uno_tcp_state.first;
+    uno_tcp_state.first = l;
+    uno_tcp_state.link[proc] = l;
+    return l;
+}
+
+void tcp_broken(struct tcp_link *l, int err, const char *why)
+{
+    if (l->broken) return;
+    l->broken = err;
+    l->broken_why = why;
+    uno_tcp_state.unwell++;
+}
+
+// Whether the channels opened so far reach everybody: then this one stays shut.
+static bool not_needed(void)
+{
+    if (uno_chan_self.nprocs == 1) return true;
+    if ((uint32_t)uno_chan_self.nprocs > uno_chan_self.nlocal) return false;
+    int count;
+    struct uno_chan *const *chan = uno_chan_usable(&count);
+    for (int i = 0; i < count; i++)
+        if (strcmp(chan[i]->ops->name, "shm") == 0) return true;
+    return false;
+}
+
+static int tcp_open(struct uno_chan *self)
+{
+    (void)self;
+    if (not_needed()) return UNO_DECLINED;
+    int err = tcp_shake_open();
+    if (err) return err;
+    long page = sysconf(_SC_PAGESIZE);
+    uno_tcp_buffer.num = (uno_tcp_buffer.num + page - 1) / page * page;
+    uno_tcp_state.link = calloc((size_t)uno_chan_self.nprocs, sizeof(struct tcp_link *));
+    if (!uno_tcp_state.link) return uno_fail(MPI_ERR_NO_MEM, "no memory for %d links", uno_chan_self.nprocs);
+    uno_tcp_state.epoll = epoll_create1(EPOLL_CLOEXEC);
+    uno_tcp_state.timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+    if (uno_tcp_state.epoll < 0 || uno_tcp_state.timer < 0) return uno_fail_errno(MPI_ERR_OTHER, "open epoll for the tcp channel");
+    uno_tcp_state.timer_sock = (struct tcp_sock){TCP_TIMER, uno_tcp_state.timer};
+    tcp_watch(&uno_tcp_state.timer_sock, EPOLLIN, true);
+    err = tcp_listen();
+    return err ? err : tcp_publish(&uno_tcp_state.card);
+}
+
+static int tcp_connect(struct uno_chan *self, int proc, struct uno_link **link)
+{
+    (void)self;
+    if (proc == uno_chan_self.proc) return UNO_DECLINED;
+    struct tcp_link *l = tcp_link_of(proc);
+    if (!l) return uno_fail(MPI_ERR_NO_MEM, "no memory for a connection to rank %d", proc);
+    *link = &l->base;
+    return MPI_SUCCESS;
+}
+
+static void take_down_broken(void)
+{
+    for (struct tcp_link *l = uno_tcp_state.first; l && uno_tcp_state.unwell; l = l->next)
+        if (l->broken && !l->parsing) tcp_take_down(l);
+}
+
+static int look_at(struct tcp_link *l)
+{
+    int n = tcp_receive(l);
+    if (__builtin_expect(l->streams || l->pulls, 0)) tcp_pump(l);
+    return n;
+}
+
+static int handle(const struct epoll_event *e)
+{
+    struct tcp_sock *s = e->data.ptr;
+    if (s->what == TCP_LISTENER) {
+        tcp_accept_all();
+    } else if (s->what == TCP_TIMER) {
+        tcp_run_timers();
+    } else if (s->what == TCP_SHAKING) {
+        tcp_shake_event(s);
+    } else {
+        struct tcp_link *l = (struct tcp_link *)((char *)s - offsetof(struct tcp_link, sock));
+        int n = 0;
+        if (e->events & EPOLLOUT) tcp_flush(l);
+        if (l->tell) tcp_tell(l);
+        if (e->events & (EPOLLIN | EPOLLHUP | EPOLLERR)) n = tcp_receive(l);
+        tcp_pump(l);
+        if (n) uno_tcp_state.hot = l;
+        return n + ((e->events & EPOLLOUT) != 0);
+    }
+    return 1;
+}
+
+// All sockets. A handshake may end inside, which frees its socket: those events are taken one by one.
+static int look_wide(void)
+{
+    struct epoll_event events[EVENTS];
+    int shaking = uno_tcp_state.shaking > 0;
+    int n = epoll_wait(uno_tcp_state.epoll, events, shaking ? 1 : EVENTS, 0), moved = 0;
+    for (int i = 0; i < n; i++) moved += handle(&events[i]);
+    if (moved) tcp_arm_timer();
+    return moved;
+}
+
+static int tcp_poll_link(struct uno_link *link)
+{
+    struct tcp_link *l = tcp_of(link);
+    if (l->parsing) return 0;
+    int n = look_at(l);
+    if (n) uno_tcp_state.last_use = uno_ticks();
+    if (__builtin_expect(uno_tcp_state.unwell != 0, 0)) take_down_broken();
+    return n;
+}
+
+static int tcp_poll(struct uno_chan *self, int budget)
+{
+    (void)self;
+    (void)budget;
+    uint64_t now = uno_ticks(), us = uno_ticks_per_us();
+    if (now - uno_tcp_state.last_use > QUIET_US * us && now - uno_tcp_state.last_look < QUIET_LOOK_US * us) return 0;
+    uno_tcp_state.last_look = now;
+    int n = uno_tcp_state.hot ? look_at(uno_tcp_state.hot) : 0;
+    bool one = uno_tcp_state.up == 1 && !uno_tcp_state.shaking && !uno_tcp_state.blocked;
+    if ((!n && !one) || uno_tcp_state.blocked || now - uno_tcp_state.last_wide > WIDE_US * us) {
+        uno_tcp_state.last_wide = now;
+        n += look_wide();
+    }
+    if (n) uno_tcp_state.last_use = now;
+    if (__builtin_expect(uno_tcp_state.unwell != 0, 0)) take_down_broken();
+    return n;
+}
+
+static void tcp_read(struct uno_link *link, void *dst, size_t n)
+{
+    (void)link;
+    (void)dst;
+    (void)n;                          // payloads are always delivered by address
+}
+
+static int tcp_wait_fd(struct uno_chan *self)
+{
+    (void)self;
+    return uno_tcp_state.epoll;
+}
+
+// Whether nothing keeps this link from being closed.
+static bool is_settled(const struct tcp_link *l)
+{
+    return l->tail == l->head || l->bye || l->state == TCP_IDLE || l->state >= TCP_GONE;
+}
+
+// Takes leave of all peers: a BYE asks each to acknowledge what came before it.
+static void say_bye(void)
+{
+    uint64_t end = uno_now_ns() + LINGER_NS;
+    for (struct tcp_link *l = uno_tcp_state.first; l; l = l->next)
+        if (l->state != TCP_IDLE && l->state < TCP_GONE) tcp_put(l, TCP_BYE, NULL, 0);
+    for (;;) {
+        look_wide();
+        take_down_broken();
+        bool settled = true;
+        for (struct tcp_link *l = uno_tcp_state.first; l; l = l->next) {
+            tcp_acked(l, 0);          // takes the BYE itself off, once it is sent
+            settled = settled && is_settled(l);
+        }
+        if (settled || uno_now_ns() > end) return;
+        struct epoll_event e;
+        epoll_wait(uno_tcp_state.epoll, &e, 1, 100);
+    }
+}
+
+static void tcp_close(struct uno_chan *self)
+{
+    (void)self;
+    uno_tcp_state.closing = true;
+    if (uno_tcp_state.listener.fd >= 0) say_bye();
+    tcp_unlisten();
+    for (struct tcp_link *l = uno_tcp_state.first, *next; l; l = next) {
+        next = l->next;
+        free_link(l);
+    }
+    free(uno_tcp_state.link);
+    tcp_direct_close();
+    if (uno_tcp_state.timer >= 0) close(uno_tcp_state.timer);
+    if (uno_tcp_state.epoll >= 0) close(uno_tcp_state.epoll);
+    uno_tcp_state = (struct tcp_chan){.epoll = -1, .timer = -1, .listener.fd = -1};
+}
+
+static const struct uno_chan_ops tcp_ops = {
+    .name = "tcp", .open = tcp_open, .connect = tcp_connect, .send = tcp_send, .poll = tcp_poll, .poll_link = tcp_poll_link,
+    .read = tcp_read, .offer = tcp_offer, .accept = tcp_accept, .withdraw = tcp_withdraw, .wait_fd = tcp_wait_fd,
+    .close = tcp_close,
+};
+
+struct uno_chan uno_tcp = {.ops = &tcp_ops};

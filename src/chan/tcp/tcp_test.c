@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The TCP channel under attack and on a bad line: strangers on the port, and a relay between the ranks that cuts connections,
+// damages bytes and hands them on in crumbs. No message may be lost, doubled, reordered or damaged.
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+
+#include "chan/tcp/tcp.h"
+#include "chan/test_traffic.h"
+
+#define GATE 7                                // step that opens when the ranks may begin
+#define FINISH 6                              // step that opens when they may end
+
+static struct uno_job_head *outside_map(int fd)
+{
+    struct uno_job_head *head;
+    assert_int_equal(uno_job_map(fd, &head), 0);
+    for (int i = 0; i < ranks; i++)           // all ranks listen
+        while (atomic_load(&uno_job_board(head, (uint32_t)i)->card_bytes) == 0) sched_yield();
+    return head;
+}
+
+static struct tcp_card *card_of(struct uno_job_head *head, int rank)
+{
+    return (struct tcp_card *)(void *)uno_job_board(head, (uint32_t)rank)->card;
+}
+
+static int connect_to(uint16_t port)
+{
+    struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = port, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd >= 0 && connect(fd, (struct sockaddr *)&a, sizeof a) == 0) return fd;
+    if (fd >= 0) close(fd);
+    return -1;
+}
+
+// ---- strangers ----
+
+#define IDLE 1000
+
+static void hostile_body(void)
+{
+    wait_step(GATE, 1);
+    while (atomic_load(&shared->step[FINISH]) == 0) poll_once();      // strangers come before anybody is connected
+    mixed_traffic(2000);
+}
+
+static void send_garbage(uint16_t port, uint64_t seed)
+{
+    char bytes[512];
+    fill_bytes(bytes, seed, sizeof bytes);
+    int fd = connect_to(port);
+    if (fd < 0) return;
+    (void)!send(fd, bytes, 1 + seed * 37 % sizeof bytes, MSG_NOSIGNAL);
+    close(fd);
+}
+
+// A greeting as a rank of another job would send it: `secret` is not ours. Sends n bytes of it; returns the open connection.
+static int send_greeting(uint16_t port, size_t n)
+{
+    static struct uno_job_head other = {.secret = "another job's secret"};
+    uno_chan_self.job = &other;
+    uno_chan_self.proc = 1;
+    uno_chan_self.nprocs = 2;
+    struct tcp_greeting g = {.step = TCP_HELLO, .to = 0};
+    assert_int_equal(tcp_shake_open(), 0);
+    tcp_sign(&g, NULL);
+    int fd = connect_to(port);
+    if (fd >= 0) (void)!send(fd, &g, n, MSG_NOSIGNAL);
+    return fd;
+}
+
+static bool closed_by_peer(int fd)
+{
+    char c;
+    struct pollfd p = {.fd = fd, .events = POLLIN};
+    return poll(&p, 1, 10000) == 1 && recv(fd, &c, 1, 0) <= 0;
+}
+
+static int idle[IDLE], opened;
+static bool refused;
+
+static void attack(int fd)
+{
+    struct uno_job_head *head = outside_map(fd);
+    uint16_t port = card_of(head, 0)->port;
+    atomic_store(&shared->step[GATE], 1);
+    for (uint64_t i = 0; i < 100; i++) send_garbage(port, i);
+    int half = send_greeting(port, 40), wrong = send_greeting(port, sizeof(struct tcp_greeting));
+    refused = wrong >= 0 && closed_by_peer(wrong);
+    for (int i = 0; i < IDLE; i++) {
+        idle[i] = connect_to(port);
+        opened += idle[i] >= 0;
+    }
+    atomic_store(&shared->step[FINISH], 1);
+    for (uint64_t i = 0; i < 100; i++) send_garbage(port, i);
+    if (half >= 0) close(half);
+    if (wrong >= 0) close(wrong);
+}
+
+static int run_counting_lines(struct uno_chan *which, void (*body)(void), outside_fn *outside, const char *what, int *lines)
+{
+    FILE *log = tmpfile();
+    int keep = dup(STDERR_FILENO);
+    dup2(fileno(log), STDERR_FILENO);
+    int failures = run_ranks(2, which, body, outside);
+    dup2(keep, STDERR_FILENO);
+    close(keep);
+    rewind(log);
+    char line[1024];
+    *lines = 0;
+    while (fgets(line, sizeof line, log)) {
+        fprintf(stderr, "  %s", line);
+        *lines += strstr(line, what) != NULL;
+    }
+    fclose(log);
+    return failures;
+}
+
+static void strangers(void **state)
+{
+    (void)state;
+    struct rlimit files;
+    getrlimit(RLIMIT_NOFILE, &files);
+    files.rlim_cur = files.rlim_max < 4096 ? files.rlim_max : 4096;
+    setrlimit(RLIMIT_NOFILE, &files);
+    int lines;
+    assert_int_equal(run_counting_lines(&uno_tcp, hostile_body, attack, "dropped a connection", &lines), 0);
+    assert_int_equal(lines, 1);
+    assert_true(refused);
+    assert_int_equal(opened, IDLE);
+    for (int i = 0; i < IDLE; i++)
+        if (idle[i] >= 0) close(idle[i]);
+}
+
+// ---- the relay ----
+
+enum mischief { CUT = 1, DAMAGE = 2, CRUMBS = 4 };
+
+#define PAIRS 64
+#define MISCHIEFS 20                          // in all; then the line is good
+
+struct relay { int fd[2]; size_t passed, next; };
+
+static struct relay relays[PAIRS];
+static int mischief;
+static pid_t relay_pid;
+
+static void end_relay(struct relay *r)
+{
+    for (int i = 0; i < 2; i++) close(r->fd[i]);
+    r->fd[0] = r->fd[1] = -1;
+}
+
+static void send_all(int fd, const char *p, size_t n)
+{
+    while (n > 0) {
+        size_t k = mischief & CRUMBS && n > 100 ? (size_t)random() % 100 + 1 : n;
+        ssize_t done = send(fd, p, k, MSG_NOSIGNAL);
+        if (done <= 0) return;
+        p += done;
+        n -= (size_t)done;
+    }
+}
+
+static void pass_on(struct relay *r, int from)
+{
+    static char buf[16384];
+    static int done;
+    ssize_t n = recv(r->fd[from], buf, sizeof buf, 0);
+    if (n <= 0) {
+        end_relay(r);
+        return;
+    }
+    r->passed += (size_t)n;
+    bool now = r->passed > r->next && done < MISCHIEFS && mischief & (CUT | DAMAGE);
+    if (now) {
+        done++;
+        r->next = r->passed + (size_t)random() % 400000;
+        if (mischief & DAMAGE) buf[random() % n] ^= (char)(1 << random() % 8);
+        atomic_fetch_add(&shared->number[5], 1);
+    }
+    send_all(r->fd[1 - from], buf, now && mischief & CUT ? (size_t)random() % (size_t)n : (size_t)n);
+    if (now && mischief & CUT) end_relay(r);
+}
+
+static void begin_relay(int client, uint16_t port)
+{
+    for (int i = 0; i < PAIRS; i++) {
+        if (relays[i].fd[0] >= 0) continue;
+        int server = connect_to(port);
+        if (server < 0) break;
+        relays[i] = (struct relay){.fd = {client, server}, .next = (size_t)random() % 300000};
+        if (random() % 4 == 0) relays[i].next = 0;        // already the handshake suffers
+        return;
+    }
+    close(client);
+}
+
+static void relay_for_ever(const int *listener, const uint16_t *port)
+{
+    for (int i = 0; i < PAIRS; i++) relays[i].fd[0] = relays[i].fd[1] = -1;
+    for (;;) {
+        struct pollfd p[2 + 2 * PAIRS];
+        for (int i = 0; i < 2; i++) p[i] = (struct pollfd){.fd = listener[i], .events = POLLIN};
+        for (int i = 0; i < 2 * PAIRS; i++) p[2 + i] = (struct pollfd){.fd = relays[i / 2].fd[i % 2], .events = POLLIN};
+        poll(p, 2 + 2 * PAIRS, -1);
+        for (int i = 0; i < 2 * PAIRS; i++)
+            if (p[2 + i].revents && p[2 + i].fd == relays[i / 2].fd[i % 2]) pass_on(&relays[i / 2], i % 2);
+        for (int i = 0; i < 2; i++)
+            if (p[i].revents) begin_relay(accept4(listener[i], NULL, NULL, SOCK_CLOEXEC), port[i]);
+    }
+}
+
+// Puts a relay in front of each rank: the boards then name the relay's ports.
+static void interpose(int fd)
+{
+    struct uno_job_head *head = outside_map(fd);
+    int listener[2];
+    uint16_t port[2];
+    for (int i = 0; i < 2; i++) {
+        struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+        socklen_t len = sizeof a;
+        listener[i] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        assert_int_equal(bind(listener[i], (struct sockaddr *)&a, len), 0);
+        assert_int_equal(listen(listener[i], 64), 0);
+        getsockname(listener[i], (struct sockaddr *)&a, &len);
+        port[i] = card_of(head, i)->port;
+        card_of(head, i)->port = a.sin_port;
+    }
+    relay_pid = fork();
+    if (relay_pid == 0) {
+        alarm(TEST_SECONDS);
+        srandom(4711);
+        relay_for_ever(listener, port);
+    }
+    for (int i = 0; i < 2; i++) close(listener[i]);
+    atomic_store(&shared->step[GATE], 1);
+}
+
+static void relayed_body(void)
+{
+    wait_step(GATE, 1);
+    mixed_traffic(3000);
+    uint64_t happened = atomic_load(&shared->number[5]);
+    if (mischief & (CUT | DAMAGE)) CHECK(happened >= 10);
+}
+
+static void relayed(int kind)
+{
+    mischief = kind;
+    int failures = run_ranks(2, &uno_tcp, relayed_body, interpose);
+    kill(relay_pid, SIGKILL);
+    waitpid(relay_pid, NULL, 0);
+    assert_int_equal(failures, 0);
+}
+
+static void cut(void **state)
+{
+    (void)state;
+    relayed(CUT);
+}
+
+static void damage(void **state)
+{
+    (void)state;
+    relayed(DAMAGE);
+}
+
+static void crumbs(void **state)
+{
+    (void)state;
+    relayed(CRUMBS);
+}
+
+static void cut_and_damage(void **state)
+{
+    (void)state;
+    relayed(CUT | DAMAGE);
+}
+
+// ---- settings ----
+
+static void ports_body(void)
+{
+    int port = ntohs(uno_tcp_state.card.port);
+    CHECK(port >= 41000 && port <= 41999);
+    mixed_traffic(100);
+}
+
+static void port_range(void **state)
+{
+    (void)state;
+    setenv("UNISONO_TCP_PORT_RANGE", "41000-41999", 1);
+    int failures = run_ranks(2, &uno_tcp, ports_body, NULL);
+    unsetenv("UNISONO_TCP_PORT_RANGE");
+    assert_int_equal(failures, 0);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1) cmocka_set_test_filter(argv[1]);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(strangers), cmocka_unit_test(crumbs), cmocka_unit_test(cut), cmocka_unit_test(damage),
+        cmocka_unit_test(cut_and_damage), cmocka_unit_test(port_range),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
