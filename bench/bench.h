@@ -41,7 +41,7 @@ struct opts {
     enum cache cache;
     enum noise noise;
     enum mode mode;
-    double noise_pct, compute; // per cent, seconds
+    double noise_pct, noise_abs, compute; // per cent of compute, seconds, seconds
     long align, flush;
     unsigned long seed;
     const char *variant, *type, *op, *mem, *json, *raw, *profile, *launcher, *compat, *arrival, *file, *gain, *dims, *label;
@@ -129,6 +129,7 @@ void bench_list(void);
 // options.c
 int bench_options(struct opts *o, int argc, char **argv); // 0, or 2 after its one line on stderr
 int bench_sizes_parse(struct opts *o, const char *text);
+int bench_speaks(void); // 1 on the one rank that complains about the command line
 
 // driver.c: runs one row over sizes and variants; returns the number of failures.
 int bench_run(const struct kernel *k, enum mode mode, const char *variant, const struct opts *o, MPI_Comm world);
@@ -171,6 +172,9 @@ void bench_compute(double seconds); // a work loop of about that long, without M
 struct team;
 struct team *bench_team(int n, void (*work)(void *arg, int thread), void *arg);
 void bench_team_run(struct team *t, double *in, double *out); // all threads once; first start and last end
+void bench_team_meet(struct team *t);                          // a barrier between the threads, inside work()
+int bench_threads(const struct run *r, int least, int most);   // --threads, or `least`; never above `most`
+void bench_delays(const struct run *r, unsigned long *state, double *delay, int n); // work and noise of n partitions or threads
 void bench_team_end(struct team *t);
 
 // coll.c: what all collective rows share

@@ -42,7 +42,7 @@ static int crew_setup(struct run *r, void (*work)(struct crew *c, int t), int ow
     struct crew *c = calloc(1, sizeof *c);
     c->r = r;
     c->work = work;
-    c->threads = r->o->threads > MOST ? MOST : r->o->threads;
+    c->threads = bench_threads(r, 2, MOST);
     size_t all = (size_t)c->threads * (size_t)r->bytes * (size_t)r->window + 64;
     c->req = malloc((size_t)(2 * c->threads * r->window + 4) * sizeof *c->req);
     for (int t = 0; t < c->threads; t++) {
@@ -122,7 +122,7 @@ static void one_to_many_work(struct crew *c, int t)
 static int lat_setup(struct run *r)
 {
     r->window = 1;
-    r->msgs = r->o->threads;
+    r->msgs = bench_threads(r, 2, MOST);
     return crew_setup(r, r->variant == 2 ? one_to_many_work : lat_work, r->variant == 1);
 }
 
@@ -169,7 +169,7 @@ static int pattern_setup(struct run *r)
     int i = 0;
     while (strcmp(works[i].name, r->k->name)) i++;
     r->window = i == 2 ? 2 : 1;
-    r->payload = (double)r->bytes * r->o->threads * (i == 0 ? 2 : i == 1 ? 1 : 4);
+    r->payload = (double)r->bytes * bench_threads(r, 2, MOST) * (i == 0 ? 2 : i == 1 ? 1 : 4);
     return crew_setup(r, works[i].work, r->variant == 1);
 }
 
@@ -198,9 +198,9 @@ static void bw_work(struct crew *c, int t)
 
 static int bw_setup(struct run *r)
 {
-    int both = !strcmp(r->k->name, "mt-bibw"), fit = r->window / r->o->threads;
-    if (r->bytes * r->window * r->o->threads > 64L << 20) r->window = fit > 0 ? fit : 1;
-    r->msgs = (double)r->o->threads * r->window * (both ? 2 : 1);
+    int both = !strcmp(r->k->name, "mt-bibw"), threads = bench_threads(r, 2, MOST), fit = r->window / threads;
+    if (r->bytes * r->window * threads > 64L << 20) r->window = fit > 0 ? fit : 1;
+    r->msgs = (double)threads * r->window * (both ? 2 : 1);
     r->payload = r->msgs * (double)r->bytes;
     return crew_setup(r, bw_work, r->variant == 1);
 }

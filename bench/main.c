@@ -31,6 +31,7 @@ static int misspelt(const char *name)
     static const char *const tools[] = {"list", "floor", "hello", "project", "compare", "all"};
     for (int i = 0; i < 6; i++) names[n++] = tools[i];
     const char *near = bench_nearest(name, names, n);
+    if (!bench_speaks()) return 2;
     fprintf(stderr, "unisono-bench: no row or family '%s'%s%s%s\n", name, near ? " (did you mean " : "; try `unisono-bench list`",
             near ? near : "", near ? "?)" : "");
     return 2;
@@ -52,7 +53,7 @@ static int choose_rows(const struct opts *o)
         choose(k, k->flags & MODES ? mode : BLOCKING, variant);
     }
     if (chosen_count) return 0;
-    fprintf(stderr, "unisono-bench: name a row, a family, all, list or floor; --help shows the options\n");
+    if (bench_speaks()) fprintf(stderr, "unisono-bench: name a row, a family, all, list or floor; --help shows the options\n");
     return 2;
 }
 

@@ -28,7 +28,7 @@ static const struct option table[] = {
     {"--ci", NULL, REAL, AT(ci), NULL, "stop when the 95 % interval of the median is within this per cent (default 2)"},
     {"--samples", NULL, WORD, AT(each), "batch,each", "batch: many operations a sample; each: one, for the true spread"},
     {"--window", "-W,--window-size", INT, AT(window), NULL, "messages in flight (default 64)"},
-    {"--threads", "-t", INT, AT(threads), NULL, "threads a rank (default 2)"},
+    {"--threads", "-t", INT, AT(threads), NULL, "threads a rank (default 2; partitioned: one a partition)"},
     {"--parts", "--partitions", INT, AT(parts), NULL, "partitions of the sender (default 8)"},
     {"--parts-recv", NULL, INT, AT(parts_recv), NULL, "partitions of the receiver (default: as the sender)"},
     {"--depth", NULL, INT, AT(depth), NULL, "queue depth, radius of a neighbourhood, children (row's default when 0)"},
@@ -55,6 +55,7 @@ static const struct option table[] = {
     {"--compute", "--compute-time", MICROS, AT(compute), NULL, "work between messages, us (overlap, part, pattern)"},
     {"--noise", "--noise-type", WORD, AT(noise), "none,single,uniform,gauss", "noise on that work"},
     {"--noise-pct", "--percent-noise", REAL, AT(noise_pct), NULL, "amount of noise in per cent of the work (default 4)"},
+    {"--noise-us", NULL, MICROS, AT(noise_abs), NULL, "amount of noise in us, on top of that"},
     {"--seed", NULL, LONG, AT(seed), NULL, "of content, noise and random patterns"},
     {"--file", NULL, TEXT, AT(file), NULL, "path for the io rows (default: in TMPDIR)"},
     {"--launcher", NULL, TEXT, AT(launcher), NULL, "hello: command that starts ranks, up to its -n (default mpiexec)"},
@@ -71,10 +72,21 @@ static const struct option table[] = {
 };
 enum { OPTIONS = sizeof table / sizeof *table };
 
+// Before MPI is started every rank parses the same line; by the launchers' variables only rank 0 complains.
+int bench_speaks(void)
+{
+    static const char *const names[] = {"PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "UNISONO_RANK", "SLURM_PROCID"};
+    for (int i = 0; i < 5; i++) {
+        const char *rank = getenv(names[i]);
+        if (rank && strcmp(rank, "0")) return 0;
+    }
+    return 1;
+}
+
 static int complain(const char *what, const char *word, const char *hint)
 {
-    fprintf(stderr, "unisono-bench: %s '%s'%s%s%s\n", what, word, hint ? " (did you mean " : "", hint ? hint : "",
-            hint ? "?)" : "");
+    if (bench_speaks())
+        fprintf(stderr, "unisono-bench: %s '%s'%s%s%s\n", what, word, hint ? " (did you mean " : "", hint ? hint : "", hint ? "?)" : "");
     return 2;
 }
 
@@ -145,7 +157,7 @@ static int word_value(struct opts *o, const struct option *opt, const char *valu
     }
     int i = bench_axis_find(opt->words, value);
     if (i < 0) {
-        fprintf(stderr, "unisono-bench: %s takes one of %s, not '%s'\n", opt->name, opt->words, value);
+        if (bench_speaks()) fprintf(stderr, "unisono-bench: %s takes one of %s, not '%s'\n", opt->name, opt->words, value);
         return 2;
     }
     memcpy((char *)o + opt->at, &i, sizeof i);
@@ -210,14 +222,14 @@ static int check_words(const struct opts *o)
     static const char *const names[] = {"--type", "--op", "--mem", "--arrival", "--compat"};
     for (int i = 0; i < 5; i++) {
         if (!values[i] || bench_axis_find(lists[i], values[i]) >= 0) continue;
-        fprintf(stderr, "unisono-bench: %s takes one of %s, not '%s'\n", names[i], lists[i], values[i]);
+        if (bench_speaks()) fprintf(stderr, "unisono-bench: %s takes one of %s, not '%s'\n", names[i], lists[i], values[i]);
         return 2;
     }
     int logic = o->op && o->op[0] == 'b';
     if (logic && o->type && (!strcmp(o->type, "float") || !strcmp(o->type, "double")))
         return complain("a bitwise --op has no meaning on --type", o->type, NULL);
-    if (o->threads < 1 || o->parts < 1 || o->window < 1 || o->launches < 1 || o->np < 1 || o->groups < 1)
-        return complain("counts of threads, parts, window, groups, launches, ranks are", "1 or more", NULL);
+    if (o->threads > 64 || o->parts < 1 || o->window < 1 || o->launches < 1 || o->np < 1 || o->groups < 1)
+        return complain("counts must be 1 or more (threads at most 64): parts, window, groups, launches, np,", "threads", NULL);
     return 0;
 }
 
@@ -244,7 +256,7 @@ static void help(void)
 
 int bench_options(struct opts *o, int argc, char **argv)
 {
-    *o = (struct opts){.time = 1, .ci = 2, .window = 64, .threads = 2, .parts = 8, .level = -1, .mem = "host", .noise_pct = 4,
+    *o = (struct opts){.time = 1, .ci = 2, .window = 64, .parts = 8, .level = -1, .mem = "host", .noise_pct = 4,
                        .flush = 64L << 20, .seed = 1, .launches = 5, .np = 2, .launcher = "mpiexec", .groups = 1,
                        .arrival = "last", .argc = argc, .argv = argv};
     for (int i = 1; i < argc; i++) {

@@ -90,6 +90,11 @@ static int collective(const struct run *r)
     return (r->k->flags & SPAN) && r->size > 1;
 }
 
+static int rated(const struct run *r)
+{
+    return r->payload > 0 && !r->k->unit; // a figure that is no time of an operation has no bandwidth
+}
+
 void bench_out_row(const struct run *r, const char *variant)
 {
     if (silent || opt->format != TABLE) return;
@@ -98,7 +103,7 @@ void bench_out_row(const struct run *r, const char *variant)
     snprintf(unit, sizeof unit, "%s", r->k->unit ? r->k->unit : "us");
     printf("%10s %12s %10s %10s", r->k->flags & NOSIZE ? "" : r->k->flags & DEPTH ? "count" : "bytes", unit, "p5", "p95");
     if (collective(r)) printf(" %10s %10s", "ranks' avg", "skew us");
-    if (r->payload > 0) printf(" %10s", "MB/s");
+    if (rated(r)) printf(" %10s", "MB/s");
     if (r->msgs > 0) printf(" %10s", "Mmsg/s");
     for (int e = 0; r->k->extras && bench_axis(r->k->extras, e, word, sizeof word) == 0; e++) printf(" %14s", word);
     printf(" %7s %s\n", "n", "stop");
@@ -137,7 +142,7 @@ static void record(FILE *f, const struct run *r, const char *variant, const stru
             g->rank_mean * k, g->rank_max * k, g->skew * k, g->late);
     fprintf(f, ", \"batch\": %d, \"stop\": \"%s\", \"sync\": \"%s\", \"checked\": %s, \"window\": %d, \"threads\": %d, \"parts\": %d",
             g->batch, g->stop, g->sync, g->checked ? "true" : "false", r->window, opt->threads, opt->parts);
-    if (r->payload > 0 && s->median > 0) fprintf(f, ", \"MB_s\": %.6g", r->payload / s->median * 1e-6);
+    if (rated(r) && s->median > 0) fprintf(f, ", \"MB_s\": %.6g", r->payload / s->median * 1e-6);
     if (r->msgs > 0 && s->median > 0) fprintf(f, ", \"Mmsg_s\": %.6g", r->msgs / s->median * 1e-6);
     for (int e = 0; e < g->nextra; e++) {
         extra_name(r->k->extras, e, name, unit);
@@ -158,7 +163,7 @@ static void csv(const struct run *r, const char *variant, const struct figures *
            r->mode == BLOCKING ? "" : r->mode == NONBLOCKING ? "i" : "p", variant, r->bytes, r->size, s->median * k,
            r->k->unit ? r->k->unit : "us", s->lo * k, s->hi * k, s->min * k, s->p5 * k, s->p95 * k, s->max * k, s->mean * k, s->sd * k,
            s->n, g->batch);
-    printf("%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%s,%s,%d,", s->median > 0 ? r->payload / s->median * 1e-6 : 0,
+    printf("%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%s,%s,%d,", rated(r) && s->median > 0 ? r->payload / s->median * 1e-6 : 0,
            s->median > 0 ? r->msgs / s->median * 1e-6 : 0, g->rank_min * k, g->rank_mean * k, g->rank_max * k, g->skew * k, g->sync,
            g->stop, g->checked);
     for (int e = 0; e < g->nextra; e++) {
@@ -175,7 +180,7 @@ static void table(const struct run *r, const struct figures *g)
     if (!(r->k->flags & NOSIZE)) snprintf(size, sizeof size, "%ld", r->bytes);
     printf("%10s %12.5g %10.4g %10.4g", size, scaled(r, s->median), scaled(r, s->p5), scaled(r, s->p95));
     if (collective(r)) printf(" %10.4g %10.3g", scaled(r, g->rank_mean), g->skew * 1e6);
-    if (r->payload > 0) printf(" %10.5g", s->median > 0 ? r->payload / s->median * 1e-6 : 0);
+    if (rated(r)) printf(" %10.5g", s->median > 0 ? r->payload / s->median * 1e-6 : 0);
     if (r->msgs > 0) printf(" %10.4g", s->median > 0 ? r->msgs / s->median * 1e-6 : 0);
     for (int e = 0; e < g->nextra; e++) {
         extra_name(r->k->extras, e, name, unit);

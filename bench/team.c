@@ -91,3 +91,29 @@ void bench_team_end(struct team *t)
     free(t->seat);
     free(t);
 }
+
+void bench_team_meet(struct team *t)
+{
+    if (t->n > 1) pthread_barrier_wait(&t->gate);
+}
+
+int bench_threads(const struct run *r, int least, int most)
+{
+    int n = r->o->threads ? r->o->threads : least;
+    return n > most ? most : n < 1 ? 1 : n;
+}
+
+// Work before each of n partitions (or threads). single: the last one is late; uniform: each by up to the amount either way;
+// gauss: with the amount as deviation. Never negative.
+void bench_delays(const struct run *r, unsigned long *state, double *delay, int n)
+{
+    const struct opts *o = r->o;
+    double amount = o->compute * o->noise_pct / 100 + o->noise_abs;
+    for (int i = 0; i < n; i++) {
+        double extra = 0;
+        if (o->noise == NOISE_SINGLE) extra = i == n - 1 ? amount : 0;
+        if (o->noise == NOISE_UNIFORM) extra = amount * (2 * bench_uniform(state) - 1);
+        if (o->noise == NOISE_GAUSS) extra = amount * bench_gauss(state);
+        delay[i] = o->compute + extra > 0 ? o->compute + extra : 0;
+    }
+}
