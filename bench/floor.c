@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What this machine allows between two processes, without MPI: one-way time and rate of 64-byte slots in a shared ring, memcpy, and a
+// large copy across address spaces that both sides share (one reads its half, the other writes the other half), handshake included.
+// `unisono-bench floor`; the demo shows these beside the library's figures. The two processes are pinned to two allowed cores.
+#include "bench.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { SLOTS = 256, SAMPLES = 31 };
+struct slot {
+    _Alignas(64) _Atomic uint32_t seq;
+    char payload[60];
+};
+struct shared {
+    struct slot ring[2][SLOTS];
+    _Alignas(64) _Atomic uint32_t freed; // slots the reader is done with
+    _Alignas(64) _Atomic uint32_t go;    // turn number of the copy
+    _Alignas(64) _Atomic uint32_t done;
+    _Alignas(64) char *volatile address; // of the child's buffer
+};
+static struct shared *sh;
+
+static void pin(int which)
+{
+    cpu_set_t may, one;
+    if (sched_getaffinity(0, sizeof may, &may)) return;
+    CPU_ZERO(&one);
+    for (int cpu = 0, seen = 0; cpu < CPU_SETSIZE; cpu++)
+        if (CPU_ISSET(cpu, &may) && seen++ == which) CPU_SET(cpu, &one);
+    if (CPU_COUNT(&one)) sched_setaffinity(0, sizeof one, &one);
+}
+
+static void put(struct slot *s, uint32_t seq)
+{
+    memset(s->payload, (int)seq, 8);
+    // Release: pairs with the acquire in take(); the payload is there before the sequence.
+    atomic_store_explicit(&s->seq, seq, memory_order_release);
+}
+
+static char take(struct slot *s, uint32_t seq)
+{
+    // Acquire: pairs with the release in put().
+    while (atomic_load_explicit(&s->seq, memory_order_acquire) != seq) __builtin_ia32_pause();
+    return s->payload[0];
+}
+
+static void bounce(int me, uint32_t from, int turns)
+{
+    for (uint32_t i = from; i < from + (uint32_t)turns; i++) {
+        if (me == 0) put(&sh->ring[0][i % SLOTS], i);
+        take(&sh->ring[me ? 0 : 1][i % SLOTS], i);
+        if (me == 1) put(&sh->ring[1][i % SLOTS], i);
+    }
+}
+
+static void stream(int me, uint32_t from, int turns)
+{
+    uint32_t seen = from;
+    for (uint32_t i = from; i < from + (uint32_t)turns; i++) {
+        if (me == 1) {
+            take(&sh->ring[0][i % SLOTS], i);
+            // Release: pairs with the acquire below; the slot was read before it is given back.
+            if (i % 32 == 0) atomic_store_explicit(&sh->freed, i, memory_order_release);
+            continue;
+        }
+        while (i - seen >= SLOTS - 32) seen = atomic_load_explicit(&sh->freed, memory_order_acquire);
+        put(&sh->ring[0][i % SLOTS], i);
+    }
+    if (me == 1) atomic_store_explicit(&sh->freed, from + (uint32_t)turns - 1, memory_order_release); // pairs with stream()'s acquire
+}
+
+static void meet(int me, uint32_t turn)
+{
+    bounce(me, turn, 1);
+}
+
+static double slots(int me, uint32_t *at, int turns, void (*run)(int, uint32_t, int))
+{
+    double sample[SAMPLES];
+    for (int s = 0; s < SAMPLES; s++) {
+        meet(me, (*at)++);
+        if (run == stream && me == 0) atomic_store_explicit(&sh->freed, *at, memory_order_relaxed); // ordered by the meeting below
+        meet(me, (*at)++);
+        double start = bench_now();
+        run(me, *at, turns);
+        *at += (uint32_t)turns;
+        meet(me, (*at)++);
+        sample[s] = (bench_now() - start) / turns;
+    }
+    return bench_median(sample, SAMPLES);
+}
+
+// The two halves of one transfer: the parent's buffer goes to the child's. Returns 0, or errno where the kernel forbids it.
+static int share_copy(int me, pid_t other, char *mine, char *theirs, size_t n)
+{
+    size_t half = n / 2;
+    struct iovec here = {mine + (me ? half : 0), me ? n - half : half}, there = {theirs + (me ? half : 0), here.iov_len};
+    while (here.iov_len) {
+        ssize_t got = me ? process_vm_readv(other, &here, 1, &there, 1, 0) : process_vm_writev(other, &here, 1, &there, 1, 0);
+        if (got <= 0) return errno ? errno : EIO;
+        here.iov_base = (char *)here.iov_base + got;
+        there.iov_base = (char *)there.iov_base + got;
+        here.iov_len = there.iov_len -= (size_t)got;
+    }
+    return 0;
+}
+
+static double shared_copy(int me, uint32_t *at, pid_t other, char *mine, char *theirs, size_t n, int *error)
+{
+    double sample[SAMPLES];
+    for (int s = 0; s < SAMPLES; s++) {
+        meet(me, (*at)++);
+        double start = bench_now();
+        if (me == 0) put(&sh->ring[0][*at % SLOTS], *at);
+        else take(&sh->ring[0][*at % SLOTS], *at);
+        *error |= share_copy(me, other, mine, theirs, n);
+        if (me == 1) put(&sh->ring[1][*at % SLOTS], *at);
+        else take(&sh->ring[1][*at % SLOTS], *at);
+        (*at)++;
+        sample[s] = bench_now() - start;
+    }
+    return bench_median(sample, SAMPLES);
+}
+
+static double plain_copy(char *a, char *b, size_t n)
+{
+    double sample[SAMPLES];
+    int turns = n < 1 << 20 ? 64 : 4;
+    for (int s = 0; s < SAMPLES; s++) {
+        double start = bench_now();
+        for (int i = 0; i < turns; i++) {
+            memcpy(a, b, n);
+            __asm__ volatile("" : : "r"(a) : "memory");
+        }
+        sample[s] = (bench_now() - start) / turns;
+    }
+    return bench_median(sample, SAMPLES);
+}
+
+static void line(const struct opts *o, const char *name, long size, const char *unit, double value, const char *text)
+{
+    if (o->format == TABLE) printf("%-12s %10ld %12.4g %-5s %s\n", name, size, value, unit, text);
+    if (o->format == CSV) printf("%s,%ld,%.6g,%s\n", name, size, value, unit);
+    if (o->format == JSON) printf("{\"schema\": 1, \"row\": \"%s\", \"family\": \"floor\", \"size\": %ld, \"unit\": \"%s\", \"value\": %.6g}\n",
+                                  name, size, unit, value);
+}
+
+static void both(int me, const struct opts *o, pid_t other, char *buf, char *spare)
+{
+    static const size_t sizes[] = {4096, 65536, 262144, 1 << 20, 4 << 20};
+    uint32_t at = 1;
+    pin(me);
+    double one_way = slots(me, &at, 20000, bounce) / 2, each = slots(me, &at, 200000, stream);
+    char *theirs = me ? buf : sh->address;
+    if (me == 0) {
+        line(o, "slot-lat", 64, "us", one_way * 1e6, "a cache line from core to core, one way");
+        line(o, "slot-rate", 64, "M/s", 1e-6 / each, "cache lines through a ring");
+    }
+    for (int i = 0; i < 5; i++) {
+        int error = 0;
+        if (me == 0) line(o, "memcpy", (long)sizes[i], "us", plain_copy(spare, buf, sizes[i]) * 1e6, "within one process");
+        double t = shared_copy(me, &at, other, me ? sh->address : buf, theirs, sizes[i], &error);
+        if (me == 0 && !error) line(o, "both-copy", (long)sizes[i], "us", t * 1e6, "between two processes, each copies a half");
+        if (me == 0 && error) printf("both-copy: skipped: cross-memory attach is not allowed here (%s)\n", strerror(error));
+    }
+}
+
+int bench_floor(const struct opts *o)
+{
+    size_t most = 4 << 20;
+    sh = mmap(NULL, sizeof *sh, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    char *buf = mmap(NULL, 2 * most, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (sh == MAP_FAILED || buf == MAP_FAILED) return fprintf(stderr, "unisono-bench: no memory\n"), 1;
+    memset(buf, 1, 2 * most);
+    sh->address = buf + most; // the child keeps its own copy of these pages at the same address
+    pid_t parent = getpid();
+    prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+    if (o->format == TABLE) printf("# what this machine allows (no MPI)\n%-12s %10s %12s\n", "floor", "bytes", "value");
+    if (o->format == CSV) printf("row,size,value,unit\n");
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        memset(buf, 2, 2 * most);
+        both(1, o, parent, buf, NULL);
+        _exit(0);
+    }
+    if (child < 0) return perror("unisono-bench: fork"), 1;
+    both(0, o, child, buf, buf + most);
+    int status;
+    waitpid(child, &status, 0);
+    return 0;
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Family neigh: neighbourhood collectives on a graph where every rank has the --depth nearest ranks on either side (default 1).
+// Size is the block for one neighbour. The graph's creation is timed once, by the row `topo`.
+#include "bench.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST = 64 };
+
+struct neigh {
+    struct coll c; // first: the shared rows' code sees it as its own
+    MPI_Comm graph;
+    int n, who[MOST], counts[MOST], displs[MOST];
+    MPI_Aint bytes[MOST];
+    MPI_Datatype types[MOST];
+};
+
+static void allgather(struct run *r, MPI_Request *q)
+{
+    struct neigh *g = r->priv;
+    int n = r->count;
+    switch (r->mode) {
+    case BLOCKING: MPI_Neighbor_allgather(r->sbuf, n, r->type, r->rbuf, n, r->type, g->graph); break;
+    case NONBLOCKING: MPI_Ineighbor_allgather(r->sbuf, n, r->type, r->rbuf, n, r->type, g->graph, q); break;
+    case PERSISTENT: MPI_Neighbor_allgather_init(r->sbuf, n, r->type, r->rbuf, n, r->type, g->graph, MPI_INFO_NULL, q); break;
+    }
+}
+
+static void allgatherv(struct run *r, MPI_Request *q)
+{
+    struct neigh *g = r->priv;
+    int n = r->count, *c = g->counts, *d = g->displs;
+    switch (r->mode) {
+    case BLOCKING: MPI_Neighbor_allgatherv(r->sbuf, n, r->type, r->rbuf, c, d, r->type, g->graph); break;
+    case NONBLOCKING: MPI_Ineighbor_allgatherv(r->sbuf, n, r->type, r->rbuf, c, d, r->type, g->graph, q); break;
+    case PERSISTENT: MPI_Neighbor_allgatherv_init(r->sbuf, n, r->type, r->rbuf, c, d, r->type, g->graph, MPI_INFO_NULL, q); break;
+    }
+}
+
+static void alltoall(struct run *r, MPI_Request *q)
+{
+    struct neigh *g = r->priv;
+    int n = r->count;
+    switch (r->mode) {
+    case BLOCKING: MPI_Neighbor_alltoall(r->sbuf, n, r->type, r->rbuf, n, r->type, g->graph); break;
+    case NONBLOCKING: MPI_Ineighbor_alltoall(r->sbuf, n, r->type, r->rbuf, n, r->type, g->graph, q); break;
+    case PERSISTENT: MPI_Neighbor_alltoall_init(r->sbuf, n, r->type, r->rbuf, n, r->type, g->graph, MPI_INFO_NULL, q); break;
+    }
+}
+
+static void alltoallv(struct run *r, MPI_Request *q)
+{
+    struct neigh *g = r->priv;
+    int *c = g->counts, *d = g->displs;
+    switch (r->mode) {
+    case BLOCKING: MPI_Neighbor_alltoallv(r->sbuf, c, d, r->type, r->rbuf, c, d, r->type, g->graph); break;
+    case NONBLOCKING: MPI_Ineighbor_alltoallv(r->sbuf, c, d, r->type, r->rbuf, c, d, r->type, g->graph, q); break;
+    case PERSISTENT: MPI_Neighbor_alltoallv_init(r->sbuf, c, d, r->type, r->rbuf, c, d, r->type, g->graph, MPI_INFO_NULL, q); break;
+    }
+}
+
+static void alltoallw(struct run *r, MPI_Request *q)
+{
+    struct neigh *g = r->priv;
+    int *c = g->counts;
+    MPI_Aint *d = g->bytes;
+    MPI_Datatype *t = g->types;
+    switch (r->mode) {
+    case BLOCKING: MPI_Neighbor_alltoallw(r->sbuf, c, d, t, r->rbuf, c, d, t, g->graph); break;
+    case NONBLOCKING: MPI_Ineighbor_alltoallw(r->sbuf, c, d, t, r->rbuf, c, d, t, g->graph, q); break;
+    case PERSISTENT: MPI_Neighbor_alltoallw_init(r->sbuf, c, d, t, r->rbuf, c, d, t, g->graph, MPI_INFO_NULL, q); break;
+    }
+}
+
+
+// Volatile: gcc takes the constant for the address of an array too short to read.
+static int *volatile unweighted = MPI_UNWEIGHTED;
+
+static int setup(struct run *r)
+{
+    struct neigh *g = calloc(1, sizeof *g);
+    int radius = r->o->depth ? r->o->depth : 1;
+    r->priv = g;
+    r->type = MPI_BYTE;
+    r->count = (int)r->bytes;
+    for (int d = 1; d <= radius && g->n + 2 <= MOST && 2 * d < r->size; d++) {
+        g->who[g->n++] = (r->rank + d) % r->size;
+        g->who[g->n++] = (r->rank - d + r->size) % r->size;
+    }
+    for (int i = 0; i < g->n; i++) {
+        g->counts[i] = r->count;
+        g->displs[i] = i * r->count;
+        g->bytes[i] = (MPI_Aint)i * r->count;
+        g->types[i] = MPI_BYTE;
+    }
+    MPI_Dist_graph_create_adjacent(r->comm, g->n, g->who, unweighted, g->n, g->who, unweighted, MPI_INFO_NULL, 0, &g->graph);
+    bench_guard(g->graph);
+    r->payload = (double)r->bytes * g->n;
+    return bench_coll_setup(r, (size_t)r->payload, (size_t)r->payload);
+}
+
+static void end(struct run *r)
+{
+    struct neigh *g = r->priv;
+    if (!g) return;
+    MPI_Comm graph = g->graph;
+    bench_coll_end(r);
+    if (graph != NULL && graph != MPI_COMM_NULL) MPI_Comm_free(&graph);
+}
+
+static void fill(struct run *r)
+{
+    struct neigh *g = r->priv;
+    int one = strstr(r->k->name, "gather") != NULL;
+    for (int i = 0; i < (one ? 1 : g->n); i++)
+        bench_fill(r->sbuf + (long)i * r->count, (size_t)r->bytes, (unsigned long)(r->rank * 4099 + (one ? 0 : g->who[i])) + 1);
+    memset(r->rbuf, 0, (size_t)r->payload);
+}
+
+static long check(struct run *r)
+{
+    struct neigh *g = r->priv;
+    int one = strstr(r->k->name, "gather") != NULL;
+    for (int i = 0; i < g->n; i++) {
+        long bad = bench_check(r->rbuf + (long)i * r->count, (size_t)r->bytes, (unsigned long)(g->who[i] * 4099 + (one ? 0 : r->rank)) + 1);
+        if (bad >= 0) return (long)i * r->count + bad;
+    }
+    return -1;
+}
+
+#define NEIGH .family = "neigh", .min_ranks = 3, .flags = SPAN | MODES | VECTOR, .op = bench_coll_op, .setup = setup, .fill = fill, \
+    .check = check, .teardown = end
+const struct kernel bench_neigh_rows[] = {
+    {.name = "n-allgather", NEIGH, .what = "a block to all neighbours", .call = allgather},
+    {.name = "n-allgatherv", NEIGH, .what = "the same with counts", .call = allgatherv},
+    {.name = "n-alltoall", NEIGH, .what = "a block to each neighbour", .call = alltoall},
+    {.name = "n-alltoallv", NEIGH, .what = "the same with counts", .call = alltoallv},
+    {.name = "n-alltoallw", NEIGH, .what = "the same with counts and types", .call = alltoallw},
+    {0},
+};

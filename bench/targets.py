@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What `compare` runs and what it is held against: jobs by set, and the figures to reach. Data only; used by bench/compare.
+
+A job is (set, ranks, arguments of unisono-bench). A target picks one figure from a job's records and compares ours with the best peer
+("ratio", best = smallest or largest by `field`), with a constant ("limit"), or with another figure of ours ("own").
+"""
+
+BATCH = ["--sync", "batch"]
+
+JOBS = {
+    # key: (set, ranks, arguments)
+    "lat": ("core", 2, ["lat", "--sizes", "1,64,1K,4K,16K,64K,256K,1M,4M"]),
+    "bw": ("core", 2, ["bw", "--sizes", "8,1K,64K,512K,4M"]),
+    "bibw": ("core", 2, ["bibw", "--sizes", "64K,512K,4M"]),
+    "mt": ("core", 2, ["lat", "--sizes", "1", "--thread-level", "multiple"]),
+    "mtlat": ("core", 2, ["mt-lat", "--sizes", "1", "--threads", "2"]),
+    "coll": ("core", 2, ["barrier", "allreduce", "--sizes", "8,64K,1M", *BATCH]),
+    "move": ("core", 2, ["bcast", "alltoall", "allgather", "--sizes", "8,64K", *BATCH]),
+    "over8": ("over", 8, ["barrier", "allreduce", "alltoall", "--sizes", "8", *BATCH]),
+    "over16": ("over", 16, ["barrier", "allreduce", "alltoall", "--sizes", "8", *BATCH]),
+    "pairs8": ("over", 8, ["mbw", "mlat", "--sizes", "8"]),
+    "idle": ("life", 2, ["idle"]),
+    "mem": ("life", 32, ["mem"]),
+    "init": ("life", 2, ["init"]),
+    "hello2": ("life", 2, ["hello"]),
+    "hello32": ("life", 32, ["hello"]),
+    "hello128": ("life", 128, ["hello"]),
+    "ddt": ("types", 2, ["ddt-lat", "--sizes", "16K,1M", "--variant", "all"]),
+    "ovl": ("overlap", 2, ["ovl-coll", "--variant", "allreduce", "--sizes", "64K,1M"]),
+    "part": ("part", 2, ["part-lat", "--sizes", "1K,64K,1M,4M"]),
+    "early": ("part", 2, ["part-pbw", "part-over", "part-avail", "part-early", "--sizes", "8M", "--parts", "8", "--compute", "1000",
+                          "--noise", "single", "--noise-pct", "100", "--iterations", "30"]),
+    "halo": ("pattern", 8, ["halo3d", "--sizes", "64K", "--variant", "all", "--threads", "2"]),
+    "sweep": ("pattern", 4, ["sweep3d", "--sizes", "64K", "--variant", "all", "--threads", "2"]),
+    "rma": ("rma", 2, ["put-lat", "get-lat", "acc-lat", "fop-lat", "put-bw", "--sizes", "8,64K"]),
+}
+for parts in (1, 8, 32, 128):
+    JOBS[f"part{parts}"] = ("part", 2, ["part-lat", "--sizes", "1K,64K,1M,4M", "--parts", str(parts), "--threads", "1"])
+del JOBS["part"]
+
+LOW, HIGH = "smaller is better", "larger is better"
+
+
+def ratio(name, job, row, size, want, field="value", better=LOW):
+    return {"kind": "ratio", "name": name, "job": job, "row": row, "size": size, "want": want, "field": field, "better": better}
+
+
+def limit(name, job, row, want, size=0, field="value"):
+    return {"kind": "limit", "name": name, "job": job, "row": row, "size": size, "want": want, "field": field, "better": LOW}
+
+
+TARGETS = [
+    ratio("latency 1 B, us", "lat", "lat", 1, 0.75),
+    ratio("latency 4 KiB, us", "lat", "lat", 4096, 0.8),
+    ratio("latency 64 KiB, us", "lat", "lat", 65536, 0.75),
+    ratio("latency 1 MiB, us", "lat", "lat", 1 << 20, 0.5),
+    ratio("latency 4 MiB, us", "lat", "lat", 4 << 20, 0.65),
+    ratio("message rate 8 B, M/s", "bw", "bw", 8, 2.0, "Mmsg_s", HIGH),
+    ratio("bandwidth 64 KiB, MB/s", "bw", "bw", 65536, 1.3, "MB_s", HIGH),
+    ratio("bandwidth 512 KiB, MB/s", "bw", "bw", 1 << 19, 1.3, "MB_s", HIGH),
+    ratio("bandwidth 4 MiB, MB/s", "bw", "bw", 4 << 20, 1.3, "MB_s", HIGH),
+    ratio("both ways 512 KiB, MB/s", "bibw", "bibw", 1 << 19, None, "MB_s", HIGH),
+    ratio("two thread pairs 1 B, us", "mtlat", "mt-lat", 1, None),
+    {"kind": "own", "name": "thread multiple / single, 1 B", "job": "mt", "row": "lat", "size": 1, "want": 1.15, "field": "value",
+     "better": LOW, "against": ("lat", "lat", 1)},
+    ratio("barrier, us", "coll", "barrier", 0, 0.75),
+    ratio("allreduce 8 B, us", "coll", "allreduce", 8, 0.75),
+    ratio("allreduce 64 KiB, us", "coll", "allreduce", 65536, 0.6),
+    ratio("allreduce 1 MiB, us", "coll", "allreduce", 1 << 20, 0.6),
+    ratio("bcast 64 KiB, us", "move", "bcast", 65536, 0.75),
+    ratio("alltoall 8 B, us", "move", "alltoall", 8, 0.75),
+    ratio("alltoall 64 KiB, us", "move", "alltoall", 65536, 0.75),
+    ratio("allgather 8 B, us", "move", "allgather", 8, 0.75),
+    ratio("allgather 64 KiB, us", "move", "allgather", 65536, 0.75),
+    ratio("8 ranks on few cores: barrier, us", "over8", "barrier", 0, 0.7),
+    ratio("8 ranks on few cores: allreduce 8 B, us", "over8", "allreduce", 8, 0.7),
+    ratio("8 ranks on few cores: alltoall 8 B, us", "over8", "alltoall", 8, 0.7),
+    ratio("16 ranks on few cores: barrier, us", "over16", "barrier", 0, 0.7),
+    ratio("16 ranks on few cores: allreduce 8 B, us", "over16", "allreduce", 8, 0.7),
+    ratio("16 ranks on few cores: alltoall 8 B, us", "over16", "alltoall", 8, 0.7),
+    ratio("8 ranks: 4 pairs, rate 8 B, M/s", "pairs8", "mbw", 8, None, "Mmsg_s", HIGH),
+    limit("idle receive, % of a core", "idle", "idle", 1),
+    limit("memory a rank at 32 ranks, KiB", "mem", "mem", 2048),
+    limit("hello 2 ranks, s", "hello2", "hello", 0.06),
+    ratio("hello 32 ranks, s", "hello32", "hello", 0, None),
+    limit("hello 128 ranks, s", "hello128", "hello", 1.5),
+    ratio("strided column 1 MiB, us", "ddt", "ddt-lat/vector", 1 << 20, 0.7),
+    ratio("indexed gather 1 MiB, us", "ddt", "ddt-lat/indexed", 1 << 20, 0.7),
+    ratio("mixed struct 1 MiB, us", "ddt", "ddt-lat/struct", 1 << 20, 0.7),
+    ratio("iallreduce 1 MiB with computation, us", "ovl", "ovl-coll/allreduce", 1 << 20, None),
+]
+for parts in (1, 8, 32, 128):
+    for size, text in ((1024, "1 KiB"), (65536, "64 KiB"), (1 << 20, "1 MiB"), (4 << 20, "4 MiB")):
+        TARGETS.append(limit(f"partitioned / plain, {parts} x, {text}", f"part{parts}", "part-lat", 1.2, size, "ratio"))
