@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Where threads of a team meet: barriers, the end of a region, reductions, single and copyprivate. A barrier is one counter
+// and one generation; whoever completes it (all arrived, no task left) opens it. Threads that wait run the team's tasks.
+// A cancelled team opens nothing any more: waits end with an exception and the threads meet again in rt_join().
+#include "rt.h"
+
+struct gate {
+    struct rt_team *team;
+    struct rt_phase *phase;
+    unsigned gen, pushes;
+    bool final;                      // the end of a region: a cancelled team is no reason to leave
+};
+
+int rt_check(struct rt_team *team)
+{
+    // Acquire: pairs with the release in rt_cancel_team().
+    int why = atomic_load_explicit(&team->cancelled, memory_order_acquire);
+    if (!why) return 0;
+    PyErr_SetNone(rt_exc_cancelled);
+    return -1;
+}
+
+// Opens the gate if everybody is here and no task is left; only one thread can.
+static bool try_open(struct gate *g)
+{
+    unsigned all = (unsigned)g->team->n;
+    // Acquire: pairs with the increments of arrivals and the decrements of tasks; what those threads did is visible to us.
+    if (atomic_load_explicit(&g->phase->arrived, memory_order_acquire) != all) return false;
+    if (atomic_load_explicit(&g->team->tasks, memory_order_acquire) != 0) return false;
+    if (!atomic_compare_exchange_strong(&g->phase->arrived, &all, 0)) return false;
+    // Release: pairs with the acquire in is_open(). The arrivals' count is zero before anybody can arrive again.
+    atomic_store_explicit(&g->phase->gen, g->gen + 1, memory_order_release);
+    rt_wake(g->team);
+    return true;
+}
+
+static bool is_open(const struct gate *g)
+{
+    // Acquire: pairs with the release in try_open().
+    return atomic_load_explicit(&g->phase->gen, memory_order_acquire) != g->gen;
+}
+
+static int stir(void *arg)
+{
+    struct gate *g = arg;
+    if (is_open(g)) return 1;
+    // Relaxed: only ends the wait; rt_check() and the deque's lock order what follows.
+    if (!g->final && atomic_load_explicit(&g->team->cancelled, memory_order_relaxed)) return 1;
+    if (atomic_load_explicit(&g->team->pushes, memory_order_relaxed) != g->pushes) return 1;
+    return try_open(g);
+}
+
+// Waits until the gate opens, running tasks meanwhile. -1 with an exception if the team was cancelled or a signal said so.
+static int pass(struct rt_member *m, struct gate *g)
+{
+    struct rt_team *team = m->team;
+    for (;;) {
+        if (is_open(g)) return 0;
+        if (!g->final && rt_check(team) < 0) return -1;
+        // Acquire: pairs with the release in rt_task_push(). A task queued later changes the count and ends the wait.
+        g->pushes = atomic_load_explicit(&team->pushes, memory_order_acquire);
+        if (atomic_load_explicit(&team->tasks, memory_order_relaxed) && rt_task_any(m)) {
+            if (try_open(g)) return 0;
+            continue;
+        }
+        if (rt_wait(team, stir, g) == 0) continue;
+        if (!g->final) return -1;
+        rt_fail(team);
+    }
+}
+
+static int arrive(struct rt_member *m, struct rt_phase *phase, bool final)
+{
+    struct rt_team *team = m->team;
+    struct gate g = {.team = team, .phase = phase, .final = final};
+    g.gen = atomic_load_explicit(&phase->gen, memory_order_relaxed);   // relaxed: it cannot change before we arrive
+    unsigned here = atomic_fetch_add(&phase->arrived, 1) + 1;
+    if (here == (unsigned)team->n && try_open(&g)) return 0;
+    return pass(m, &g);
+}
+
+int rt_barrier(struct rt_member *m)
+{
+    struct rt_team *team = m->team;
+    if (team->n == 1) {
+        while (atomic_load_explicit(&team->tasks, memory_order_relaxed) && rt_task_any(m)) {}
+        return rt_check(team);
+    }
+    if (rt_check(team) < 0 || arrive(m, &team->barrier, false) < 0) return -1;
+    return rt_check(team);
+}
+
+void rt_join(struct rt_member *m)
+{
+    struct rt_team *team = m->team;
+    if (team->n == 1) {
+        while (atomic_load_explicit(&team->tasks, memory_order_relaxed) && rt_task_any(m)) {}
+        return;
+    }
+    arrive(m, &team->join, true);
+}
+
+static PyObject *values(struct rt_team *team)
+{
+    PyObject *list = PyList_New(team->n);
+    for (int i = 0; list && i < team->n; i++) PyList_SET_ITEM(list, i, Py_NewRef(team->m[i]->value));
+    return list;
+}
+
+PyObject *rt_gather(struct rt_member *m, PyObject *value)
+{
+    Py_XSETREF(m->value, Py_NewRef(value));
+    if (rt_barrier(m) < 0) return NULL;
+    PyObject *list = values(m->team);
+    if (list && rt_barrier(m) < 0) Py_CLEAR(list);
+    return list;
+}
+
+// Every thread brings its value; the last to arrive gets the list of all and must call rt_reduced(), the others wait for that.
+PyObject *rt_reduce(struct rt_member *m, PyObject *value)
+{
+    struct rt_team *team = m->team;
+    Py_XSETREF(m->value, Py_NewRef(value));
+    if (team->n == 1) return values(team);
+    while (atomic_load_explicit(&team->tasks, memory_order_relaxed) && rt_task_any(m)) {}
+    if (rt_check(team) < 0) return NULL;
+    struct gate g = {.team = team, .phase = &team->barrier};
+    g.gen = atomic_load_explicit(&team->barrier.gen, memory_order_relaxed);   // relaxed: cannot change before we arrive
+    if (atomic_fetch_add(&team->barrier.arrived, 1) + 1 == (unsigned)team->n) {
+        // One more than all: nobody can open the gate until rt_reduced() takes it back.
+        atomic_fetch_add(&team->barrier.arrived, 1);
+        return values(team);
+    }
+    if (pass(m, &g) < 0 || rt_check(team) < 0) return NULL;
+    Py_RETURN_NONE;
+}
+
+int rt_reduced(struct rt_member *m)
+{
+    struct rt_team *team = m->team;
+    if (team->n == 1) return 0;
+    struct gate g = {.team = team, .phase = &team->barrier};
+    g.gen = atomic_load_explicit(&team->barrier.gen, memory_order_relaxed);   // relaxed: only we can open it
+    atomic_fetch_sub(&team->barrier.arrived, 1);
+    if (!try_open(&g) && pass(m, &g) < 0) return -1;
+    return rt_check(team);
+}
+
+// Whether this thread is the one that runs the single block it met.
+int rt_single(struct rt_member *m)
+{
+    unsigned met = m->singles++;
+    if (m->team->n == 1) return 1;
+    return atomic_compare_exchange_strong(&m->team->singles, &met, met + 1);
+}
+
+// The thread of the single block gives its values to the others: they may read between the two barriers.
+int rt_share(struct rt_member *m, PyObject *value)
+{
+    Py_XSETREF(m->team->shared, Py_NewRef(value));
+    return rt_barrier(m) < 0 ? -1 : rt_barrier(m);
+}
+
+PyObject *rt_shared(struct rt_member *m)
+{
+    if (rt_barrier(m) < 0) return NULL;
+    PyObject *value = Py_XNewRef(m->team->shared);
+    if (rt_barrier(m) < 0) Py_CLEAR(value);
+    return value;
+}

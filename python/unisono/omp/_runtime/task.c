@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Explicit tasks: creation, the deques they wait in, stealing, taskwait and taskgroup. A thread takes its newest task first and
+// steals the oldest of others. At a taskwait only descendants of the waiting task may run (the standard's scheduling constraint
+// for tied tasks), so a thread never starts, under a suspended task, one that could need what that task holds.
+#include "rt.h"
+
+void rt_task_init(struct rt_task *task, struct rt_task *parent, const struct rt_icv *icv)
+{
+    memset(task, 0, sizeof *task);
+    task->parent = parent;
+    task->refs = 1;
+    task->icv = *icv;
+}
+
+void rt_task_unref(struct rt_task *task)
+{
+    // Implicit tasks live in their membership and never reach zero here: they hold one reference for ever.
+    while (task && atomic_fetch_sub(&task->refs, 1) == 1) {
+        struct rt_task *parent = task->parent;
+        rt_task_forget(task);
+        PyMem_RawFree(task->succ);
+        PyMem_RawFree(task);
+        task = parent;
+    }
+}
+
+void rt_task_forget(struct rt_task *task)
+{
+    if (task->deps) rt_deps_free(task->deps);
+    task->deps = NULL;
+}
+
+static bool descends(const struct rt_task *task, const struct rt_task *from)
+{
+    for (const struct rt_task *t = task->parent; t; t = t->parent) {
+        if (t == from) return true;
+    }
+    return false;
+}
+
+static int grow(struct rt_deque *q)
+{
+    unsigned cap = q->cap ? 2 * q->cap : 64;
+    struct rt_task **at = PyMem_RawMalloc(cap * sizeof *at);
+    if (!at) return -1;
+    for (unsigned i = q->head; i != q->tail; i++) at[i % cap] = q->at[i % q->cap];
+    PyMem_RawFree(q->at);
+    q->at = at;
+    q->cap = cap;
+    return 0;
+}
+
+// Puts a task that may run into the thread's deque. Cannot fail: out of memory means out of this process.
+void rt_task_push(struct rt_member *m, struct rt_task *task)
+{
+    struct rt_deque *q = &m->queue;
+    rt_lock(&q->lock);
+    q->epoch = m->team->epoch;
+    if (q->tail - q->head == q->cap && grow(q) < 0) Py_FatalError("unisono.omp: no memory for a task");
+    q->at[q->tail++ % q->cap] = task;
+    rt_unlock(&q->lock);
+    // Release: pairs with the acquire in barrier.c's pass() and in wait_children().
+    atomic_fetch_add_explicit(&m->team->pushes, 1, memory_order_release);
+    rt_wake(m->team);
+}
+
+// Which entry to take: the newest for the owner, the oldest for a thief; with priorities the highest one first.
+static unsigned choose(const struct rt_deque *q, bool own)
+{
+    unsigned best = own ? q->tail - 1 : q->head;
+    if (rt_settings.max_priority == 0) return best;
+    for (unsigned i = q->head; i != q->tail; i++) {
+        if (q->at[i % q->cap]->priority > q->at[best % q->cap]->priority) best = i;
+    }
+    return best;
+}
+
+static struct rt_task *take(struct rt_member *m, struct rt_member *from, const struct rt_task *under)
+{
+    struct rt_deque *q = &from->queue;
+    struct rt_task *task = NULL;
+    rt_lock(&q->lock);
+    // A thread that still looks around at the end of the last region must not take tasks of the next.
+    if (q->tail != q->head && q->epoch == m->epoch) {
+        unsigned at = choose(q, from == m);
+        task = q->at[at % q->cap];
+        if (under && !descends(task, under)) {
+            task = NULL;
+        } else if (at == q->head) {
+            q->head++;
+        } else {
+            for (unsigned i = at; i + 1 != q->tail; i++) q->at[i % q->cap] = q->at[(i + 1) % q->cap];
+            q->tail--;
+        }
+    }
+    rt_unlock(&q->lock);
+    return task;
+}
+
+static struct rt_task *find(struct rt_member *m, const struct rt_task *under)
+{
+    struct rt_team *team = m->team;
+    struct rt_task *task = take(m, m, under);
+    for (int i = 1; !task && i < team->n; i++) task = take(m, team->m[(m->num + i) % team->n], under);
+    return task;
+}
+
+static void finish(struct rt_member *m, struct rt_task *task)
+{
+    struct rt_team *team = m->team;
+    Py_CLEAR(task->fn);
+    Py_CLEAR(task->args);
+    rt_deps_done(m, task);
+    if (task->group) atomic_fetch_sub(&task->group->pending, 1);
+    atomic_fetch_sub(&task->parent->children, 1);
+    rt_task_unref(task);
+    // Last: when the team's count is zero the region may end, and the implicit tasks that we held belong to the next one.
+    atomic_fetch_sub(&team->tasks, 1);
+    rt_wake(team);
+}
+
+static bool dropped(struct rt_team *team, struct rt_task *task)
+{
+    if (atomic_load_explicit(&team->cancelled, memory_order_relaxed)) return true;
+    for (struct rt_group *g = task->group; g; g = g->outer) {
+        if (atomic_load_explicit(&g->cancelled, memory_order_relaxed)) return true;
+    }
+    return false;
+}
+
+static void run(struct rt_member *m, struct rt_task *task)
+{
+    struct rt_task *previous = m->task;
+    struct rt_loop *loop = m->loop;
+    m->task = task;
+    m->loop = NULL;
+    m->depth++;
+    if (task->fn && !dropped(m->team, task)) {
+        int64_t start = rt_trace_start();
+        PyObject *r = PyObject_Call(task->fn, task->args, NULL);
+        if (start) rt_trace("task", start);
+        if (r) Py_DECREF(r);
+        else if (PyErr_ExceptionMatches(rt_exc_left)) PyErr_Clear();
+        else rt_fail(m->team);
+    }
+    m->depth--;
+    m->loop = loop;
+    m->task = previous;
+    finish(m, task);
+}
+
+int rt_task_any(struct rt_member *m)
+{
+    struct rt_task *task = find(m, NULL);
+    if (!task) return 0;
+    run(m, task);
+    return 1;
+}
+
+struct waiting {
+    struct rt_team *team;
+    _Atomic int *count;
+    int until;
+    unsigned pushes;
+    bool stubborn;                   // a cancelled team does not end the wait
+};
+
+static int waited(void *arg)
+{
+    struct waiting *w = arg;
+    // Acquire: pairs with the decrement in finish(); what the tasks wrote is visible afterwards.
+    if (atomic_load_explicit(w->count, memory_order_acquire) <= w->until) return 1;
+    if (!w->stubborn && atomic_load_explicit(&w->team->cancelled, memory_order_relaxed)) return 1;
+    return atomic_load_explicit(&w->team->pushes, memory_order_relaxed) != w->pushes;
+}
+
+// Waits until *count is at most until, running descendants of the current task meanwhile.
+static int wait_children(struct rt_member *m, _Atomic int *count, int until)
+{
+    struct waiting w = {.team = m->team, .count = count, .until = until};
+    while (atomic_load_explicit(count, memory_order_acquire) > until) {
+        // A cancelled team drops its tasks, so the count falls; but a task that ran into the failure must not wait for others.
+        if (rt_check(m->team) < 0) return -1;
+        w.pushes = atomic_load_explicit(&m->team->pushes, memory_order_acquire);
+        struct rt_task *task = find(m, m->task);
+        if (task) run(m, task);
+        else if (rt_wait(m->team, waited, &w) < 0) return -1;
+    }
+    return rt_check(m->team);
+}
+
+static int start(struct rt_member *m, struct rt_task *task, bool at_once)
+{
+    if (atomic_fetch_sub(&task->waiting, 1) != 1) {
+        if (!at_once) return 0;
+        // An undeferred task with unfinished predecessors: help until they are through.
+        if (wait_children(m, &task->waiting, 0) < 0) {
+            Py_CLEAR(task->fn);
+            PyObject *e = rt_exc_take();
+            run(m, task);
+            rt_exc_put(e);
+            return -1;
+        }
+    }
+    if (at_once) run(m, task);
+    else rt_task_push(m, task);
+    return at_once ? rt_check(m->team) : 0;
+}
+
+static struct rt_task *create(struct rt_member *m, PyObject *fn, PyObject *args, int flags)
+{
+    struct rt_task *task = PyMem_RawMalloc(sizeof *task);
+    if (!task) {
+        PyErr_NoMemory();
+        return NULL;
+    }
+    struct rt_task *parent = m->task;
+    rt_task_init(task, parent, &parent->icv);
+    task->fn = Py_XNewRef(fn);
+    task->args = Py_XNewRef(args);
+    task->flags = flags | (parent->flags & RT_FINAL);
+    task->waiting = 1;
+    task->group = parent->group;
+    if (task->group) atomic_fetch_add(&task->group->pending, 1);
+    atomic_fetch_add(&parent->refs, 1);
+    atomic_fetch_add(&parent->children, 1);
+    atomic_fetch_add(&m->team->tasks, 1);
+    return task;
+}
+
+// Whether a new task runs at once: it must, or nobody else could take it, or enough are queued; never too deep on the stack.
+static bool runs_at_once(const struct rt_member *m, const struct rt_task *task)
+{
+    if (task->flags & (RT_UNDEFERRED | RT_FINAL)) return true;
+    if (m->depth >= RT_DEPTH) return false;
+    return m->team->n == 1 || m->queue.tail - m->queue.head >= RT_QUEUE;
+}
+
+int rt_task_new(PyObject *const *args, Py_ssize_t n)
+{
+    struct rt_member *m = rt_me();
+    if (!m || rt_check(m->team) < 0) return -1;
+    int flags = (int)PyLong_AsLong(args[2]);
+    long priority = n > 3 ? PyLong_AsLong(args[3]) : 0;
+    if (PyErr_Occurred()) return -1;
+    struct rt_task *task = create(m, args[0], args[1], flags);
+    if (!task) return -1;
+    task->priority = priority > rt_settings.max_priority ? rt_settings.max_priority : (int)priority;
+    bool at_once = runs_at_once(m, task);
+    if (n > 4 && args[4] != Py_None && rt_deps_add(m->task, task, args[4]) < 0) {
+        Py_CLEAR(task->fn);
+        PyObject *e = rt_exc_take();
+        start(m, task, true);
+        rt_exc_put(e);
+        return -1;
+    }
+    return start(m, task, at_once || (flags & (RT_UNDEFERRED | RT_FINAL)));
+}
+
+int rt_taskwait(struct rt_member *m)
+{
+    return wait_children(m, &m->task->children, 0);
+}
+
+// taskwait depend(...): an empty undeferred task with these dependences.
+int rt_taskwait_deps(struct rt_member *m, PyObject *deps)
+{
+    struct rt_task *task = create(m, NULL, NULL, RT_UNDEFERRED);
+    if (!task) return -1;
+    int bad = rt_deps_add(m->task, task, deps);
+    PyObject *e = bad < 0 ? rt_exc_take() : NULL;
+    int rc = start(m, task, true);
+    if (e) rt_exc_put(e);
+    return bad < 0 ? -1 : rc;
+}
+
+int rt_group_begin(struct rt_member *m)
+{
+    struct rt_group *group = PyMem_RawCalloc(1, sizeof *group);
+    if (!group) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    group->outer = m->task->group;
+    m->task->group = group;
+    return 0;
+}
+
+// Waits for all tasks of the group, also when an exception is on its way; the group's memory is theirs until then.
+int rt_group_end(struct rt_member *m)
+{
+    struct rt_group *group = m->task->group;
+    int rc = wait_children(m, &group->pending, 0);
+    PyObject *e = rc < 0 ? rt_exc_take() : NULL;
+    struct waiting w = {.team = m->team, .count = &group->pending, .stubborn = true};
+    while (atomic_load_explicit(&group->pending, memory_order_acquire) > 0) {
+        w.pushes = atomic_load_explicit(&m->team->pushes, memory_order_acquire);
+        struct rt_task *task = find(m, m->task);
+        if (task) run(m, task);
+        else if (rt_wait(m->team, waited, &w) < 0) PyErr_Clear();
+    }
+    m->task->group = group->outer;
+    PyMem_RawFree(group);
+    if (e) rt_exc_put(e);
+    return rc;
+}

@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Finds the directives in a function, parses them onto its tree (node._omp), and refuses what cannot be done. Used by the rewriter."""
+import ast
+
+from . import directive
+from .directive import located
+from .names import FUNCTIONS, SCOPES
+
+_NO_BODY = directive.STANDALONE
+
+
+class Annotate(ast.NodeTransformer):
+    """After it, every With or Expr node that is a directive carries _omp; a with of several items is nested ones."""
+
+    def __init__(self, is_omp, filename):
+        self.is_omp, self.filename, self.found = is_omp, filename, False
+
+    def fail(self, message, node):
+        return located(message, node, self.filename)
+
+    def _text(self, call):
+        if len(call.args) != 1 or call.keywords or not (isinstance(call.args[0], ast.Constant)
+                                                        and isinstance(call.args[0].value, str)):
+            raise self.fail("omp(...) takes one directive, written out as a string (no variable, no f-string)", call)
+        self.found = True
+        return directive.parse(call.args[0].value, call, self.filename)
+
+    def _is_directive(self, node):
+        return isinstance(node, ast.Call) and self.is_omp(node.func)
+
+    def visit_With(self, node):
+        index = next((i for i, item in enumerate(node.items) if self._is_directive(item.context_expr)), None)
+        if index is None:
+            return self.generic_visit(node)
+        if index:
+            inner = ast.copy_location(ast.With(node.items[index:], node.body), node)
+            node.items, node.body = node.items[:index], [inner]
+            return self.generic_visit(node)
+        if len(node.items) > 1:
+            node.body = [ast.copy_location(ast.With(node.items[1:], node.body), node)]
+            node.items = node.items[:1]
+        item = node.items[0]
+        d = self._text(item.context_expr)
+        if item.optional_vars is not None:
+            raise self.fail("a directive has no value: no 'as' here", item.optional_vars)
+        if d.name in _NO_BODY or (d.words == ["ordered"] and False):
+            if not all(isinstance(s, ast.Pass) for s in node.body):
+                raise self.fail(f"{d.name} stands alone: its block may only be pass", node.body[0])
+            standing = ast.copy_location(ast.Expr(item.context_expr), node)
+            standing._omp = d
+            return standing
+        node.body = [s for b in node.body for s in self._each(self.visit(b))]
+        node._omp = d
+        Block(d, self.filename).check(node.body)
+        return node
+
+    @staticmethod
+    def _each(result):
+        return result if isinstance(result, list) else [result]
+
+    def visit_AsyncWith(self, node):
+        for item in node.items:
+            if self._is_directive(item.context_expr):
+                raise self.fail("a directive's block is a plain with, not async with", node)
+        return self.generic_visit(node)
+
+    def visit_Expr(self, node):
+        if not self._is_directive(node.value):
+            return self.generic_visit(node)
+        d = self._text(node.value)
+        if d.name not in _NO_BODY:
+            raise self.fail(f"{d.name} needs a block: with omp({node.value.args[0].value!r}):", node)
+        node._omp = d
+        return node
+
+    def visit_Call(self, node):
+        if self._is_directive(node) and len(node.args) == 1 and isinstance(node.args[0], (ast.Constant, ast.JoinedStr)):
+            raise self.fail("a directive is a statement of its own or stands in a with", node)
+        return self.generic_visit(node)
+
+    def visit_ClassDef(self, node):
+        for s in node.body:
+            if isinstance(s, ast.With) and any(self._is_directive(i.context_expr) for i in s.items):
+                raise self.fail("a directive must be inside a function, not in the body of a class", s)
+        return self.generic_visit(node)
+
+
+class Block(ast.NodeVisitor):
+    """Refuses ways out of a block, and ways to give control away inside it."""
+
+    def __init__(self, d, filename):
+        self.name, self.filename, self.loops = d.name, filename, 0
+        self.words = d.words
+
+    def check(self, body):
+        share = self.words[-1] if self.words[-1] != "simd" else self.words[-2] if len(self.words) > 1 else "simd"
+        if share in ("for", "taskloop", "loop", "simd"):
+            for s in body:
+                self._loop_nest(s)
+            return
+        for s in body:
+            self.visit(s)
+
+    def _loop_nest(self, node):
+        """The loop that the directive shares out: continue belongs to it, break would leave the construct."""
+        if not isinstance(node, ast.For):
+            return self.visit(node)
+        self.visit(node.iter)
+        self.shared = True
+        for s in node.body:
+            self.visit(s)
+        self.shared = False
+
+    shared = False
+
+    def fail(self, what, node):
+        raise located(f"{what} inside omp({self.name!r}): the block must be left at its end", node, self.filename)
+
+    def visit_Return(self, node):
+        self.fail("return", node)
+
+    def visit_Yield(self, node):
+        self.fail("yield", node)
+
+    visit_YieldFrom = visit_Yield
+
+    def visit_Await(self, node):
+        self.fail("await", node)
+
+    def visit_AsyncFor(self, node):
+        self.fail("async for", node)
+
+    def visit_AsyncWith(self, node):
+        self.fail("async with", node)
+
+    def visit_Break(self, node):
+        if not self.loops:
+            self.fail("break", node)
+
+    def visit_Continue(self, node):
+        if not self.loops and not self.shared:
+            self.fail("continue", node)
+
+    def visit_ImportFrom(self, node):
+        if any(a.name == "*" for a in node.names):
+            self.fail("import *", node)
+
+    def _loop(self, node):
+        self.visit(node.iter if isinstance(node, ast.For) else node.test)
+        self.loops += 1
+        for s in node.body:
+            self.visit(s)
+        self.loops -= 1
+        for s in node.orelse:
+            self.visit(s)
+
+    visit_For = visit_While = _loop
+
+    def _comprehension(self, node):
+        if any(g.is_async for g in node.generators):
+            self.fail("an async comprehension", node)
+        self.generic_visit(node)
+
+    visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _comprehension
+
+    def visit_FunctionDef(self, node):
+        pass
+
+    visit_AsyncFunctionDef = visit_Lambda = visit_FunctionDef
+
+    def visit_With(self, node):
+        if not hasattr(node, "_omp"):        # inner blocks have been looked at
+            self.generic_visit(node)
+
+
+class Super(ast.NodeTransformer):
+    """super() looks at the running function's first argument, which in a block that was moved is another one: say it."""
+
+    def __init__(self, first):
+        self.first = first
+
+    def visit_Call(self, node):
+        self.generic_visit(node)
+        if isinstance(node.func, ast.Name) and node.func.id == "super" and not node.args and not node.keywords:
+            node.args = [ast.Name("__class__", ast.Load()), ast.Name(self.first, ast.Load())]
+            for a in node.args:
+                ast.copy_location(a, node)
+        return node
+
+    def visit_FunctionDef(self, node):
+        return node
+
+    visit_AsyncFunctionDef = visit_Lambda = visit_ClassDef = visit_FunctionDef
+
+
+class Threadprivate(ast.NodeTransformer):
+    """Threadprivate variables become attributes of an object that gives each thread its own."""
+
+    def __init__(self, names, holder):
+        self.names, self.holder, self.used = names, holder, False
+
+    def visit_Name(self, node):
+        if node.id not in self.names:
+            return node
+        self.used = True
+        return ast.copy_location(ast.Attribute(ast.copy_location(ast.Name(self.holder, ast.Load()), node), node.id, node.ctx), node)
+
+    def visit_Global(self, node):
+        node.names = [n for n in node.names if n not in self.names]
+        return node if node.names else ast.copy_location(ast.Pass(), node)
+
+    visit_Nonlocal = visit_Global
+
+
+__all__ = ["Annotate", "Super", "Threadprivate", "FUNCTIONS", "SCOPES"]

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""omp() itself: decorator, directive and explain(). The rewriter is imported when the first function is decorated."""
+import functools
+import sys
+import types
+
+from .errors import OmpError
+
+_MODULE_LEVEL = ("threadprivate", "declare reduction")
+
+
+def omp(arg=None, /, **options):
+    """`@omp` on a function or class runs the directives inside it; `omp("...")` in such a function is a directive.
+
+    Options of the decorator: compile (loops are compiled by Numba where it can), check (reports races on shared variables);
+    others that OMP4Py knows are accepted and ignored.
+    """
+    if isinstance(arg, str):
+        return _loose(arg, sys._getframe(1))
+    if arg is None:
+        return functools.partial(_decorate, options=options)
+    return _decorate(arg, options)
+
+
+openmp = omp
+
+
+def _decorate(obj, options):
+    options = {k: v for k, v in options.items() if k in ("compile", "check")}
+    if isinstance(obj, type):
+        return _class(obj, options)
+    if isinstance(obj, (staticmethod, classmethod)):
+        return type(obj)(_decorate(obj.__func__, options))
+    if isinstance(obj, property):
+        parts = [p and _decorate(p, options) for p in (obj.fget, obj.fset, obj.fdel)]
+        return property(*parts, doc=obj.__doc__)
+    if isinstance(obj, functools.cached_property):
+        again = functools.cached_property(_decorate(obj.func, options))
+        again.attrname = obj.attrname
+        return again
+    if isinstance(obj, types.MethodType):
+        return types.MethodType(_decorate(obj.__func__, options), obj.__self__)
+    if not isinstance(obj, types.FunctionType):
+        raise TypeError(f"omp: a directive, a function or a class expected, not {type(obj).__name__}")
+    from .rewrite import rewrite
+    from .errors import OmpSyntaxError
+    try:
+        return rewrite(obj, options)
+    except OmpSyntaxError as error:
+        raise error.with_traceback(None) from None
+
+
+def _class(cls, options):
+    """All functions of the class's body, nested classes included."""
+    for name, value in list(vars(cls).items()):
+        if isinstance(value, type) and value.__qualname__.startswith(cls.__qualname__ + "."):
+            _class(value, options)
+        elif isinstance(value, (types.FunctionType, staticmethod, classmethod, property, functools.cached_property)):
+            function = value
+            while not isinstance(function, types.FunctionType):
+                function = getattr(function, "__func__", None) or getattr(function, "fget", None) or getattr(function, "func", None)
+                if function is None:
+                    break
+            if function is not None and function.__qualname__.rpartition(".")[0] == cls.__qualname__:
+                setattr(cls, name, _decorate(value, options))
+    return cls
+
+
+def _loose(text, frame):
+    """A directive that is executed: at module level a declaration, elsewhere a function that nobody decorated."""
+    code = frame.f_code
+    if code.co_name == "<module>" and text.strip().startswith(_MODULE_LEVEL):
+        from . import directive, support
+        where = types.SimpleNamespace(lineno=frame.f_lineno, col_offset=0, end_lineno=frame.f_lineno, end_col_offset=0)
+        d = directive.parse(text, where, code.co_filename)
+        if d.name == "threadprivate":
+            support.threadprivate_in(frame.f_globals).add(d.argument)
+        else:
+            import ast
+            start = d.expr("initializer")
+            support.declared_reductions(frame.f_globals)[d.argument[0]] = (d.argument[1], ast.unparse(start) if start else None)
+        return None
+    place = "at module level" if code.co_name == "<module>" else f"in {code.co_qualname}, which is not decorated with @omp"
+    raise OmpError(f"omp({text!r}) {place} ({code.co_filename}:{frame.f_lineno}): "
+                   "directives work inside functions and classes decorated with @omp")
+
+
+def explain(function):
+    """Prints the rewritten source of a decorated function and returns it."""
+    function = getattr(function, "__func__", function)
+    text = getattr(function, "__omp_source__", None)
+    text = str(text) if text is not None else "# no directives: the function runs as it is written\n"
+    print(text)
+    return text

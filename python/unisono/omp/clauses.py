@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Parses one clause of a directive. Called by directive.parse() with the parser standing behind the clause's name."""
+import ast
+
+from .directive import EXPRESSIONS, LISTS, OPERATORS, REDUCTIONS, Clause, split
+
+_MODIFIERS = {"monotonic", "nonmonotonic", "simd"}
+_SCHEDULES = ("static", "dynamic", "guided", "auto", "runtime")
+_DEPENDS = {"in": 0, "out": 1, "inout": 1, "mutexinoutset": 1, "inoutset": 2}
+_BINDS = {"master": 2, "primary": 2, "close": 3, "spread": 4, "true": 1, "false": 0}
+_FLAGS = {"nowait", "untied", "mergeable", "nogroup", "read", "write", "update", "capture", "compare", "seq_cst", "acq_rel",
+          "acquire", "release", "relaxed", "threads", "simd"}
+_IGNORED = {"allocate", "affinity", "hint", "safelen", "simdlen", "aligned", "nontemporal", "order", "bind"}
+
+
+def clause(p, kind):
+    if kind in _FLAGS:
+        return Clause(kind)
+    if kind in ("ordered", "order") and _no_parens(p):
+        return Clause(kind)
+    text = p.parens()
+    if text is None:
+        raise p.fail(f"clause {kind} needs an argument in parentheses")
+    if kind in _IGNORED:
+        return Clause(kind, value=text)
+    if kind in LISTS:
+        if kind == "lastprivate" and text.split(":")[0].strip() == "conditional" and ":" in text:
+            raise p.fail("lastprivate(conditional: ...) is not supported")
+        return Clause(kind, p.variables(text, kind))
+    if kind in REDUCTIONS:
+        return _reduction(p, kind, text)
+    return _OTHERS.get(kind, _expression)(p, kind, text)
+
+
+def _no_parens(p):
+    return not p.text[p.at:].lstrip().startswith("(")
+
+
+def _reduction(p, kind, text):
+    left, colon, right = text.partition(":")
+    if not colon:
+        raise p.fail(f"{kind}({text}): operator : variables expected")
+    operator = left.strip()
+    if "," in operator:
+        modifier, operator = (s.strip() for s in operator.split(",", 1))
+        if modifier not in ("default", "task", "inscan"):
+            raise p.fail(f"{kind}({text}): unknown modifier {modifier!r}")
+        if modifier == "inscan":
+            raise p.fail("reduction(inscan, ...) is not supported")
+    if operator not in OPERATORS and not operator.isidentifier():
+        raise p.fail(f"{kind}({text}): {operator!r} is not a reduction operator ({' '.join(sorted(OPERATORS))})")
+    return Clause(kind, p.variables(right, kind), value={"and": "&&", "or": "||"}.get(operator, operator))
+
+
+def _expression(p, kind, text):
+    if kind not in EXPRESSIONS:
+        raise p.fail(f"clause {kind} is not supported")
+    value = None
+    if kind == "if" and ":" in text:
+        left, _, right = text.partition(":")
+        if left.replace(" ", "").isidentifier():
+            value, text = left.strip(), right
+    if kind in ("grainsize", "num_tasks") and text.strip().startswith("strict"):
+        value, text = "strict", text.partition(":")[2]
+    if not text.strip():
+        raise p.fail(f"clause {kind} needs an expression")
+    return Clause(kind, exprs=[p.expression(text, kind)], value=value)
+
+
+def _default(p, kind, text):
+    if text.strip() not in ("shared", "none", "private", "firstprivate"):
+        raise p.fail(f"default({text}): shared, none, private or firstprivate expected")
+    return Clause(kind, value=text.strip())
+
+
+def _schedule(p, kind, text):
+    parts = split(text)
+    head = parts[0]
+    if ":" in head:
+        modifiers, _, head = head.partition(":")
+        parts = [head] + parts[1:]
+        if modifiers.strip() not in _MODIFIERS:
+            raise p.fail(f"schedule({text}): unknown modifier {modifiers.strip()!r}")
+    elif head.strip() in _MODIFIERS and len(parts) > 1 and ":" in parts[1]:      # schedule(monotonic, simd: dynamic, 4)
+        parts = [parts[1].partition(":")[2]] + parts[2:]
+        head = parts[0]
+    name = head.strip()
+    if name not in _SCHEDULES:
+        raise p.fail(f"schedule({text}): {', '.join(_SCHEDULES)} expected")
+    if len(parts) > 2 or (len(parts) == 2 and name in ("auto", "runtime")):
+        raise p.fail(f"schedule({text}): no chunk size here")
+    chunk = p.expression(parts[1], kind) if len(parts) == 2 else None
+    if isinstance(chunk, ast.Constant) and (not isinstance(chunk.value, int) or chunk.value < 1):
+        raise p.fail(f"schedule({text}): the chunk size must be at least 1")
+    return Clause(kind, exprs=[chunk] if chunk else [], value=_SCHEDULES.index(name) + 1)
+
+
+def _count(p, kind, text):
+    try:
+        value = int(text)
+    except ValueError:
+        value = 0
+    if value < 1:
+        raise p.fail(f"{kind}({text}): a positive whole number expected")
+    if kind == "ordered" and value > 1:
+        raise p.fail(f"ordered({text}): only one loop can be ordered")
+    return Clause(kind, value=value)
+
+
+def _linear(p, kind, text):
+    names, colon, step = text.partition(":")
+    if "(" in names:                                   # linear(val(x): 2)
+        names = names[names.index("(") + 1:].rstrip(" )")
+    tree = p.expression(step, kind) if colon else ast.copy_location(ast.Constant(1), p.where)
+    return Clause(kind, p.variables(names, kind), [tree])
+
+
+def _proc_bind(p, kind, text):
+    if text.strip() not in _BINDS:
+        raise p.fail(f"proc_bind({text}): master, primary, close or spread expected")
+    return Clause(kind, value=_BINDS[text.strip()])
+
+
+def _depend(p, kind, text):
+    word, colon, right = text.partition(":")
+    if not colon or word.strip() not in _DEPENDS:
+        raise p.fail(f"depend({text}): {', '.join(_DEPENDS)} expected before a colon")
+    exprs = [p.expression(item, kind) for item in split(right)]
+    for tree, item in zip(exprs, split(right)):
+        if not isinstance(tree, (ast.Name, ast.Subscript, ast.Attribute)):
+            raise p.fail(f"depend({text}): {item.strip()!r} is not a variable, an element or an attribute")
+    return Clause(kind, exprs=exprs, value=_DEPENDS[word.strip()])
+
+
+def _initializer(p, kind, text):
+    left, equals, right = text.partition("=")
+    if equals and left.strip() == "omp_priv":
+        text = right
+    return Clause(kind, exprs=[p.expression(text, kind)])
+
+
+_OTHERS = {"default": _default, "schedule": _schedule, "collapse": _count, "ordered": _count, "linear": _linear,
+           "proc_bind": _proc_bind, "depend": _depend, "initializer": _initializer}

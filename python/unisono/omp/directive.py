@@ -1,0 +1,282 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Parses the text of a directive into names, clauses and expressions. Used by the rewriter only.
+
+A Directive knows its words ("parallel", "for"), its clauses in order, and for each clause the list of variables and the
+expressions as syntax trees, so that renaming a variable in a block reaches the directives inside it.
+"""
+import ast
+import re
+
+from .errors import OmpSyntaxError
+
+_DATA = {"private", "firstprivate", "shared", "default"}
+_LOOP = {"private", "firstprivate", "lastprivate", "reduction", "schedule", "collapse", "ordered", "nowait", "linear",
+         "order", "allocate"}
+_PARALLEL = _DATA | {"if", "num_threads", "copyin", "reduction", "proc_bind", "allocate"}
+_TASK = _DATA | {"if", "untied", "final", "mergeable", "depend", "priority", "in_reduction", "affinity", "allocate", "detach"}
+_TASKLOOP = (_TASK - {"depend", "affinity", "detach"}) | {"grainsize", "num_tasks", "nogroup", "collapse", "lastprivate",
+                                                          "reduction"}
+_SECTIONS = {"private", "firstprivate", "lastprivate", "reduction", "nowait", "allocate"}
+_SIMD = {"private", "lastprivate", "reduction", "linear", "collapse", "safelen", "simdlen", "aligned", "nontemporal", "order",
+         "if"}
+_SCOPE = {"private", "firstprivate", "reduction", "nowait", "allocate"}
+
+CLAUSES = {
+    "parallel": _PARALLEL, "for": _LOOP, "sections": _SECTIONS, "section": set(),
+    "single": {"private", "firstprivate", "copyprivate", "nowait", "allocate"}, "master": set(), "masked": {"filter"},
+    "critical": {"hint"}, "barrier": set(), "taskwait": {"depend", "nowait"}, "taskyield": set(), "task": _TASK,
+    "taskgroup": {"task_reduction", "allocate"}, "taskloop": _TASKLOOP, "flush": set(), "ordered": {"threads", "simd"},
+    "threadprivate": set(), "atomic": {"read", "write", "update", "capture", "compare", "seq_cst", "acq_rel", "acquire",
+                                       "release", "relaxed", "hint"},
+    "cancel": {"if"}, "cancellation point": set(), "declare reduction": {"initializer"}, "simd": _SIMD, "scope": _SCOPE,
+    "loop": {"private", "lastprivate", "reduction", "collapse", "order", "bind"},
+}
+# What may be combined, by the last words; "simd" says nothing to an interpreter.
+COMBINED = [
+    ("parallel", "for"), ("parallel", "for", "simd"), ("for", "simd"), ("parallel", "sections"), ("parallel", "loop"),
+    ("parallel", "master"), ("parallel", "masked"), ("taskloop", "simd"), ("master", "taskloop"), ("masked", "taskloop"),
+    ("master", "taskloop", "simd"), ("masked", "taskloop", "simd"), ("parallel", "master", "taskloop"),
+    ("parallel", "masked", "taskloop"), ("parallel", "master", "taskloop", "simd"), ("parallel", "masked", "taskloop", "simd"),
+]
+STANDALONE = {"barrier", "taskwait", "taskyield", "flush", "threadprivate", "cancel", "cancellation point", "declare reduction"}
+LISTS = {"private", "firstprivate", "lastprivate", "shared", "copyin", "copyprivate"}
+REDUCTIONS = {"reduction", "in_reduction", "task_reduction"}
+EXPRESSIONS = {"if", "num_threads", "final", "priority", "grainsize", "num_tasks", "filter"}
+ONCE = {"if", "num_threads", "default", "schedule", "collapse", "ordered", "nowait", "final", "priority", "proc_bind", "untied"}
+OPERATORS = {"+", "*", "-", "&", "|", "^", "&&", "||", "min", "max", "and", "or"}
+_NAME = re.compile(r"[^\W\d]\w*\Z")
+_WORD = re.compile(r"\s*,?\s*([^\W\d]\w*)")
+
+
+class Clause:
+    """One clause: its kind, names (variables), exprs (syntax trees) and value (kind words, operator, numbers)."""
+
+    def __init__(self, kind, names=(), exprs=(), value=None):
+        self.kind, self.names, self.exprs, self.value = kind, list(names), list(exprs), value
+
+
+class Directive:
+    """A parsed directive; `where` is the AST node that errors point at."""
+
+    def __init__(self, words, clauses, argument, where, filename):
+        self.words, self.clauses, self.argument = words, clauses, argument
+        self.where, self.filename = where, filename
+
+    @property
+    def name(self):
+        return " ".join(self.words)
+
+    def all(self, *kinds):
+        return [c for c in self.clauses if c.kind in kinds]
+
+    def one(self, kind):
+        for clause in self.clauses:
+            if clause.kind == kind:
+                return clause
+        return None
+
+    def names(self, *kinds):
+        return [n for c in self.all(*kinds) for n in c.names]
+
+    def expr(self, kind):
+        clause = self.one(kind)
+        return clause.exprs[0] if clause else None
+
+    def reductions(self, *kinds):
+        """Pairs (operator, name) in order."""
+        return [(c.value, n) for c in self.all(*(kinds or ("reduction",))) for n in c.names]
+
+    def part(self, *words):
+        """The same clauses under some of the words, for the halves of a combined directive."""
+        return Directive(list(words), self.clauses, self.argument, self.where, self.filename)
+
+    def error(self, message):
+        return located(message, self.where, self.filename)
+
+
+def located(message, node, filename):
+    """An OmpSyntaxError that points at the node."""
+    from .source import line_of
+    return OmpSyntaxError(message, (filename, node.lineno, node.col_offset + 1, line_of(filename, node.lineno),
+                                    node.end_lineno, (node.end_col_offset or 0) + 1))
+
+
+class _Parser:
+    def __init__(self, text, where, filename):
+        self.text, self.at, self.where, self.filename = text, 0, where, filename
+
+    def fail(self, message):
+        return located(f"omp({self.text.strip()!r}): {message}", self.where, self.filename)
+
+    def word(self):
+        found = _WORD.match(self.text, self.at)
+        if not found:
+            return None
+        self.at = found.end()
+        return found.group(1)
+
+    def peek(self):
+        at, word = self.at, self.word()
+        self.at = at
+        return word
+
+    def done(self):
+        return not self.text[self.at:].strip(" \t\r\n,")
+
+    def parens(self):
+        """The text inside the parentheses that follow, or None."""
+        found = re.compile(r"\s*\(").match(self.text, self.at)
+        if not found:
+            return None
+        begin = at = found.end()
+        depth, quote = 1, None
+        while at < len(self.text):
+            c = self.text[at]
+            if quote:
+                at += c == "\\"
+                quote = None if c == quote else quote
+            elif c in "\"'":
+                quote = c
+            elif c in "([{":
+                depth += 1
+            elif c in ")]}":
+                depth -= 1
+                if depth == 0:
+                    self.at = at + 1
+                    return self.text[begin:at]
+            at += 1
+        raise self.fail("a parenthesis is not closed")
+
+    def expression(self, text, kind):
+        try:
+            tree = ast.parse(text.strip(), mode="eval").body
+        except SyntaxError:
+            raise self.fail(f"{kind}({text}): not a Python expression") from None
+        for node in ast.walk(tree):
+            if isinstance(node, (ast.Await, ast.Yield, ast.YieldFrom)):
+                raise self.fail(f"{kind}({text}): no yield or await here")
+            if hasattr(node, "lineno"):
+                ast.copy_location(node, self.where)
+        return tree
+
+    def variables(self, text, kind):
+        names = [n.strip() for n in (text or "").split(",")]
+        for n in names:
+            if not _NAME.match(n):
+                raise self.fail(f"{kind}({text}): {n!r} is not the name of a variable")
+        return names
+
+
+def split(text, separator=","):
+    """The parts of text between separators that are not inside brackets or strings."""
+    parts, depth, begin, quote = [], 0, 0, None
+    for i, c in enumerate(text):
+        if quote:
+            quote = None if c == quote else quote
+        elif c in "\"'":
+            quote = c
+        elif c in "([{":
+            depth += 1
+        elif c in ")]}":
+            depth -= 1
+        elif c == separator and depth == 0:
+            parts.append(text[begin:i])
+            begin = i + 1
+    return parts + [text[begin:]]
+
+
+def _words(p):
+    """The words of the directive, the longest combination that is known."""
+    first = p.word()
+    if first is None:
+        raise p.fail("a directive expected")
+    if first in ("cancellation", "declare"):
+        second = p.word()
+        if f"{first} {second}" not in CLAUSES:
+            raise p.fail(f"unknown directive {first} {second or ''}".rstrip())
+        return [f"{first} {second}"]
+    if first not in CLAUSES:
+        raise p.fail(f"unknown directive {first!r}{_guess(first, CLAUSES)}")
+    words = [first]
+    while p.peek() and any(tuple(words + [p.peek()]) == c[:len(words) + 1] for c in COMBINED):
+        words.append(p.word())
+    if len(words) > 1 and tuple(words) not in COMBINED:
+        raise p.fail(f"unknown directive {' '.join(words)!r}")
+    return words
+
+
+def _guess(word, known):
+    import difflib
+    close = difflib.get_close_matches(word, known, 1)
+    return f"; did you mean {close[0]!r}?" if close else ""
+
+
+def _argument(p, words):
+    """What stands in parentheses right after the directive's name."""
+    name = words[-1]
+    if name == "critical":
+        text = p.parens()
+        return p.variables(text, name)[0] if text is not None else ""
+    if name in ("flush", "threadprivate"):
+        text = p.parens()
+        if text is None and name == "threadprivate":
+            raise p.fail("a list of variables expected")
+        return p.variables(text, name) if text is not None else []
+    if name in ("cancel", "cancellation point"):
+        kind = p.word()
+        if kind not in ("parallel", "for", "sections", "taskgroup"):
+            raise p.fail("one of parallel, for, sections, taskgroup expected")
+        return kind
+    if name == "declare reduction":
+        return _declared(p)
+    return None
+
+
+def _declared(p):
+    text = p.parens()
+    parts = split(text or "", ":")
+    if len(parts) < 3:
+        raise p.fail("declare reduction(name : types : combiner) expected")
+    return parts[0].strip(), ":".join(parts[2:]).strip()
+
+
+def parse(text, where, filename):
+    """The Directive that the text says; OmpSyntaxError with its place when it says none."""
+    from .clauses import clause
+    p = _Parser(text, where, filename)
+    words = _words(p)
+    argument = _argument(p, words)
+    allowed = set().union(*(CLAUSES[w] for w in words))
+    if words[0] == "parallel" and len(words) > 1:
+        allowed.discard("nowait")
+    clauses = []
+    while not p.done():
+        kind = p.word()
+        if kind is None:
+            raise p.fail(f"unexpected {p.text[p.at:].strip()[:20]!r}")
+        if kind not in allowed:
+            known = any(kind in c for c in CLAUSES.values())
+            raise p.fail(f"clause {kind!r} does not belong to {' '.join(words)}" if known
+                         else f"unknown clause {kind!r}{_guess(kind, allowed)}")
+        clauses.append(clause(p, kind))
+    _check(p, words, clauses)
+    return Directive(words, clauses, argument, where, filename)
+
+
+def _check(p, words, clauses):
+    kinds = [c.kind for c in clauses]
+    for kind in ONCE:
+        if kinds.count(kind) > (3 if kind == "if" else 1):
+            raise p.fail(f"clause {kind} given twice")
+    seen = {}
+    for c in clauses:
+        if c.kind not in LISTS | {"reduction", "in_reduction", "linear"}:
+            continue
+        for n in c.names:
+            before = seen.setdefault(n, c.kind)
+            if before != c.kind and {before, c.kind} not in ({"firstprivate", "lastprivate"}, {"shared", "copyin"}):
+                raise p.fail(f"variable {n!r} is both in {before} and in {c.kind}")
+            if before == c.kind and sum(n in d.names for d in clauses if d.kind == c.kind) > 1 and c.kind == "reduction":
+                raise p.fail(f"variable {n!r} is in two reductions")
+    if "nowait" in kinds and "copyprivate" in kinds:
+        raise p.fail("copyprivate needs the barrier that nowait removes")

@@ -1,0 +1,365 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Rewrites a function: blocks under directives become calls of the run-time. Entry: rewrite(function), called by @omp.
+
+Blocks that other threads run (parallel, task) become nested functions; worksharing and synchronisation stay in place. The work
+is split over regions.py, loops.py and tasks.py, whose functions register themselves in HANDLERS by the directive's words.
+"""
+import ast
+
+from . import support
+from .annotate import Annotate, Super, Threadprivate
+from .build import PREFIX, assign, call, const, expr, function, if_, lambda_, name, try_finally
+from .directive import located
+from .names import Rename, definite
+from .scope import Scope
+from .source import build, class_of, template, tree_of
+
+HANDLERS = {}
+_cache = {}
+
+
+def handles(*names):
+    """Registers a handler (rewriter, directive, node, scope, known) -> statements for the directives."""
+    def register(f):
+        for n in names:
+            HANDLERS[n] = f
+        return f
+    return register
+
+
+class Rewriter:
+    """The state of one function's rewriting."""
+
+    def __init__(self, function_, options):
+        self.function, self.filename = function_, function_.__code__.co_filename
+        self.options = options
+        self.counter = 0
+        self.values = {}             # run-time names used: name -> object
+        self.reductions = {}         # declared ones: name -> (combiner, initializer or None)
+        self.threadprivate = {}
+
+    # Names and locations.
+    def fresh(self, what):
+        self.counter += 1
+        return f"{PREFIX}{what}_{self.counter}"
+
+    def rt(self, what):
+        """The name under which rewritten code finds support.RUNTIME[what]."""
+        return self.value(PREFIX + what, support.RUNTIME[what])
+
+    def value(self, id_, obj):
+        self.values[id_] = obj
+        return id_
+
+    def call(self, what, *args):
+        return call(self.rt(what), *args)
+
+    def put(self, where, *statements):
+        """Gives made statements the place of the directive."""
+        for s in statements:
+            for node in ast.walk(s):
+                if "lineno" in node._attributes and not hasattr(node, "lineno"):
+                    ast.copy_location(node, where)
+        return list(statements)
+
+    def fail(self, message, node):
+        return located(message, node, self.filename)
+
+    # Walking.
+    def block(self, statements, scope, known):
+        result, known = [], set(known)
+        for s in statements:
+            bound = definite([s])
+            gone = {t.id for t in ast.walk(s) if isinstance(t, ast.Name) and isinstance(t.ctx, ast.Del)}
+            result += self.statement(s, scope, known)
+            known = (known | bound) - gone
+        return result
+
+    def statement(self, s, scope, known):
+        if hasattr(s, "_omp"):
+            return self.directive(s, scope, known)
+        if isinstance(s, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            if _has_directive(s):
+                inner = Scope.of_function(s, scope)
+                self.body(s, inner, inner.known)
+            return [s]
+        if isinstance(s, ast.ClassDef):
+            s.body = [t for b in s.body for t in self.statement(b, scope, known)]
+            return [s]
+        if isinstance(s, (ast.Global, ast.Nonlocal)) and scope.outlined:
+            return self.put(s, ast.Pass())
+        if isinstance(s, ast.AnnAssign) and scope.outlined and isinstance(s.target, ast.Name):
+            return [ast.copy_location(ast.Assign([s.target], s.value) if s.value else ast.Pass(), s)]
+        if not _has_directive(s) and not scope.outlined:
+            return [s]
+        return self.compound(s, scope, known)
+
+    def compound(self, s, scope, known):
+        hoist = None
+        if isinstance(s, (ast.For, ast.AsyncFor, ast.While)) and scope.hoist is None:
+            hoist = scope.hoist = []
+        if isinstance(s, (ast.For, ast.AsyncFor)):
+            known = known | {t.id for t in ast.walk(s.target) if isinstance(t, ast.Name)}
+        elif isinstance(s, (ast.With, ast.AsyncWith)):
+            known = known | {t.id for i in s.items if i.optional_vars for t in ast.walk(i.optional_vars)
+                             if isinstance(t, ast.Name)}
+        for field in ("body", "orelse", "finalbody"):
+            if getattr(s, field, None) and isinstance(getattr(s, field), list):
+                setattr(s, field, self.block(getattr(s, field), scope, known))
+        for part in getattr(s, "handlers", []) + getattr(s, "cases", []):
+            part.body = self.block(part.body, scope, known)
+        if hoist is not None:
+            scope.hoist = None
+            return hoist + [s]
+        return [s]
+
+    def directive(self, s, scope, known):
+        d = s._omp
+        handler = HANDLERS.get(d.name) or HANDLERS.get(d.words[0])
+        if handler is None:
+            raise self.fail(f"{d.name} is not supported", s)
+        return self.put(d.where, *handler(self, d, s, scope, known))
+
+    def body(self, node, scope, known):
+        """Rewrites a function's body in place and puts its declarations on top."""
+        statements = self.block(node.body, scope, known)
+        top = []
+        if scope.outlined:
+            if scope.globals & scope.uses_globals:
+                top.append(ast.Global(sorted(scope.globals & scope.uses_globals)))
+            if scope.nonlocals:
+                top.append(ast.Nonlocal(sorted(scope.nonlocals)))
+        else:
+            extra = scope.globals - _declared(node.body)
+            if extra:
+                top.append(ast.Global(sorted(extra)))
+        top += [ast.AnnAssign(name(n, True), const("shared"), None, 1) for n in sorted(scope.declared - scope.nonlocals - scope.globals)]
+        where = node.body[0] if node.body else node
+        doc = []
+        if not scope.outlined and statements and _is_docstring(statements[0]):
+            doc, statements = [statements[0]], statements[1:]
+        node.body = doc + self.put(where, *top, *scope.top) + (statements or [ast.copy_location(ast.Pass(), where)])
+
+    # What handlers share.
+    def outline(self, what, node, plan, scope, known, prologue=(), epilogue=()):
+        """Moves a block into a function: (its name, statements that define it here). In a loop it is defined in front of the loop."""
+        id_ = self.fresh(what)
+        from .names import Events
+        events = Events().run(node.body)
+        locals_ = (events.bound() | plan.private | set(plan.passed)) - plan.written - plan.globals
+        locals_ -= {n for n in events.globals | events.nonlocals}
+        inner = Scope(node, scope, events, locals_, outlined=True)
+        inner.globals = set(scope.globals) - locals_
+        inner.uses_globals = set(plan.globals)
+        inner.nonlocals = set(plan.written)
+        inner.shared = set(plan.passed) | plan.written | plan.captured
+        inner.chosen = set(node._omp.names("private", "firstprivate", "reduction"))
+        inner.known = set(plan.passed) | (known & (plan.captured | plan.written)) | set(node._omp.names("firstprivate", "reduction"))
+        f = function(id_, [], list(node.body) or [ast.Pass()])
+        self.put(node._omp.where, f)
+        self.body(f, inner, inner.known)
+        decl = 0
+        while decl < len(f.body) and isinstance(f.body[decl], (ast.Global, ast.Nonlocal, ast.AnnAssign)):
+            decl += 1
+        f.body[decl:decl] = self.put(node._omp.where, *prologue)
+        f.body += self.put(node._omp.where, *epilogue)
+        if scope.hoist is None:
+            return id_, [f]
+        scope.hoist.append(f)
+        return id_, []
+
+    def argument(self, id_, known, scope):
+        """An expression for the value of a variable that may not be bound."""
+        if id_ in known or scope.where(id_) == "global":
+            return name(id_)
+        return self.call("snap", lambda_([], name(id_)))
+
+    def given(self, id_, known, scope):
+        """What the function that gets such a value does first."""
+        if id_ in known or scope.where(id_) == "global":
+            return []
+        return [if_(ast.Compare(name(id_), [ast.Is()], [name(self.value(PREFIX + "unset", support.UNSET))]),
+                    [ast.Delete([ast.Name(id_, ast.Del())])])]
+
+    def rename(self, names, node, scope):
+        """New names for variables that a construct in place has copies of; returns old -> new."""
+        mapping = {n: f"_omp_{n}_{self._next()}" for n in names}
+        if mapping:
+            rename = Rename(mapping)
+            node.body = [rename.visit(s) for s in node.body]
+            scope.refresh(node)
+            scope.locals |= set(mapping.values())
+            scope.chosen |= set(mapping.values())
+        return mapping
+
+    def _next(self):
+        self.counter += 1
+        return self.counter
+
+    def guarded(self, enter, body, leave):
+        return [expr(enter), try_finally(body or [ast.Pass()], [expr(leave)])]
+
+    def combiner(self, operator, where, scope):
+        """For a declared reduction, makes its functions once, at the top of the whole function."""
+        if operator in support.OPERATORS:
+            return
+        if operator not in self.reductions:
+            declared = support.declared_reductions(self.function.__globals__).get(operator)
+            if not declared:
+                raise self.fail(f"reduction operator {operator!r} is neither built in nor declared above", where)
+            self.reductions[operator] = declared
+        if PREFIX + operator in scope.root.locals:
+            return
+        text, initializer = self.reductions[operator]
+        scope.root.locals |= {PREFIX + operator, PREFIX + "init_" + operator}
+        scope.root.known |= {PREFIX + operator, PREFIX + "init_" + operator}
+        scope.root.top += self.put(where, *_combiner(self, operator, text, initializer))
+
+    def identity(self, operator, of):
+        if operator in support.OPERATORS:
+            return self.call("identity", const(operator), of)
+        return call(PREFIX + "init_" + operator, of)
+
+    def combine(self, operator, target, part):
+        from .build import combine
+        if operator in ("min", "max"):
+            self.rt(operator)
+        return combine(operator, target, part)
+
+
+def _combiner(rewriter, operator, text, initializer):
+    """Functions (omp_out, omp_in) -> result and (omp_orig) -> initial value."""
+    tree = ast.parse(text).body
+    result = [ast.Return(name("omp_out"))]
+    if len(tree) == 1 and isinstance(tree[0], ast.Expr):
+        value = tree[0].value
+        if isinstance(value, ast.Call):
+            tree = [assign("omp_result", value)]
+            result = [ast.Return(ast.IfExp(ast.Compare(name("omp_result"), [ast.Is()], [const(None)]), name("omp_out"),
+                                           name("omp_result")))]
+        else:
+            tree, result = [], [ast.Return(value)]
+    for node in tree:
+        for sub in ast.walk(node):
+            if hasattr(sub, "lineno"):
+                del sub.lineno
+    for node in result:
+        for sub in ast.walk(node):
+            if hasattr(sub, "lineno"):
+                del sub.lineno
+    start = ast.parse(initializer, mode="eval").body if initializer else rewriter.call("fresh", name("omp_orig"))
+    for sub in ast.walk(start):
+        if hasattr(sub, "lineno"):
+            del sub.lineno
+    return [function(PREFIX + operator, ["omp_out", "omp_in"], tree + result),
+            function(PREFIX + "init_" + operator, ["omp_orig"], [ast.Return(start)])]
+
+
+def _has_directive(node):
+    return any(hasattr(n, "_omp") for n in ast.walk(node))
+
+
+def _declared(statements):
+    from .names import Events
+    return Events().run(statements).globals
+
+
+def _is_docstring(s):
+    return isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant) and isinstance(s.value.value, str)
+
+
+def _resolver(function_):
+    """Whether an expression is the omp function, as the function's own scope sees it."""
+    from .api import omp
+    cells = dict(zip(function_.__code__.co_freevars, function_.__closure__ or ()))
+
+    def is_omp(node):
+        if isinstance(node, ast.Attribute):
+            owner = node.value
+            if not isinstance(owner, ast.Name) or owner.id in function_.__code__.co_varnames:
+                return False
+            module = function_.__globals__.get(owner.id)
+            return getattr(module, node.attr, None) is omp if module is not None else False
+        if not isinstance(node, ast.Name):
+            return False
+        if node.id in cells:
+            try:
+                return cells[node.id].cell_contents is omp
+            except ValueError:
+                return False
+        if node.id in function_.__globals__:
+            return function_.__globals__[node.id] is omp
+        return node.id == "omp"
+
+    return is_omp
+
+
+def _prepare(r, tree):
+    """Directives parsed, threadprivate variables and super() replaced; False when there is nothing to rewrite."""
+    found = Annotate(_resolver(r.function), r.filename)
+    tree.body = [s for b in tree.body for s in found._each(found.visit(b))]
+    private = support.threadprivate_of(r.function, [n._omp for n in ast.walk(tree) if hasattr(n, "_omp")])
+    if private:
+        swap = Threadprivate(private.names, PREFIX + "threadprivate")
+        r.threadprivate = private
+        tree.body = [swap.visit(s) for s in tree.body]
+        if swap.used or found.found:
+            r.value(PREFIX + "threadprivate", private)
+            found.found = True
+    if found.found and class_of(r.function) and tree.args.args + tree.args.posonlyargs:
+        first = (tree.args.posonlyargs + tree.args.args)[0].arg
+        tree.body = [Super(first).visit(s) for s in tree.body]
+    return found.found
+
+
+def rewrite(function_, options):
+    """The function that runs the directives; the function itself when it has none."""
+    from . import loops, regions, tasks                      # noqa: F401  their handlers register themselves
+    key = (id(function_.__code__), tuple(sorted(options.items())))
+    cached = _cache.get(key)
+    if cached is None:
+        cached = _cache[key] = (function_.__code__, *_rewrite(function_, options))
+    _, code, values, text = cached
+    if code is None:
+        return function_
+    new = build(code, function_, values)
+    new.__omp_source__ = text
+    return new
+
+
+def _rewrite(function_, options):
+    tree = tree_of(function_)
+    r = Rewriter(function_, options)
+    if not _prepare(r, tree):
+        return None, None, None
+    outer = _Outer(function_.__code__.co_freevars)
+    scope = Scope.of_function(tree, outer if outer.names else None)
+    r.body(tree, scope, scope.known)
+    code = template(tree, function_, list(r.values))
+    return code, r.values, _Text(tree, function_.__name__)
+
+
+class _Outer:
+    """The functions around the decorated one: all that is known is the names it takes from them."""
+
+    parent, root, shared, events, locals = None, None, frozenset(), (), frozenset()
+
+    def __init__(self, names):
+        self.names = set(names)
+
+    def where(self, id_):
+        return "own" if id_ in self.names else "global"
+
+    def declare(self, id_):
+        pass
+
+
+class _Text:
+    """The rewritten source, made when somebody asks."""
+
+    def __init__(self, tree, id_):
+        self.tree, self.name = tree, id_
+
+    def __str__(self):
+        self.tree.name = self.name
+        return ast.unparse(ast.fix_missing_locations(self.tree)).replace(PREFIX, "rt_")

@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The omp_* routines that need no speed, and the types of OpenMP. The others are functions of the C run-time."""
+import enum
+import operator
+
+from . import _rt, env
+
+UNLIMITED = env.UNLIMITED
+
+
+class omp_sched_t(enum.IntEnum):
+    """Kinds of schedules for omp_set_schedule()."""
+
+    omp_sched_static = 1
+    omp_sched_dynamic = 2
+    omp_sched_guided = 3
+    omp_sched_auto = 4
+
+
+class omp_proc_bind_t(enum.IntEnum):
+    """Policies that omp_get_proc_bind() returns."""
+
+    omp_proc_bind_false = 0
+    omp_proc_bind_true = 1
+    omp_proc_bind_master = 2
+    omp_proc_bind_primary = 2
+    omp_proc_bind_close = 3
+    omp_proc_bind_spread = 4
+
+
+globals().update(omp_sched_t.__members__)
+globals().update(omp_proc_bind_t.__members__)
+
+
+def omp_set_num_threads(num_threads):
+    """How many threads the regions that this task meets from now on ask for, unless num_threads says otherwise."""
+    n = operator.index(num_threads)
+    if n < 1:
+        raise ValueError(f"omp_set_num_threads({n}): at least 1 expected")
+    _rt.icv_set("nthreads", n)
+
+
+def omp_get_max_threads():
+    """The most threads that a region without num_threads could get now."""
+    return _rt.icv_get()[0]
+
+
+def omp_get_num_procs():
+    """Processors that this process may use."""
+    return _rt.settings()[0]
+
+
+def omp_set_dynamic(dynamic_threads):
+    """Whether a region may get fewer threads than asked for (never more than there are processors)."""
+    _rt.icv_set("dynamic", bool(dynamic_threads))
+
+
+def omp_get_dynamic():
+    """Whether the number of threads may be adjusted."""
+    return bool(_rt.icv_get()[1])
+
+
+def omp_set_nested(nested):
+    """True: regions inside regions get threads of their own. The same as omp_set_max_active_levels(many or 1)."""
+    _rt.icv_set("max_active", UNLIMITED if nested else 1)
+
+
+def omp_get_nested():
+    """Whether regions inside regions get threads of their own."""
+    return _rt.icv_get()[2] > 1
+
+
+def omp_set_max_active_levels(max_levels):
+    """How deep regions with several threads may be nested."""
+    n = operator.index(max_levels)
+    if n >= 0:
+        _rt.icv_set("max_active", min(n, UNLIMITED))
+
+
+def omp_get_max_active_levels():
+    """How deep regions with several threads may be nested."""
+    return _rt.icv_get()[2]
+
+
+def omp_get_supported_active_levels():
+    """The most levels that the run-time could nest."""
+    return UNLIMITED
+
+
+def omp_set_schedule(kind, chunk_size=0):
+    """What schedule(runtime) means from now on for loops that this task meets. chunk_size < 1: the default."""
+    kind = omp_sched_t(int(kind) & 0x7fffffff)
+    chunk = operator.index(chunk_size)
+    if chunk < 1:
+        chunk = 1 if kind in (omp_sched_t.omp_sched_dynamic, omp_sched_t.omp_sched_guided) else 0
+    _rt.icv_set("sched", int(kind))
+    _rt.icv_set("chunk", 0 if kind == omp_sched_t.omp_sched_auto else chunk)
+
+
+def omp_get_schedule():
+    """(kind, chunk size) that schedule(runtime) means now."""
+    _, _, _, kind, chunk, _ = _rt.icv_get()
+    return omp_sched_t(kind), chunk
+
+
+def omp_get_thread_limit():
+    """The most threads that the program may have."""
+    return _rt.settings()[1]
+
+
+def omp_get_cancellation():
+    """Whether cancel does something (OMP_CANCELLATION)."""
+    return bool(_rt.settings()[2])
+
+
+def omp_get_max_task_priority():
+    """The highest priority that a task can have (OMP_MAX_TASK_PRIORITY)."""
+    return _rt.settings()[3]
+
+
+def omp_get_proc_bind():
+    """How the threads of the next region are bound."""
+    return omp_proc_bind_t(_rt.icv_get()[5])
+
+
+def omp_init_lock_with_hint(hint=0):
+    """A new lock; hints say nothing here."""
+    return _rt.omp_init_lock()
+
+
+def omp_init_nest_lock_with_hint(hint=0):
+    """A new nestable lock; hints say nothing here."""
+    return _rt.omp_init_nest_lock()
+
+
+def omp_get_num_places():
+    """How many places there are to bind threads to."""
+    from . import places
+    return len(places.table)
+
+
+def omp_get_place_num_procs(place_num):
+    """Processors in the place."""
+    from . import places
+    return len(places.table[place_num]) if 0 <= place_num < len(places.table) else 0
+
+
+def omp_get_place_proc_ids(place_num):
+    """The processors of the place."""
+    from . import places
+    return list(places.table[place_num]) if 0 <= place_num < len(places.table) else []
+
+
+def omp_get_partition_num_places():
+    """How many places this thread's regions may use."""
+    return omp_get_num_places()
+
+
+def omp_get_partition_place_nums():
+    """The numbers of the places that this thread's regions may use."""
+    return list(range(omp_get_num_places()))
+
+
+def omp_set_affinity_format(text):
+    """The format of omp_display_affinity(None)."""
+    env.values["affinity_format"] = str(text)
+
+
+def omp_get_affinity_format():
+    """The format of omp_display_affinity(None)."""
+    return env.values["affinity_format"]
+
+
+def omp_capture_affinity(text=None):
+    """The line that omp_display_affinity() prints."""
+    from . import places
+    return places.describe(text or env.values["affinity_format"])
+
+
+def omp_display_affinity(text=None):
+    """Prints where this thread runs."""
+    print(omp_capture_affinity(text), flush=True)
+
+
+def omp_display_env(verbose=False):
+    """Prints the control variables on standard error."""
+    env.show(verbose)
+
+
+def omp_is_initial_device():
+    """There is only the host."""
+    return True
+
+
+def omp_get_num_devices():
+    """Devices other than the host."""
+    return 0
+
+
+def omp_get_num_teams():
+    """Teams of a league: always one."""
+    return 1
+
+
+def omp_get_team_num():
+    """Which of them this is."""
+    return 0
+
+
+omp_set_unnest_lock = _rt.omp_unset_nest_lock      # the name that OMP4Py gave it

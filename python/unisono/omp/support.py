@@ -1,0 +1,306 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What rewritten code calls besides the C run-time: copies, identities, iteration spaces, task loops, threadprivate storage.
+
+RUNTIME names everything that rewritten code may use; the rewriter takes it from there.
+"""
+import bisect
+import copy as _copy
+import operator
+import threading
+import types
+
+from . import _rt
+from .errors import OmpError
+
+OPERATORS = {"+", "*", "-", "&", "|", "^", "&&", "||", "min", "max"}
+
+
+class _Unset:
+    """The value of a variable that has none."""
+
+    def __repr__(self):
+        return "<not set>"
+
+
+UNSET = _Unset()
+_ATOMIC = (int, float, complex, bool, str, bytes, type(None), type, types.FunctionType, types.BuiltinFunctionType,
+           types.ModuleType, range, tuple, frozenset, _Unset)
+
+
+def copy(value):
+    """The copy that firstprivate makes: a new container or object with the same contents; functions and modules are shared."""
+    kind = type(value)
+    if kind in _ATOMIC:
+        return value
+    if kind is list:
+        return value[:]
+    try:
+        return _copy.copy(value)
+    except TypeError as error:
+        raise TypeError(f"a {kind.__name__} cannot be copied for firstprivate: {error}") from None
+
+
+def private(value):
+    """What a private variable starts as: containers are the thread's own copy, everything else is not set."""
+    if type(value) in _ATOMIC:
+        return UNSET
+    if isinstance(value, (list, dict, set, bytearray)) or hasattr(value, "__array_interface__") or hasattr(value, "__copy__"):
+        return _copy.copy(value)
+    return UNSET
+
+
+def snap(read):
+    """The value of a variable that may not be bound."""
+    try:
+        return read()
+    except NameError:
+        return UNSET
+
+
+_NUMBERS = {"+": 0, "-": 0, "*": 1, "|": 0, "^": 0, "&": -1, "&&": True, "||": False}
+
+
+def identity(op, value):
+    """What a thread's partial result starts with: the operator's neutral element in the type of the variable."""
+    kind = type(value)
+    if kind is float and op in "+-*":
+        return 1.0 if op == "*" else 0.0
+    if op in ("min", "max"):
+        return _copy.copy(value) if kind not in _ATOMIC else value     # combining twice changes nothing
+    if op in ("&&", "||"):
+        return op == "&&"
+    if kind is bool:
+        return _NUMBERS[op] if op in "+-*" else op == "&"
+    if kind is int:
+        return _NUMBERS[op]
+    if hasattr(value, "__array_interface__"):
+        return _array_identity(op, value)
+    return _object_identity(op, value, kind)
+
+
+def _array_identity(op, value):
+    import numpy
+    if op == "&":
+        return ~numpy.zeros_like(value)
+    return numpy.ones_like(value) if op == "*" else numpy.zeros_like(value)
+
+
+def _object_identity(op, value, kind):
+    if op == "&":
+        return _copy.copy(value)                                       # x & x is x
+    tries = (lambda: kind(1),) if op == "*" else (kind, lambda: kind(0), lambda: value - value)
+    for attempt in tries:
+        try:
+            return attempt()
+        except Exception:          # noqa: BLE001  whatever a class's constructor raises
+            continue
+    raise OmpError(f"reduction({op}): {kind.__name__} has no neutral element that {kind.__name__}() gives; "
+                   "use declare reduction with an initializer")
+
+
+def fresh(value):
+    """The start of a declared reduction without an initializer."""
+    try:
+        return type(value)()
+    except TypeError:
+        raise OmpError(f"declare reduction: {type(value).__name__}() needs arguments; give an initializer") from None
+
+
+def _extreme(name, pick):
+    def extreme(a, b):
+        if hasattr(a, "__array_interface__") and getattr(a, "ndim", 0):
+            import numpy
+            return getattr(numpy, name)(a, b, out=a)
+        return pick(a, b)
+    return extreme
+
+
+class Space:
+    """The iterations of loops collapsed into one: size of them, at(k) gives their variables for number k."""
+
+    def __init__(self, makers, names):
+        self.rows, self.parts, self.size = None, None, 1
+        if any(m.__code__.co_argcount for m in makers):
+            self._tree(makers, names)
+            return
+        self.parts = [m() for m in makers]
+        self.parts = [p if isinstance(p, range) else list(p) for p in self.parts]
+        for p in self.parts:
+            self.size *= len(p)
+
+    def _tree(self, makers, names):
+        """Inner bounds depend on outer variables: the outer combinations, with the number of iterations before each."""
+        rows = [()]
+        for m in makers[:-1]:
+            rows = [row + (v,) for row in rows for v in self._inner(m, names, row)]
+        self.rows, self.last, self.starts, self.size = [], [], [], 0
+        for row in rows:
+            inner = self._inner(makers[-1], names, row)
+            if len(inner):
+                self.rows.append(row)
+                self.last.append(inner)
+                self.starts.append(self.size)
+                self.size += len(inner)
+
+    @staticmethod
+    def _inner(maker, names, row):
+        known = dict(zip(names, row))
+        wanted = maker.__code__.co_varnames[:maker.__code__.co_argcount]
+        it = maker(*(known[n] for n in wanted))
+        return it if isinstance(it, range) else list(it)
+
+    def at(self, k):
+        if self.rows is not None:
+            i = bisect.bisect_right(self.starts, k) - 1
+            return (*self.rows[i], self.last[i][k - self.starts[i]])
+        values = []
+        for p in reversed(self.parts):
+            k, i = divmod(k, len(p))
+            values.append(p[i])
+        return tuple(reversed(values))
+
+
+def taskloop(function, iterable, args, kind, amount, nogroup, flags, priority):
+    """Cuts the iterations into tasks; returns what they returned, in the order of the iterations."""
+    items = iterable if isinstance(iterable, range) else list(iterable)
+    total = len(items)
+    tasks = _task_count(kind, amount, total)
+    results = [None] * tasks
+
+    def one(i, share):
+        results[i] = function(share, *args)
+
+    if not nogroup:
+        _rt.taskgroup_enter()
+    try:
+        for i in range(tasks):
+            share = items[total * i // tasks:total * (i + 1) // tasks]
+            _rt.task(one, (i, share), flags, priority)
+    finally:
+        if not nogroup:
+            _rt.taskgroup_exit()
+    return results
+
+
+def _task_count(kind, amount, total):
+    if total == 0:
+        return 0
+    if kind is None:
+        return min(total, 4 * _rt.omp_get_num_threads())
+    amount = operator.index(amount)
+    if amount < 1:
+        raise ValueError(f"{kind}({amount}): at least 1 expected")
+    return min(total, amount) if kind == "num_tasks" else max(1, total // amount)
+
+
+class TaskReduction:
+    """The partial results of a taskgroup's task_reduction: one a thread and variable."""
+
+    def __init__(self, *entries):
+        self.combine = {n: c for n, c, _, _ in entries}
+        self.identity = {n: (i, orig) for n, _, i, orig in entries}
+        self.held = {n: {} for n, *_ in entries}
+
+    def take(self, n):
+        make, orig = self.identity[n]
+        part = self.held[n].pop(_rt.omp_get_thread_num(), UNSET)
+        return make(orig) if part is UNSET else part
+
+    def give(self, n, value):
+        me = _rt.omp_get_thread_num()
+        other = self.held[n].pop(me, UNSET)
+        self.held[n][me] = value if other is UNSET else self.combine[n](other, value)
+
+    def parts(self, n):
+        return [self.held[n][i] for i in sorted(self.held[n])]
+
+
+class ThreadprivateVariables:
+    """Attributes that each thread has its own of. The thread that imported the module uses the module's globals themselves."""
+
+    def __init__(self, namespace):
+        d = object.__setattr__
+        d(self, "names", set())
+        d(self, "namespace", namespace)
+        d(self, "initial", {})
+        d(self, "own", threading.local())
+        d(self, "home", threading.main_thread().ident)
+
+    def add(self, names):
+        for n in names:
+            if n not in self.names:
+                self.names.add(n)
+                self.initial[n] = copy(self.namespace.get(n, UNSET))
+
+    def _store(self):
+        return self.namespace if threading.get_ident() == self.home else self.own.__dict__
+
+    def __getattr__(self, n):
+        store = self._store()
+        try:
+            return store[n]
+        except KeyError:
+            value = copy(self.initial.get(n, UNSET))
+            if value is UNSET:
+                raise NameError(f"threadprivate variable {n!r} is not set in this thread") from None
+            store[n] = value
+            return value
+
+    def __setattr__(self, n, value):
+        self._store()[n] = value
+
+    def __delattr__(self, n):
+        self._store().pop(n, None)
+
+
+_THREADPRIVATE = "__omp_threadprivate__"
+_REDUCTIONS = "__omp_reductions__"
+
+
+def threadprivate_in(namespace):
+    """The threadprivate variables of a module, made when there are none yet."""
+    found = namespace.get(_THREADPRIVATE)
+    if found is None:
+        found = namespace[_THREADPRIVATE] = ThreadprivateVariables(namespace)
+    return found
+
+
+def threadprivate_of(function, directives):
+    """The threadprivate variables that a function may use, those that it declares itself included; None without any."""
+    declared = [n for d in directives if d.words == ["threadprivate"] for n in d.argument]
+    if declared:
+        threadprivate_in(function.__globals__).add(declared)
+    return function.__globals__.get(_THREADPRIVATE)
+
+
+def declared_reductions(namespace):
+    return namespace.setdefault(_REDUCTIONS, {})
+
+
+def copyout(holder, names):
+    return {n: getattr(holder, n) for n in names}
+
+
+def copyin(holder, values):
+    if _rt.omp_get_thread_num():
+        for n, value in values.items():
+            setattr(holder, n, copy(value))
+
+
+def index(value):
+    """An index as part of a key: integers of any type are the same number."""
+    try:
+        return operator.index(value)
+    except TypeError:
+        return value
+
+
+RUNTIME = {
+    "copy": copy, "private": private, "snap": snap, "identity": identity, "fresh": fresh, "space": Space, "taskloop": taskloop,
+    "task_reduction": TaskReduction, "copyin": copyin, "copyout": copyout, "index": index, "storage": object, "id": id,
+    "range": range, "left": _rt.ConstructLeft, "thread_num": _rt.omp_get_thread_num, "min": _extreme("minimum", min),
+    "max": _extreme("maximum", max)}
+RUNTIME.update({n: getattr(_rt, n) for n in (
+    "parallel", "loop", "loop_over", "loop_end", "barrier", "single", "share", "shared", "gather", "reduce", "reduced",
+    "ordered_enter", "ordered_exit", "task", "taskwait", "taskyield", "taskgroup_enter", "taskgroup_exit", "cancel",
+    "cancellation_point", "critical", "critical_enter", "critical_exit", "atomic_enter", "atomic_exit", "flush", "localize")})

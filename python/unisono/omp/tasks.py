@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Rewrites task, taskloop, taskgroup, taskwait and taskyield."""
+import ast
+
+from .build import assign, call, const, expr, for_, function, if_, item, name, tuple_
+from .loops import nest, space, targets
+from .regions import _ALWAYS, _touched
+from .rewrite import handles
+from .scope import plan
+
+UNDEFERRED, FINAL, UNTIED, MERGEABLE = 1, 2, 4, 8
+
+
+def _flags(d, which):
+    """The flags of the task as an expression."""
+    from .regions import _condition
+    fixed = (UNTIED if d.one("untied") else 0) | (MERGEABLE if d.one("mergeable") else 0)
+    value = const(fixed)
+    for bit, test, when in ((UNDEFERRED, _condition(d, which), False), (FINAL, d.expr("final"), True)):
+        if test is not None:
+            choice = ast.IfExp(test, const(bit if when else 0), const(0 if when else bit))
+            value = choice if isinstance(value, ast.Constant) and value.value == 0 else ast.BinOp(value, ast.BitOr(), choice)
+    return value
+
+
+def _data(r, d, node, scope, known):
+    """(plan, names given as arguments, their values, first statements) for a block that becomes a task."""
+    p = plan(d, node, scope, known, task=True)
+    first, private = d.names("firstprivate"), _touched(d, node)
+    passed = list(dict.fromkeys(p.passed + first + private))
+    values = []
+    for n in passed:
+        value = r.argument(n, known, scope)
+        values.append(r.call("copy", value) if n in first else value)      # copied when the task is made
+    prologue = [assign(n, r.call("private", name(n))) for n in private]
+    for n in passed:
+        prologue += r.given(n, () if n in private else known, _ALWAYS if n in private else scope)
+    return p, passed, values, prologue
+
+
+def _depend(r, d, scope):
+    items = [tuple_([const(c.value), _storage(r, e, scope)]) for c in d.all("depend") for e in c.exprs]
+    return tuple_(items) if items else None
+
+
+def _storage(r, e, scope):
+    """A key that is the same for the same variable, element or attribute, whoever names it."""
+    if isinstance(e, ast.Name):
+        if scope.where(e.id) == "global":
+            return tuple_([const("global"), const(r.function.__module__), const(e.id)])
+        owner = scope
+        while owner.parent is not None and (owner.outlined or e.id not in owner.locals) and owner.root is not owner:
+            owner = owner.parent
+        token = "_omprt_storage"
+        if token not in owner.locals:
+            owner.locals.add(token)
+            owner.top += r.put(e, assign(token, r.call("storage")))
+        return tuple_([name(token), const(e.id)])
+    if isinstance(e, ast.Attribute):
+        return tuple_([call(r.rt("id"), e.value), const(e.attr)])
+    return tuple_([call(r.rt("id"), e.value), r.call("index", _slice(e.slice))])
+
+
+def _slice(index):
+    if isinstance(index, ast.Slice):
+        return tuple_([part or const(None) for part in (index.lower, index.upper, index.step)])
+    if isinstance(index, ast.Tuple):
+        return tuple_([_slice(i) for i in index.elts])
+    return index
+
+
+@handles("task")
+def task(r, d, node, scope, known):
+    p, passed, values, prologue = _data(r, d, node, scope, known)
+    enter, leave = _in_reduction(r, d, scope)
+    id_, made = r.outline("task", node, p, scope, known, prologue + enter, leave)
+    f = made[0] if made else scope.hoist[-1]
+    f.args.args = [ast.arg(n) for n in passed]
+    args = [name(id_), tuple_(values), _flags(d, "task")]
+    depend = _depend(r, d, scope)
+    if d.one("priority") or depend:
+        args.append(d.expr("priority") or const(0))
+    if depend:
+        args.append(depend)
+    return made + [expr(r.call("task", *args))]
+
+
+def _in_reduction(r, d, scope):
+    """The task takes its thread's partial result when it starts and gives it back, combined, at its end."""
+    enter, leave = [], []
+    for operator, n in d.reductions("in_reduction"):
+        group = _group_of(scope, n)
+        if not group:
+            raise d.error(f"in_reduction({operator}: {n}): no taskgroup with task_reduction({operator}: {n}) around it here")
+        enter.append(assign(n, call(ast.Attribute(name(group), "take", ast.Load()), const(n))))
+        leave.append(expr(call(ast.Attribute(name(group), "give", ast.Load()), const(n), name(n))))
+    return enter, leave
+
+
+def _group_of(scope, n):
+    while scope is not None:
+        group = getattr(scope, "groups", {}).get(n)
+        if group:
+            return group
+        scope = scope.parent
+    return None
+
+
+@handles("taskgroup")
+def taskgroup(r, d, node, scope, known):
+    reductions = d.reductions("task_reduction")
+    start, end = [], []
+    if reductions:
+        group = r.fresh("group")
+        scope.locals.add(group)
+        scope.groups = dict(getattr(scope, "groups", {}), **{n: group for _, n in reductions})
+        start, end = _task_reduction(r, d, reductions, group, scope)
+    body = r.guarded(r.call("taskgroup_enter"), r.block(node.body, scope, known), r.call("taskgroup_exit"))
+    if any(hasattr(n, "_omp") and n._omp.argument == "taskgroup" for s in node.body for n in ast.walk(s)):
+        body = [body[0], ast.Try(body[1:], [ast.ExceptHandler(name(r.rt("left")), None, [ast.Pass()])], [], [])]
+    return start + body + end
+
+
+def _task_reduction(r, d, reductions, group, scope):
+    makers, end = [], []
+    for operator, n in reductions:
+        r.combiner(operator, d.where, scope)
+        combine, identity, orig = r.fresh("combine"), r.fresh("identity"), name(n)
+        made = [function(combine, ["a", "b"], [r.combine(operator, "a", name("b")), ast.Return(name("a"))]),
+                function(identity, ["x"], [ast.Return(r.identity(operator, name("x")))])]
+        end += made
+        makers.append(tuple_([const(n), name(combine), name(identity), orig]))
+    start = end + [assign(group, r.call("task_reduction", *makers))]
+    result = []
+    for operator, n in reductions:
+        part = r.fresh("part")
+        scope.make_global(n)
+        parts = call(ast.Attribute(name(group), "parts", ast.Load()), const(n))
+        result.append(for_(name(part, True), parts, [r.combine(operator, n, name(part))]))
+    return start, result
+
+
+@handles("taskwait")
+def taskwait(r, d, node, scope, known):
+    depend = _depend(r, d, scope)
+    return [expr(r.call("taskwait", *([depend] if depend else [])))]
+
+
+@handles("taskyield")
+def taskyield(r, d, node, scope, known):
+    return [expr(r.call("taskyield"))]
+
+
+@handles("taskloop")
+def taskloop(r, d, node, scope, known):
+    loops = nest(r, d, node.body)
+    last, reductions = d.names("lastprivate"), d.reductions()
+    for operator, n in d.reductions("in_reduction"):
+        raise d.error("in_reduction on taskloop is not supported; use reduction")
+    taken = set(d.names("private", "firstprivate", "lastprivate", "reduction"))
+    own = [n for n in targets(loops) if n not in taken]
+    if own:
+        from .directive import Clause
+        d.clauses.append(Clause("private", own))
+    p, passed, values, prologue = _data(r, d, node, scope, known)
+    passed += [n for _, n in reductions]
+    values += [r.argument(n, known, scope) for _, n in reductions]
+    for operator, n in reductions:
+        r.combiner(operator, d.where, scope)
+        prologue.append(assign(n, r.identity(operator, name(n))))
+    before, iterable = _space(r, d, node, loops)
+    result = last + [n for _, n in reductions]
+    epilogue = [ast.Return(tuple_(name(n) for n in result))] if result else []
+    id_, made = r.outline("taskloop", node, p, scope, known, prologue, epilogue)
+    f = made[0] if made else scope.hoist[-1]
+    f.args.args = [ast.arg(n) for n in ["_omprt_share"] + passed]
+    grain = d.one("grainsize") or d.one("num_tasks")
+    how = [const(grain.kind if grain else None), grain.exprs[0] if grain else const(None), const(bool(d.one("nogroup"))),
+           _flags(d, "taskloop"), d.expr("priority") or const(0)]
+    run = r.call("taskloop", name(id_), iterable, tuple_(values), *how)
+    if not result:
+        return before + made + [expr(run)]
+    return before + made + _results(r, run, last, reductions, scope)
+
+
+def _results(r, run, last, reductions, scope):
+    part, parts = r.fresh("part"), r.fresh("parts")
+    body = []
+    for i, (operator, n) in enumerate(reductions):
+        scope.make_global(n)
+        body.append(r.combine(operator, n, item(name(part), len(last) + i)))
+    give = []
+    for i, n in enumerate(last):
+        scope.make_global(n)
+        give.append(assign(n, item(item(name(parts), -1), i)))
+    done = [assign(parts, run)]
+    if body:
+        done.append(for_(name(part, True), name(parts), body))
+    return done + ([if_(name(parts), give)] if give else [])
+
+
+def _space(r, d, node, loops):
+    """What the tasks share out, and the loop inside one task: over its share of it."""
+    share = name("_omprt_share")
+    if len(loops) == 1:
+        iterable = loops[0].iter
+        loops[0].iter = share
+        return [], iterable
+    start, _, target, decode = space(r, loops, d.where)
+    space_ = start[0].targets[0].id
+    body = decode + loops[-1].body
+    node.body = r.put(d.where, for_(target, share, body))
+    return start, r.call("range", ast.Attribute(name(space_), "size", ast.Load()))
+
+
