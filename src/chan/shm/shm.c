@@ -15,8 +15,8 @@
 
 #define TELL_SLOTS (SHM_SLOTS / 4)    // slots taken before the sender is told
 #define TELL_BYTES (SHM_BYTES / 4)
-#define WHOLE_MAX 2048                // up to here a message is complete before its slot appears (bench: lat --sizes 64:8k)
-#define PIECE 4096                    // larger ones are announced first, then copied in pieces of this size
+#define WHOLE_MAX 1024                // up to here a message is complete before its line appears (bench: lat --sizes 64:8k)
+#define DATA_MAX (SHM_BYTES / 4)      // pieces of a streamed message
 #define PER_LINK 32                   // messages taken from one ring before the next one has its turn
 
 static struct {
@@ -111,7 +111,12 @@ static inline int push_short(struct shm_link *l, const struct uno_msg *m)
 static void fill(const struct uno_msg *m, char *dst, size_t from, size_t n)
 {
     if (m->packer) uno_pack(m->packer, dst, n);
-    else memcpy(dst, (const char *)m->data + from, n);
+    else uno_copy_out(dst, (const char *)m->data + from, n);
+}
+
+static size_t piece_of(size_t bytes)
+{
+    return bytes <= 8192 ? 1024 : 4096;
 }
 
 static int send_bytes(struct shm_link *l, const struct uno_msg *m)
@@ -122,17 +127,15 @@ static int send_bytes(struct shm_link *l, const struct uno_msg *m)
         l->put_limit = atomic_load_explicit(&l->tx->bytes_taken, memory_order_acquire) + SHM_BYTES;
         if (end > l->put_limit) return UNO_FULL;
     }
+    size_t piece = m->bytes <= WHOLE_MAX ? m->bytes : piece_of(m->bytes);
     char *dst = l->tx->bytes + at % SHM_BYTES;
     l->put = end;
-    if (m->bytes <= WHOLE_MAX) {
-        fill(m, dst, 0, m->bytes);
-        push(l, m, SHM_WHOLE, NULL, 0);
-        return MPI_SUCCESS;
-    }
+    fill(m, dst, 0, piece);
     push(l, m, 0, NULL, 0);
+    if (piece == m->bytes) return MPI_SUCCESS;
     uno_door_ring(l->door, l->local);
-    for (size_t i = 0; i < m->bytes; i += PIECE) {
-        size_t n = m->bytes - i < PIECE ? m->bytes - i : PIECE;
+    for (size_t i = piece; i < m->bytes; i += piece) {
+        size_t n = m->bytes - i < piece ? m->bytes - i : piece;
         fill(m, dst + i, i, n);
         // Release: pairs with the acquire in shm_read.
         atomic_store_explicit(&l->tx->put, at + i + n, memory_order_release);
@@ -184,7 +187,7 @@ static void tell_bytes(struct shm_link *l)
 static void take_bytes(struct shm_link *l, const struct uno_hdr *h)
 {
     l->read_at = placed(l->got, h->bytes);
-    l->read_ready = h->chan & SHM_WHOLE ? UINT64_MAX : 0;
+    l->read_ready = l->read_at + (h->bytes <= WHOLE_MAX ? h->bytes : piece_of(h->bytes));
     l->got = l->read_at + rounded(h->bytes);
     uno_deliver(&l->base, h, NULL);
     if (l->got - l->got_told >= TELL_BYTES) tell_bytes(l);
@@ -251,15 +254,15 @@ static void shm_read(struct uno_link *link, void *dst, size_t n)
     struct shm_link *l = (struct shm_link *)link;
     char *to = dst;
     while (n > 0) {
-        uint32_t spins = 0;
-        while (l->read_ready <= l->read_at) {
+        // The sender is in the middle of its copy: it will be there, unless it lost its core.
+        for (uint32_t spins = 0; l->read_ready <= l->read_at; spins++) {
             // Acquire: pairs with the release in send_bytes.
             l->read_ready = atomic_load_explicit(&l->rx->put, memory_order_acquire);
-            if (l->read_ready <= l->read_at && ++spins > 200) sched_yield();
+            if (spins > 200) sched_yield();
         }
         size_t k = l->read_ready - l->read_at < n ? l->read_ready - l->read_at : n;
         if (to) {
-            memcpy(to, l->rx->bytes + l->read_at % SHM_BYTES, k);
+            uno_copy_in(to, l->rx->bytes + l->read_at % SHM_BYTES, k);
             to += k;
         }
         l->read_at += k;
@@ -272,7 +275,7 @@ static struct shm_link *make_link(uint32_t local)
     struct shm_link *l = calloc(1, sizeof *l);
     if (!l) return NULL;
     l->base = (struct uno_link){.chan = &uno_shm, .ops = uno_shm.ops, .proc = uno_job_board(uno_chan_self.job, local)->world_rank,
-                                .eager_max = SHM_EAGER_MAX, .data_max = SHM_EAGER_MAX};
+                                .eager_max = SHM_EAGER_MAX, .data_max = DATA_MAX};
     l->local = local;
     l->door = uno_job_door(uno_chan_self.job, local);
     l->tx = uno_job_pair(uno_chan_self.job, local, uno_chan_self.local);
