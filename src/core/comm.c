@@ -19,6 +19,7 @@
 #define FIRST_COUNTER 16              // below: the predefined communicators
 
 struct MPI_ABI_Comm uno_comm_world, uno_comm_self, uno_comm_invalid;
+struct MPI_ABI_Comm *uno_comm_parent;
 struct MPI_ABI_Comm *const uno_predefined_comm[4] = {&uno_comm_invalid, &uno_comm_world, &uno_comm_self, &uno_comm_invalid};
 
 static struct uno_pool pool = {.bytes = sizeof(struct MPI_ABI_Comm), .magic = UNO_COMM_MAGIC};

@@ -40,6 +40,8 @@ static void accessors(void)
     CHECK(result == (size == 1 ? MPI_CONGRUENT : MPI_UNEQUAL));
     MPI_Comm_size(MPI_COMM_SELF, &n);
     CHECK(n == 1);
+    MPI_Comm parent = MPI_COMM_WORLD;
+    CHECK(MPI_Comm_get_parent(&parent) == MPI_SUCCESS && parent == MPI_COMM_NULL);     // not spawned
 }
 
 static void duplicate(void)
