@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// run: np=0,1,2,3,5
+// run: np=0,1,2,3,5 chan=shm,tcp
 // Communicators: accessors, names, comparison, duplication, creation, splitting, freeing, and that each has a context of its own.
 #include "../check.h"
 
