@@ -280,7 +280,7 @@ int MPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_Info info, M
 {
     static const char call[] = "MPI_Comm_split_type";
     uno_enter(call);
-    int err = uno_check_intracomm(comm);
+    int err = uno_check_comm(comm);
     if (!err) err = check_split_type(split_type);
     if (!err) err = uno_check_info(info);
     if (!err) err = uno_check_pointer(newcomm, "newcomm");

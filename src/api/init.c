@@ -44,7 +44,9 @@ void uno_library_close(void)
 {
     if (atomic_fetch_sub_explicit(&uno_world.opens, 1, memory_order_relaxed) > 1) return;
     uno_lock();
-    uno_p2p_finish();
+    // The world model ends together. Sessions need not: a process may use them alone, or as often as it likes.
+    if (atomic_load_explicit(&world_model, memory_order_relaxed) == 1) uno_p2p_finish();
+    else uno_peers_flush();
     uno_peers_close();
     uno_unlock();
     uno_world_close();

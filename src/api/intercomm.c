@@ -73,3 +73,13 @@ int MPI_Intercomm_merge(MPI_Comm intercomm, int high, MPI_Comm *newintracomm)
     if (!err) *newintracomm = child->handle;
     return uno_finish_comm(intercomm, call, err);
 }
+
+int MPI_Comm_get_parent(MPI_Comm *parent)
+{
+    static const char call[] = "MPI_Comm_get_parent";
+    uno_enter(call);
+    int err = uno_check_running();
+    if (!err) err = uno_check_pointer(parent, "parent");
+    if (!err) *parent = uno_comm_is_live(uno_comm_parent) ? uno_comm_parent->handle : MPI_COMM_NULL;
+    return uno_finish_self(call, err);
+}

@@ -19,6 +19,7 @@
 #define FIRST_COUNTER 16              // below: the predefined communicators
 
 struct MPI_ABI_Comm uno_comm_world, uno_comm_self, uno_comm_invalid;
+struct MPI_ABI_Comm *uno_comm_parent;
 struct MPI_ABI_Comm *const uno_predefined_comm[4] = {&uno_comm_invalid, &uno_comm_world, &uno_comm_self, &uno_comm_invalid};
 
 static struct uno_pool pool = {.bytes = sizeof(struct MPI_ABI_Comm), .magic = UNO_COMM_MAGIC};
@@ -65,12 +66,14 @@ static void unregister(struct MPI_ABI_Comm *c)
     if (latest == c) latest = NULL;
 }
 
+static size_t never_received;         // messages that were there when their communicator went
+
 static void forget_match(struct uno_match *m)
 {
     for (struct uno_unexp *u = m->first, *next; u; u = next) {
         next = u->next_all;
-        free(u->data);
         free(u);
+        never_received++;
     }
     free(m->source);
     *m = (struct uno_match){0};
@@ -111,10 +114,10 @@ struct MPI_ABI_Comm *uno_comm_make(struct MPI_ABI_Group *group, struct MPI_ABI_G
         return NULL;
     }
     c->handle = c;
-    c->next = uno_comm_world.next;
-    c->prev = &uno_comm_world;
+    c->next = uno_comm_self.next;
+    c->prev = &uno_comm_self;
     if (c->next) c->next->prev = c;
-    uno_comm_world.next = c;
+    uno_comm_self.next = c;
     if (context) uno_comm_register(c, context);
     return c;
 }
@@ -162,8 +165,10 @@ static int open_predefined(struct MPI_ABI_Comm *c, MPI_Comm handle, struct MPI_A
     return MPI_SUCCESS;
 }
 
+// The two predefined objects stay when the library closes, with what a faster peer may have sent already for its next session.
 int uno_comm_open(void)
 {
+    if (uno_comm_world.group) return MPI_SUCCESS;
     int *proc = malloc((size_t)uno_world.size * sizeof *proc);
     if (!proc) return uno_fail(MPI_ERR_NO_MEM, "no memory for the group of MPI_COMM_WORLD");
     for (int i = 0; i < uno_world.size; i++) proc[i] = i;
@@ -178,6 +183,21 @@ int uno_comm_open(void)
     return MPI_SUCCESS;
 }
 
+// What users hung on a predefined communicator goes; its queues, group and context stay.
+static void strip(struct MPI_ABI_Comm *c)
+{
+    if (c->coll_free) c->coll_free(c);
+    c->coll_free = NULL;
+    c->coll = NULL;
+    memset(c->peer, 0, (size_t)c->npeers * sizeof *c->peer);
+    uno_attrs_drop(c->attrs);
+    c->attrs = NULL;
+    if (c->info) uno_info_drop(c->info);
+    c->info = NULL;
+    uno_errh_drop(c->errhandler);
+    c->errhandler = &uno_errors_are_fatal;
+}
+
 int uno_comm_delete_attrs(void)
 {
     int err = uno_attrs_delete(uno_comm_self.attrs, MPI_COMM_SELF);
@@ -187,21 +207,23 @@ int uno_comm_delete_attrs(void)
 void uno_comm_close(void)
 {
     int lost = 0;
-    for (struct MPI_ABI_Comm *c = uno_comm_world.next; c; c = c->next) lost += c != &uno_comm_self && !c->freed;
+    for (struct uno_unexp *u = uno_comm_world.match[0].first; u; u = u->next_all) never_received++;
+    for (struct uno_unexp *u = uno_comm_self.match[0].first; u; u = u->next_all) never_received++;
+    for (struct MPI_ABI_Comm *c = uno_comm_self.next; c; c = c->next) lost += !c->freed;
     if (lost) uno_log(1, "%d communicators were never freed", lost);
     if (uno_groups_live()) uno_log(1, "%zu groups were never freed", uno_groups_live());
     if (uno_errhs_live()) uno_log(1, "%zu error handlers were never freed", uno_errhs_live());
+    if (never_received) uno_log(1, "%zu messages were never received", never_received);
     // Those left behind keep their memory (a request may still name them) but are found by no message any more.
-    for (struct MPI_ABI_Comm *c = uno_comm_world.next, *next; c; c = next) {
+    for (struct MPI_ABI_Comm *c = uno_comm_self.next, *next; c; c = next) {
         next = c->next;
-        if (c == &uno_comm_self) continue;
         if (c->coll_free) c->coll_free(c);
         c->coll_free = NULL;
         if (c->ready) unregister(c);
         c->ready = false;
         c->next = c->prev = NULL;
     }
-    empty_out(&uno_comm_self);
-    empty_out(&uno_comm_world);
-    uno_comm_self = uno_comm_world = (struct MPI_ABI_Comm){0};
+    uno_comm_self.next = NULL;
+    strip(&uno_comm_self);
+    strip(&uno_comm_world);
 }

@@ -64,8 +64,10 @@ static int make_own_job(int *fd)
     return MPI_SUCCESS;
 }
 
+// The segment stays mapped when the library closes: a later session finds its place again, and peers may still read from it.
 static int find_job(void)
 {
+    if (uno_world.job) return MPI_SUCCESS;
     const char *env = getenv(UNO_JOB_ENV);
     int fd = -1;
     unsigned local = 0;
@@ -94,7 +96,7 @@ static int find_locals(void)
     struct uno_job_head *job = uno_world.job;
     bool identity = job->nworld == job->nlocal;
     for (uint32_t i = 0; i < job->nlocal && identity; i++) identity = uno_job_board(job, i)->world_rank == (int)i;
-    if (identity) return MPI_SUCCESS;
+    if (identity || uno_world.local_of) return MPI_SUCCESS;
     int *of = malloc(sizeof *of * job->nworld);
     if (!of) return uno_fail(MPI_ERR_NO_MEM, "no memory for a table of %u ranks", job->nworld);
     for (uint32_t i = 0; i < job->nworld; i++) of[i] = -1;

@@ -151,6 +151,17 @@ static int flush_all(struct uno_poller *self)
     return n;
 }
 
+static bool nothing_waits(void *arg)
+{
+    (void)arg;
+    return busy == NULL;
+}
+
+void uno_peers_flush(void)
+{
+    uno_wait_until(nothing_waits, NULL, &(struct uno_waiting){NULL, MPI_UNDEFINED, MPI_UNDEFINED});
+}
+
 void uno_peers_close(void)
 {
     for (int i = 0; peers && i < uno_world.size; i++) free(peers[i]);

@@ -14,10 +14,7 @@
 #include "core/world.h"
 #include "topo/hwloc.h"
 
-static int my_host(void)
-{
-    return uno_world.job ? (int)uno_world.job->host : 0;
-}
+#define PARTS_MAX 8192                // more parts of one kind than a host has
 
 // Where a process is: its host (-1: it takes no part in the split), and for each level the number of the part it is bound to, -1
 // when it is in several.
@@ -29,14 +26,11 @@ static bool same_part(const struct spot *a, const struct spot *b, int level)
     return a->host == b->host && (level < 0 || (a->part[level] >= 0 && a->part[level] == b->part[level]));
 }
 
-// The color of this process for a level: the lowest rank that shares the part; MPI_UNDEFINED when it is in none.
-static int level_color(const struct spot *spot, int n, int me, int level)
+// The same number in all processes of a part and in no other; MPI_UNDEFINED when this one is in no part of the level.
+static int level_color(const struct spot *me, int level)
 {
-    if (level >= 0 && spot[me].part[level] < 0) return MPI_UNDEFINED;
-    for (int r = 0; r < n; r++) {
-        if (same_part(&spot[r], &spot[me], level)) return r;
-    }
-    return MPI_UNDEFINED;
+    if (level < 0) return me->host;
+    return me->part[level] < 0 ? MPI_UNDEFINED : me->host * PARTS_MAX + me->part[level];
 }
 
 // Whether the level makes strictly smaller parts: every process is in one, and not all in the same.
@@ -53,7 +47,7 @@ static bool divides(const struct spot *spot, int n, int level)
     return differ;
 }
 
-static int unguided_color(const struct spot *spot, int n, int me, struct MPI_ABI_Info *info)
+static int unguided_color(const struct spot *spot, int n, const struct spot *me, struct MPI_ABI_Info *info)
 {
     int level = -1;
     while (level < UNO_HW_LEVELS && !divides(spot, n, level)) level++;
@@ -62,42 +56,58 @@ static int unguided_color(const struct spot *spot, int n, int me, struct MPI_ABI
     if (info && !info->readonly) {
         uno_info_set(info, "mpi_hw_resource_type", level < 0 ? "mpi_shared_memory" : uno_hwloc_level(level));
     }
-    return level_color(spot, n, me, level);
+    return level_color(me, level);
 }
 
-// A name that this library does not know gives MPI_UNDEFINED: the caller then gets MPI_COMM_NULL, as the standard says.
-static int guided_color(const struct spot *spot, int n, int me, const struct MPI_ABI_Info *info)
+// The level that a name means: -1 the host, UNO_HW_LEVELS when the library does not know it.
+static int guided_level(const struct MPI_ABI_Info *info)
 {
     const char *name = uno_info_find(info, "mpi_hw_resource_type");
-    if (!name) return MPI_UNDEFINED;
-    if (strcmp(name, "mpi_shared_memory") == 0) return spot[me].host;
+    if (!name) return UNO_HW_LEVELS;
+    if (strcmp(name, "mpi_shared_memory") == 0) return -1;
     if (strncmp(name, "hwloc://", 8) == 0) name += 8;
     int level = 0;
     while (level < UNO_HW_LEVELS && strcasecmp(name, uno_hwloc_level(level)) != 0) level++;
-    return level < UNO_HW_LEVELS ? level_color(spot, n, me, level) : MPI_UNDEFINED;
+    return level;
 }
 
-static int resource_color(const struct spot *spot, int n, int me, const struct MPI_ABI_Info *info)
+static int pset_color(const char *pset)
 {
-    const char *pset = uno_info_find(info, "mpi_pset_name");
-    if (!pset) return guided_color(spot, n, me, info);
     if (strcasecmp(pset, "mpi://WORLD") == 0) return 0;
-    return strcasecmp(pset, "mpi://SELF") == 0 ? me : MPI_UNDEFINED;
+    return strcasecmp(pset, "mpi://SELF") == 0 ? uno_world.rank : MPI_UNDEFINED;
+}
+
+// What can be told without the others. An unknown name gives MPI_UNDEFINED: the caller then gets MPI_COMM_NULL, as the standard
+// says.
+static int own_color(int split_type, const struct MPI_ABI_Info *info, struct spot *me)
+{
+    if (split_type == MPI_UNDEFINED) return MPI_UNDEFINED;
+    const char *pset = split_type == MPI_COMM_TYPE_RESOURCE_GUIDED ? uno_info_find(info, "mpi_pset_name") : NULL;
+    if (pset) return pset_color(pset);
+    int level = split_type == MPI_COMM_TYPE_SHARED ? -1 : guided_level(info);
+    if (level == UNO_HW_LEVELS) return MPI_UNDEFINED;
+    if (level >= 0) uno_hwloc_parts(me->part);
+    return level_color(me, level);
 }
 
 // Processes that say MPI_UNDEFINED do not know what the others say, so all exchange the same table whatever they say.
 int uno_hw_split(struct MPI_ABI_Comm *c, int split_type, int key, struct MPI_ABI_Info *info, struct MPI_ABI_Comm **out)
 {
-    struct spot *spot = calloc((size_t)c->size, sizeof *spot);
+    bool unguided = split_type == MPI_COMM_TYPE_HW_UNGUIDED;
+    struct spot me = {.host = split_type == MPI_UNDEFINED ? -1 : uno_world.job ? (int)uno_world.job->host : 0};
+    for (int i = 0; i < UNO_HW_LEVELS; i++) me.part[i] = -1;
+    if (unguided) uno_hwloc_parts(me.part);
+    int color = unguided ? MPI_UNDEFINED : own_color(split_type, info, &me);
+    if (c->inter) {                   // both sides must find the same color: only what a process knows by itself will do
+        if (unguided) return uno_fail(MPI_ERR_COMM, "an intercommunicator cannot be split by MPI_COMM_TYPE_HW_UNGUIDED");
+        return uno_comm_split(c, color, key, out);
+    }
+    struct spot *spot = malloc((size_t)c->size * sizeof *spot);
     if (!spot) return uno_fail(MPI_ERR_NO_MEM, "no memory to compare places");
-    spot[c->rank].host = split_type == MPI_UNDEFINED ? -1 : my_host();
-    if (split_type != MPI_UNDEFINED && split_type != MPI_COMM_TYPE_SHARED) uno_hwloc_parts(spot[c->rank].part);
+    spot[c->rank] = me;
     struct uno_team team = uno_team_all(c, 0);
-    int color = MPI_UNDEFINED, err = uno_team_allgather(&team, spot, sizeof *spot);
-    if (!err && split_type == MPI_COMM_TYPE_SHARED) color = my_host();
-    if (!err && split_type == MPI_COMM_TYPE_HW_UNGUIDED) color = unguided_color(spot, c->size, c->rank, info);
-    if (!err && split_type == MPI_COMM_TYPE_HW_GUIDED) color = guided_color(spot, c->size, c->rank, info);
-    if (!err && split_type == MPI_COMM_TYPE_RESOURCE_GUIDED) color = resource_color(spot, c->size, c->rank, info);
+    int err = uno_team_allgather(&team, spot, sizeof *spot);
+    if (!err && unguided) color = unguided_color(spot, c->size, &me, info);
     free(spot);
     return err ? err : uno_comm_split(c, color, key, out);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Loads hwloc when it is first needed (an MPI job that never splits by hardware does not pay for it). Called by hw.c alone.
+// The hardware is looked at once; what this process is bound to is asked each time.
 // Always holds: a missing library, or a build without its header, means that nothing is known; no call fails for it.
 #include "topo/hwloc.h"
 
@@ -27,6 +28,7 @@ static const hwloc_obj_type_t level_type[UNO_HW_LEVELS] = {
 
 static struct {
     int (*init)(hwloc_topology_t *t);
+    int (*components)(hwloc_topology_t t, unsigned long flags, const char *name);
     int (*load)(hwloc_topology_t t);
     void (*destroy)(hwloc_topology_t t);
     hwloc_bitmap_t (*alloc)(void);
@@ -44,6 +46,7 @@ static bool load_library(void)
     if (!so) return false;
     const struct { const char *name; void *to; } symbols[] = {
         {"hwloc_topology_init", &lib.init},         {"hwloc_topology_load", &lib.load},
+        {"hwloc_topology_set_components", &lib.components},
         {"hwloc_topology_destroy", &lib.destroy},   {"hwloc_bitmap_alloc", &lib.alloc},
         {"hwloc_bitmap_free", &lib.free},           {"hwloc_get_cpubind", &lib.bound},
         {"hwloc_get_type_depth", &lib.depth},       {"hwloc_get_nbobjs_by_depth", &lib.count},
@@ -67,15 +70,26 @@ static int part_of(hwloc_topology_t t, hwloc_obj_type_t type, hwloc_const_bitmap
     return -1;
 }
 
+// The kernel's own description is enough; hwloc's x86 part would move this thread over every processor to ask it.
+static bool load_topology(hwloc_topology_t *t)
+{
+    if (!load_library() || lib.init(t) != 0) return false;
+    lib.components(*t, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
+    if (lib.load(*t) == 0) return true;
+    lib.destroy(*t);
+    return false;
+}
+
 static bool look(int part[UNO_HW_LEVELS])
 {
-    hwloc_topology_t t;
-    if (!load_library() || lib.init(&t) != 0) return false;
+    static hwloc_topology_t t;        // kept: loading takes milliseconds. The library lock is held
+    static enum { FRESH, LOADED, ABSENT } state;
+    if (state == FRESH) state = load_topology(&t) ? LOADED : ABSENT;
+    if (state == ABSENT) return false;
     hwloc_bitmap_t bound = lib.alloc();
-    bool known = bound && lib.load(t) == 0 && lib.bound(t, bound, HWLOC_CPUBIND_PROCESS) == 0;
+    bool known = bound && lib.bound(t, bound, HWLOC_CPUBIND_PROCESS) == 0;
     for (int i = 0; i < UNO_HW_LEVELS && known; i++) part[i] = part_of(t, level_type[i], bound);
     if (bound) lib.free(bound);
-    lib.destroy(t);
     return known;
 }
 #else

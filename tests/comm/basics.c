@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// run: np=0,1,2,3,5
+// run: np=0,1,2,3,5 chan=shm,tcp
 // Communicators: accessors, names, comparison, duplication, creation, splitting, freeing, and that each has a context of its own.
 #include "../check.h"
 
@@ -40,6 +40,8 @@ static void accessors(void)
     CHECK(result == (size == 1 ? MPI_CONGRUENT : MPI_UNEQUAL));
     MPI_Comm_size(MPI_COMM_SELF, &n);
     CHECK(n == 1);
+    MPI_Comm parent = MPI_COMM_WORLD;
+    CHECK(MPI_Comm_get_parent(&parent) == MPI_SUCCESS && parent == MPI_COMM_NULL);     // not spawned
 }
 
 static void duplicate(void)

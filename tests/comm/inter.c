@@ -93,6 +93,9 @@ static void derived(MPI_Comm inter)
     }
     MPI_Comm_split(inter, color, 0, &c);                          // no color on both sides
     CHECK(c == MPI_COMM_NULL);
+    MPI_Comm_split_type(inter, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &c);
+    talk(c, 350);
+    MPI_Comm_free(&c);
     MPI_Comm_split(inter, 1, -r, &c);
     int back;
     MPI_Comm_size(c, &n);
@@ -151,7 +154,7 @@ static void wrong_input(MPI_Comm inter)
     CHECK(MPI_Intercomm_create(c, rank, MPI_COMM_WORLD, 0, -1, &d) == MPI_ERR_TAG);
     MPI_Comm_set_errhandler(inter, MPI_ERRORS_RETURN);
     CHECK(MPI_Intercomm_create(inter, 0, MPI_COMM_WORLD, 0, 0, &d) == MPI_ERR_COMM);
-    CHECK(MPI_Comm_split_type(inter, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &d) == MPI_ERR_COMM);
+    CHECK(MPI_Comm_split_type(inter, MPI_COMM_TYPE_HW_UNGUIDED, 0, MPI_INFO_NULL, &d) == MPI_ERR_COMM);
     // Both sides the same processes: found out by both.
     CHECK(MPI_Intercomm_create(c, 0, MPI_COMM_WORLD, 0, 0, &d) == MPI_ERR_COMM);
     MPI_Comm_free(&c);

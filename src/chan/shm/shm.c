@@ -346,7 +346,7 @@ static int shm_open(struct uno_chan *self)
 {
     (void)self;
     if (uno_chan_self.nlocal < 2) return UNO_DECLINED;
-    shm.link = calloc(uno_chan_self.nlocal, sizeof *shm.link);
+    if (!shm.link) shm.link = calloc(uno_chan_self.nlocal, sizeof *shm.link);
     if (!shm.link) return uno_fail(MPI_ERR_NO_MEM, "no memory for %u links", uno_chan_self.nlocal);
     shm_direct_open();
     return MPI_SUCCESS;
@@ -366,17 +366,10 @@ static void shm_withdraw(struct uno_link *link, const struct uno_rts *rts)
     l->desc_used &= ~(1ULL << rts->desc);
 }
 
+// The links stay: they know how far the rings are read and written, and the library may open again (a later session).
 static void shm_close(struct uno_chan *self)
 {
     (void)self;
-    for (struct shm_link *l = shm.first, *next; l; l = next) {
-        next = l->next;
-        free(l);
-    }
-    free(shm.link);
-    shm.link = NULL;
-    shm.first = NULL;
-    shm.fresh = 0;
 }
 
 static const struct uno_chan_ops shm_ops = {
