@@ -44,11 +44,9 @@ static struct made *made_types;
 static bool same_contents(const uno_datatype *t, const struct uno_contents *c)
 {
     const struct uno_type_made *m = t->made;
-    if (m->combiner != c->combiner || m->nints != c->nints || m->ntypes != c->ntypes) return false;
+    if (m->combiner != c->combiner || m->nints != c->nints) return false;
     for (MPI_Count i = 0; i < c->nints; i++)
         if (m->values[i] != c->values[i]) return false;
-    for (MPI_Count i = 0; i < c->ntypes; i++)
-        if (m->types[i] != c->types[i]) return false;
     return true;
 }
 
@@ -144,29 +142,7 @@ int MPI_Type_create_f90_integer(int r, MPI_Datatype *newtype)
     return f90(call, MPI_COMBINER_F90_INTEGER, (int[]){MPI_UNDEFINED, r}, base, newtype);
 }
 
-static bool is_integer(const uno_datatype *t)
-{
-    return t->basic >= UNO_BASIC_I8 && t->basic <= UNO_BASIC_I128;
-}
-
-static bool is_number(const uno_datatype *t)
-{
-    return is_integer(t) || (t->basic >= UNO_BASIC_F16 && t->basic <= UNO_BASIC_F128);
-}
-
-// The pair as C would lay out struct { value; index; }.
-static int make_pair(uno_datatype *kid[2], uno_datatype **out)
-{
-    MPI_Count align = kid[1]->alignment, second = (kid[0]->size + align - 1) / align * align;
-    struct uno_layout l = {.n = 2, .blocklen = 1, .disp = (MPI_Count[]){0, second}, .kid = kid};
-    struct uno_contents c = {.combiner = MPI_COMBINER_VALUE_INDEX, .ntypes = 2, .types = kid};
-    if ((*out = find_made(&c))) return MPI_SUCCESS;
-    int err = uno_type_struct(&l, out);
-    if (err) return err;
-    (*out)->basic = UNO_BASIC_PAIR;
-    return keep(*out, &c);
-}
-
+// Other pairs have no predefined type: the standard's answer is the null handle.
 int MPI_Type_get_value_index(MPI_Datatype value_type, MPI_Datatype index_type, MPI_Datatype *pair_type)
 {
     static const MPI_Datatype named[][3] = {{MPI_FLOAT, MPI_INT, MPI_FLOAT_INT},
@@ -187,13 +163,6 @@ int MPI_Type_get_value_index(MPI_Datatype value_type, MPI_Datatype index_type, M
     MPI_Datatype found = MPI_DATATYPE_NULL;
     for (size_t i = 0; i < sizeof named / sizeof *named; i++)
         if (named[i][0] == value_type && named[i][1] == index_type) found = named[i][2];
-    uno_datatype *kid[2] = {uno_type(value_type), uno_type(index_type)}, *pair = NULL;
-    bool basic = kid[0]->flags & kid[1]->flags & UNO_TYPE_PREDEFINED;
-    if (found == MPI_DATATYPE_NULL && basic && is_number(kid[0]) && is_integer(kid[1])) {
-        err = make_pair(kid, &pair);
-        if (err) return uno_raise_self(call, err);
-        found = pair->handle;
-    }
     *pair_type = found;
     uno_leave();
     return MPI_SUCCESS;

@@ -10,7 +10,6 @@
 #include "base/fail.h"
 #include "core/op_kernel.h"
 #include "core/pack.h"
-#include "core/type_made.h"
 
 struct uno_pool uno_op_pool = {.bytes = sizeof(struct MPI_ABI_Op), .magic = UNO_OP_MAGIC};
 
@@ -104,35 +103,6 @@ static void apply_user(const struct MPI_ABI_Op *op, const void *in, void *inout,
     }
 }
 
-// Whether two values are equal. The larger of two different values is the same one either way; of two equal ones (0.0
-// and -0.0, say) the loop gives its second argument. Of a long double only ten bytes count.
-static bool same_value(enum uno_basic basic, const void *x, const void *y, size_t len)
-{
-    char higher[32], lower[32];
-    uno_reduce(UNO_REDUCE_MAX, basic, x, y, higher, 1);
-    uno_reduce(UNO_REDUCE_MAX, basic, y, x, lower, 1);
-    if (basic == UNO_BASIC_F80) len = 10;
-    return memcmp(x, y, len) == 0 || memcmp(higher, lower, len) != 0;
-}
-
-// Pairs that only MPI_Type_get_value_index names: one at a time, by the loops of their value and index types.
-static void reduce_pairs(enum uno_reduce kernel, const char *a, const char *b, char *out, MPI_Count count,
-                         const struct MPI_ABI_Datatype *type)
-{
-    enum uno_reduce better = kernel == UNO_REDUCE_MINLOC ? UNO_REDUCE_MIN : UNO_REDUCE_MAX;
-    const struct uno_layout *l = &type->made->layout;
-    enum uno_basic value = l->kid[0]->basic, index = l->kid[1]->basic;
-    size_t vlen = (size_t)l->kid[0]->size, ilen = (size_t)l->kid[1]->size, at = (size_t)l->disp[1];
-    for (; count > 0; count--, a += type->extent, b += type->extent, out += type->extent) {
-        char best[32], lower[16];
-        uno_reduce(better, value, a, b, best, 1);
-        uno_reduce(UNO_REDUCE_MIN, index, a + at, b + at, lower, 1);
-        bool first = same_value(value, best, a, vlen), second = same_value(value, best, b, vlen);
-        memmove(out + at, first && second ? lower : first ? a + at : b + at, ilen);
-        memcpy(out, best, vlen);
-    }
-}
-
 void uno_op_apply(const struct MPI_ABI_Op *op, const void *in, void *inout, MPI_Count count,
                   struct MPI_ABI_Datatype *type)
 {
@@ -149,9 +119,7 @@ void uno_op_apply3(const struct MPI_ABI_Op *op, const void *a, const void *b, vo
         return;
     }
     enum uno_reduce kernel = kernel_of(op);
-    if (type->basic == UNO_BASIC_PAIR && kernel != UNO_REDUCE_END)
-        reduce_pairs(kernel, a, b, out, count, type);
-    else if (kernel != UNO_REDUCE_END)
+    if (kernel != UNO_REDUCE_END)
         uno_reduce(kernel, type->basic, a, b, out, (size_t)count);
     else
         copy_block(out, op->handle == MPI_REPLACE ? a : b, count, type);

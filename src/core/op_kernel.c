@@ -318,7 +318,7 @@ bool uno_reduce_defined(enum uno_reduce op, enum uno_basic basic)
     case UNO_REDUCE_LOR:
     case UNO_REDUCE_LXOR: return integer || truth;
     case UNO_REDUCE_MINLOC:
-    case UNO_REDUCE_MAXLOC: return basic >= UNO_BASIC_FLOAT_INT && basic <= UNO_BASIC_PAIR;
+    case UNO_REDUCE_MAXLOC: return basic >= UNO_BASIC_FLOAT_INT && basic <= UNO_BASIC_2DOUBLE;
     case UNO_REDUCE_END: break;
     }
     return false;

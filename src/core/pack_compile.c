@@ -12,6 +12,7 @@
 
 #define UNROLL 8        // runs of a loop that is written out when it stands inside another
 #define WRITE_OUT 64    // parts of a list up to which small lists inside it are written out
+#define SPLIT 4         // units a run may have on average to be copied unit by unit (bench: ddt-lat/indexed)
 
 // A part of a program: a node, or one run of bytes when node is NULL.
 struct piece {
@@ -131,25 +132,46 @@ static bool even(const struct piece *p, size_t n)
     return true;
 }
 
+// The largest power of two up to 64 that divides the length of every run.
+static size_t common_unit(const struct piece *p, size_t n)
+{
+    size_t all = 64;
+    for (size_t i = 0; i < n; i++) all |= p[i].bytes;
+    return all & -all;
+}
+
+// Runs of one length, or of a few units of one length each: those go unit by unit, which takes no branch on a length.
+static struct piece gather_of(struct builder *b, const struct piece *p, size_t n, size_t bytes, size_t len)
+{
+    struct uno_pack *g = new_node(b, UNO_PACK_GATHER, bytes, bytes / len);
+    if (!g) return p[0];
+    ptrdiff_t *disp = (ptrdiff_t *)(uintptr_t)g->disp;
+    g->len = len;
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < p[i].bytes; k += len) *disp++ = p[i].at + (ptrdiff_t)k;
+    return (struct piece){0, bytes, g};
+}
+
 // A list of runs, of one length or of several.
 static struct piece runs_of(struct builder *b, const struct piece *p, size_t n)
 {
     if (n == 1) return p[0];
     bool same = true;
-    size_t bytes = 0;
+    size_t bytes = 0, unit = common_unit(p, n);
     for (size_t i = 0; i < n; i++) {
         same &= p[i].bytes == p[0].bytes;
         bytes += p[i].bytes;
     }
     if (same && even(p, n)) return loop_of(b, p[0], n, p[1].at - p[0].at);
-    struct uno_pack *g = new_node(b, same ? UNO_PACK_GATHER : UNO_PACK_RUNS, bytes, n);
+    if (same) return gather_of(b, p, n, bytes, p[0].bytes);
+    if (n > WRITE_OUT && bytes / unit <= n * SPLIT) return gather_of(b, p, n, bytes, unit);
+    struct uno_pack *g = new_node(b, UNO_PACK_RUNS, bytes, n);
     if (!g) return p[0];
     ptrdiff_t *disp = (ptrdiff_t *)(uintptr_t)g->disp;
     size_t *offset = (size_t *)(uintptr_t)g->offset;
-    g->len = p[0].bytes;
     for (size_t i = 0; i < n; i++) {
         disp[i] = p[i].at;
-        if (!same) offset[i + 1] = offset[i] + p[i].bytes;
+        offset[i + 1] = offset[i] + p[i].bytes;
     }
     return (struct piece){0, bytes, g};
 }

@@ -61,7 +61,6 @@ enum uno_basic {
     UNO_BASIC_LONG_DOUBLE_INT,
     UNO_BASIC_2REAL,
     UNO_BASIC_2DOUBLE,
-    UNO_BASIC_PAIR,    // any other value and index (MPI_Type_get_value_index): made->types say which
     UNO_BASIC_END
 };
 
