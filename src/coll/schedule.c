@@ -141,6 +141,7 @@ struct uno_sched *uno_sched_new(struct MPI_ABI_Comm *comm, struct MPI_ABI_Op *op
     }
     s->comm = comm;
     s->op = op;
+    if (op) uno_op_hold(op);
     s->tag = tag;
     s->view = (struct uno_view){comm, comm->rank, comm->size, NULL};
     return s;
@@ -164,6 +165,7 @@ void uno_sched_free(struct uno_sched *s)
         free(p);
     }
     for (int i = 0; i < s->nheld; i++) uno_type_drop(s->held[i]);
+    if (s->op) uno_op_drop(s->op);
     free(s->held);
     free(s->pending);
     free(s->step);
