@@ -6,6 +6,7 @@
 #include "api/coll_call.h"
 
 #include "coll/coll.h"
+#include "topo/topo.h"
 
 struct sides { bool send, recv; };
 
@@ -28,48 +29,48 @@ static struct sides significant(const struct uno_call *c)
     }
 }
 
-static struct MPI_ABI_Datatype *live_type(MPI_Datatype t)
+// *type from handle to object; a handle that is not live is an error.
+static int resolve_type(struct MPI_ABI_Datatype **type)
 {
-    return uno_type_is_live(t) ? uno_type(t) : NULL;
+    if (!uno_type_is_live(*type)) return uno_check_type(*type);
+    *type = uno_type(*type);
+    return MPI_SUCCESS;
 }
 
-// Handles to objects, NULL for what is insignificant or not live; `bad` tells the checks which handle was not live.
+// Handles to objects, NULL for what is not significant.
 static int resolve(struct uno_call *c)
 {
     struct sides side = significant(c);
     bool typed = c->kind == UNO_ALLTOALLW || c->kind == UNO_NEIGHBOR_ALLTOALLW;
-    bool reduction = c->kind == UNO_REDUCE || c->kind == UNO_ALLREDUCE || c->kind >= UNO_REDUCE_SCATTER;
-    if (c->kind >= UNO_NEIGHBOR_ALLGATHER) reduction = false;
-    if (!side.send || c->sbuf == MPI_IN_PLACE) c->stype = NULL;
-    else if (!typed && !reduction && !(c->stype = live_type(c->stype))) return MPI_ERR_TYPE;
-    bool unused = reduction ? !side.send && !side.recv : !side.recv || c->rbuf == MPI_IN_PLACE;
-    if (unused) c->rtype = NULL;
-    else if (!typed && !(c->rtype = live_type(c->rtype))) return MPI_ERR_TYPE;
-    if (!side.send && !side.recv) c->op = NULL;
-    if (reduction && (side.send || side.recv) && !(c->op = uno_op(c->op))) return MPI_ERR_OP;
-    if (c->stype == NULL && !typed) c->scount = 0;
-    if (c->rtype == NULL && !typed) c->rcount = 0;
-    return MPI_SUCCESS;
-}
-
-// What resolve could not make sense of, in the words of the checks.
-static int refuse(const struct uno_call *raw, int err)
-{
-    if (err == MPI_ERR_OP) {
-        if (raw->op == MPI_OP_NULL) return uno_fail(MPI_ERR_OP, "op is MPI_OP_NULL");
-        return uno_fail(MPI_ERR_OP, "op %p is not an operation (was it freed?)", (void *)raw->op);
-    }
-    struct sides side = significant(raw);
-    int e = MPI_SUCCESS;
-    if (raw->stype && side.send && raw->sbuf != MPI_IN_PLACE) e = uno_check_type(raw->stype);
-    if (!e) e = uno_check_type(raw->rtype);
-    return e ? e : err;
+    bool reduction = c->kind == UNO_REDUCE || c->kind == UNO_ALLREDUCE ||
+                     (c->kind >= UNO_REDUCE_SCATTER && c->kind <= UNO_EXSCAN);
+    bool sends = side.send && !reduction && c->sbuf != MPI_IN_PLACE;
+    bool receives = reduction ? side.send || side.recv : side.recv && c->rbuf != MPI_IN_PLACE;
+    int err = MPI_SUCCESS;
+    if (typed) return err;
+    if (sends) err = resolve_type(&c->stype);
+    else c->stype = NULL, c->scount = 0;
+    if (receives && !err) err = resolve_type(&c->rtype);
+    else if (!err) c->rtype = NULL, c->rcount = 0;
+    if (err || !reduction) return err;
+    MPI_Op op = (MPI_Op)c->op;
+    c->op = receives ? uno_op(op) : NULL;
+    if (c->op || !receives) return MPI_SUCCESS;
+    if (op == MPI_OP_NULL) return uno_fail(MPI_ERR_OP, "op is MPI_OP_NULL");
+    return uno_fail(MPI_ERR_OP, "op %p is not an operation (was it freed?)", (void *)op);
 }
 
 static int find_neighbors(struct uno_call *c)
 {
+    const struct uno_topo *t = c->comm->topo;
     if (c->kind < UNO_NEIGHBOR_ALLGATHER) return MPI_SUCCESS;
-    return uno_fail(MPI_ERR_TOPOLOGY, "the communicator has no topology");
+    if (!t) return uno_fail(MPI_ERR_TOPOLOGY, "the communicator has no topology (MPI_Cart_create, MPI_Dist_graph_create give one)");
+    c->in = uno_topo_sources(t);
+    c->out = uno_topo_dests(t);
+    c->nin = t->indegree;
+    c->nout = t->outdegree;
+    c->cart = t->kind == MPI_CART;
+    return MPI_SUCCESS;
 }
 
 static int take(const char *name, struct uno_call *c)
@@ -86,9 +87,8 @@ static int take(const char *name, struct uno_call *c)
     if (rooted) err = uno_check_root(c->comm, c->root);
     if (!err) err = find_neighbors(c);
     if (err) return err;
-    struct uno_call raw = *c;
     err = resolve(c);
-    if (err) return refuse(&raw, err);
+    if (err) return err;
     return uno_world.checks ? uno_check_call(c) : MPI_SUCCESS;
 }
 

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The checking mode (parameter check_collectives): before a collective runs, its ranks compare what they call. Called by coll.c.
+// The checking mode (parameter check_collectives): before a collective runs, its ranks compare what they call, and all of them
+// fail with both calls in the message instead of hanging. Called by coll.c.
 #pragma once
-#include "coll/coll.h"
+#include "coll/schedule.h"
 
-// 0, or the error class with both ranks' calls in the reason. Nothing is sent unless the parameter is on.
-int uno_agree(const struct uno_call *c);
+enum uno_form { UNO_BLOCKING, UNO_NONBLOCKING, UNO_PERSISTENT, UNO_INSIDE };
+
+bool uno_agree_on(void);
+
+// Emits the exchange of calls and their comparison, ahead of the operation itself. Nothing on intercommunicators.
+void uno_build_agree(struct uno_sched *s, const struct uno_call *c, enum uno_form form);

@@ -59,3 +59,25 @@ struct uno_block uno_packed(void *at, size_t bytes)
 {
     return (struct uno_block){at, (MPI_Count)bytes, uno_bytes()};
 }
+
+size_t uno_call_bytes(const struct uno_call *c)
+{
+    MPI_Count n = c->rcount;
+    bool root = c->root == c->comm->rank;
+    switch (c->kind) {
+    case UNO_GATHER: return uno_block_bytes(root ? uno_recv_block(c, 0) : uno_send_block(c, 0));
+    case UNO_SCATTER: return uno_block_bytes(root ? uno_send_block(c, 0) : uno_recv_block(c, 0));
+    case UNO_REDUCE_SCATTER:
+        n = 0;
+        for (int i = 0; i < c->comm->size; i++) n += uno_at(c->rcounts, i);
+        break;
+    case UNO_REDUCE_SCATTER_BLOCK: n *= c->comm->size; break;
+    case UNO_ALLGATHERV:
+        n = 0;
+        for (int i = 0; i < c->comm->size; i++) n = uno_at(c->rcounts, i) > n ? uno_at(c->rcounts, i) : n;
+        break;
+    case UNO_BARRIER: case UNO_GATHERV: case UNO_SCATTERV: case UNO_ALLTOALLV: case UNO_ALLTOALLW: return 0;
+    default: break;
+    }
+    return (size_t)(n * c->rtype->size);
+}

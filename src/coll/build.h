@@ -33,6 +33,10 @@ struct uno_block uno_send_block(const struct uno_call *c, int i);
 struct uno_block uno_recv_block(const struct uno_call *c, int i);
 struct uno_block uno_packed(void *at, size_t bytes);               // bytes at an address
 size_t uno_block_bytes(struct uno_block b);
+
+// Bytes of a block (of the whole vector in reductions), the same on all ranks; 0 for v forms whose counts not all ranks know.
+size_t uno_call_bytes(const struct uno_call *c);
+
 void uno_send_to(struct uno_sched *s, int peer, struct uno_block b);
 void uno_recv_from(struct uno_sched *s, int peer, struct uno_block b);
 void uno_copy_block(struct uno_sched *s, struct uno_block from, struct uno_block to);

@@ -42,13 +42,14 @@ static int hold_all(struct uno_sched *s, const struct uno_call *c)
     return err;
 }
 
-static int prepare(const struct uno_call *c, int tag_bit, struct uno_sched **out)
+static int prepare(const struct uno_call *c, enum uno_form form, struct uno_sched **out)
 {
-    int tag = uno_coll_tag(c->comm) | tag_bit;
+    int tag = uno_coll_tag(c->comm) | (form == UNO_PERSISTENT ? PERSISTENT_TAG : 0);
     struct uno_sched *s = uno_sched_new(c->comm, c->op, tag);
     if (!s) return MPI_ERR_NO_MEM;
     int err = hold_all(s, c);
     if (!err) {
+        if (uno_agree_on() && form != UNO_INSIDE) uno_build_agree(s, c, form);
         if (c->comm->inter) uno_build_inter(s, c);
         else build(s, c);
         err = s->error;
@@ -60,12 +61,10 @@ static int prepare(const struct uno_call *c, int tag_bit, struct uno_sched **out
 
 int uno_coll_run(struct uno_call *c)
 {
-    int err = uno_agree(c);
-    if (err) return err;
-    err = uno_shm_run(c);
+    int err = uno_agree_on() ? UNO_SHM_DECLINED : uno_shm_run(c);
     if (err != UNO_SHM_DECLINED) return err;
     struct uno_sched *s;
-    err = prepare(c, 0, &s);
+    err = prepare(c, UNO_BLOCKING, &s);
     if (err) return err;
     err = uno_sched_run(s);
     uno_sched_free(s);
@@ -75,7 +74,7 @@ int uno_coll_run(struct uno_call *c)
 int uno_coll_start(struct uno_call *c, MPI_Request *req)
 {
     struct uno_sched *s;
-    int err = prepare(c, 0, &s);
+    int err = prepare(c, UNO_NONBLOCKING, &s);
     if (err) return err;
     err = uno_sched_start(s, req);
     if (err) uno_sched_free(s);
@@ -85,7 +84,7 @@ int uno_coll_start(struct uno_call *c, MPI_Request *req)
 int uno_coll_persist(struct uno_call *c, MPI_Request *req)
 {
     struct uno_sched *s;
-    int err = prepare(c, PERSISTENT_TAG, &s);
+    int err = prepare(c, UNO_PERSISTENT, &s);
     if (err) return err;
     err = uno_sched_persist(s, req);
     if (err) uno_sched_free(s);
@@ -95,7 +94,7 @@ int uno_coll_persist(struct uno_call *c, MPI_Request *req)
 static int run_quietly(struct uno_call *c)
 {
     struct uno_sched *s;
-    int err = prepare(c, 0, &s);
+    int err = prepare(c, UNO_INSIDE, &s);
     if (err) return err;
     err = uno_sched_run(s);
     uno_sched_free(s);

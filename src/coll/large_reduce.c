@@ -74,44 +74,41 @@ static uint64_t exchange_addresses(struct job *j)
     return k;
 }
 
-// This rank's part from first to end (elements of the vector), leaving the result at out, on the root of a reduce.
-static void combine_part(struct job *j, MPI_Count first, MPI_Count end, char *out, bool push)
+// A finished piece goes to the others (allreduce) or to the root (reduce) while it is in this core's cache.
+static void hand_out(struct job *j, MPI_Count at, const char *from, MPI_Count count)
+{
+    struct uno_coll *u = j->u;
+    uint64_t skip = (uint64_t)at * j->size;
+    size_t bytes = (size_t)count * j->size;
+    if (j->c->kind == UNO_REDUCE) {
+        keep(j, uno_seg_push(u, j->c->root, j->peer[j->c->root].out + skip, from, bytes));
+        return;
+    }
+    for (int i = 1; i < u->n && j->c->kind == UNO_ALLREDUCE; i++) {
+        int r = (u->me + i) % u->n;
+        keep(j, uno_seg_push(u, r, j->peer[r].out + skip, from, bytes));
+    }
+}
+
+// Combines this rank's part, elements first to end of the vector, and leaves it at out (NULL: nowhere here).
+static void combine_part(struct job *j, MPI_Count first, MPI_Count end, char *out)
 {
     MPI_Count step = (MPI_Count)((size_t)piece_max.num / j->size);
     if (step < 1) step = 1;
     for (MPI_Count at = first; at < end; at += step) {
         MPI_Count count = end - at < step ? end - at : step;
-        size_t skip = (size_t)(at - first) * j->size;
-        if (!push) {
-            combine(j, at, count, out + skip);
-            continue;
-        }
-        combine(j, at, count, j->sum);
-        uint64_t to = j->peer[j->c->root].out + (uint64_t)at * j->size;
-        keep(j, uno_seg_push(j->u, j->c->root, to, j->sum, (size_t)count * j->size));
+        char *dst = out ? out + (size_t)(at - first) * j->size : j->sum;
+        combine(j, at, count, dst);
+        hand_out(j, at, dst, count);
     }
 }
 
+// Everybody's buffers are free, and what others hand out has come, once all are done.
 static void wait_done_all(struct uno_coll *u, uint64_t k)
 {
     uno_seg_done(u, k);
     for (int i = 1; i < u->n; i++) uno_seg_wait_done(u, (u->me + i) % u->n, k);
     u->safe = k > u->safe ? k : u->safe;
-}
-
-static void spread(struct job *j)
-{
-    struct uno_coll *u = j->u;
-    uint64_t k = uno_seg_begin(u);
-    uno_seg_post(u, k);
-    for (int i = 1; i < u->n; i++) {
-        int r = (u->me + i) % u->n;
-        size_t at = (size_t)part(j, r) * j->size, end = (size_t)part(j, r + 1) * j->size;
-        uno_seg_wait(u, r, k);
-        if (end > at) keep(j, uno_seg_pull(u, r, (char *)j->c->rbuf + at, j->peer[r].out + at, end - at));
-    }
-    uno_seg_all_seen(u, k);
-    wait_done_all(u, k);
 }
 
 static void run(struct job *j)
@@ -130,11 +127,11 @@ static void run(struct job *j)
         first = part(j, u->me);
         end = part(j, u->me + 1);
     }
-    bool whole = c->kind == UNO_REDUCE || c->kind == UNO_ALLREDUCE;
-    char *out = (char *)c->rbuf + (whole ? (size_t)first * j->size : 0);
-    combine_part(j, first, end, out, c->kind == UNO_REDUCE && u->me != c->root);
-    if (c->kind == UNO_ALLREDUCE) spread(j);
-    else wait_done_all(u, k);
+    char *out = c->rbuf;
+    if (c->kind == UNO_ALLREDUCE || c->kind == UNO_REDUCE) out += (size_t)first * j->size;
+    if (c->kind == UNO_REDUCE && u->me != c->root) out = NULL;
+    combine_part(j, first, end, out);
+    wait_done_all(u, k);
 }
 
 int uno_large_reduce(struct uno_coll *u, const struct uno_call *c)

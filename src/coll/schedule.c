@@ -110,6 +110,15 @@ void uno_emit_fence(struct uno_sched *s)
     if (s->nsteps && s->step[s->nsteps - 1].kind != UNO_STEP_FENCE) emit(s, UNO_STEP_FENCE);
 }
 
+void uno_emit_check(struct uno_sched *s, int (*check)(const void *data, int count), const void *data, int count)
+{
+    struct uno_step *p = emit(s, UNO_STEP_CHECK);
+    if (!p) return;
+    p->check = check;
+    p->src = data;
+    p->count = count;
+}
+
 void *uno_scratch_bytes(struct uno_sched *s, size_t bytes)
 {
     if (s->error) return NULL;
@@ -141,6 +150,7 @@ struct uno_sched *uno_sched_new(struct MPI_ABI_Comm *comm, struct MPI_ABI_Op *op
     }
     s->comm = comm;
     s->op = op;
+    if (op) uno_op_hold(op);
     s->tag = tag;
     s->view = (struct uno_view){comm, comm->rank, comm->size, NULL};
     return s;
@@ -164,6 +174,7 @@ void uno_sched_free(struct uno_sched *s)
         free(p);
     }
     for (int i = 0; i < s->nheld; i++) uno_type_drop(s->held[i]);
+    if (s->op) uno_op_drop(s->op);
     free(s->held);
     free(s->pending);
     free(s->step);
@@ -242,6 +253,10 @@ static bool advance(struct uno_sched *s, int *moved)
             break;
         case UNO_STEP_COPY: copy(p); break;
         case UNO_STEP_REDUCE: reduce(s, p); break;
+        case UNO_STEP_CHECK:
+            fail(s, p->check(p->src, (int)p->count));
+            if (s->error) s->at = s->nsteps - 1;
+            break;
         default: message(s, p); break;
         }
         s->at++;

@@ -8,7 +8,7 @@
 #include "coll/coll.h"
 #include "core/progress.h"
 
-enum uno_step_kind { UNO_STEP_SEND, UNO_STEP_RECV, UNO_STEP_COPY, UNO_STEP_REDUCE, UNO_STEP_FENCE };
+enum uno_step_kind { UNO_STEP_SEND, UNO_STEP_RECV, UNO_STEP_COPY, UNO_STEP_REDUCE, UNO_STEP_FENCE, UNO_STEP_CHECK };
 
 struct uno_step {
     enum uno_step_kind kind;
@@ -19,6 +19,7 @@ struct uno_step {
     struct MPI_ABI_Datatype *type, *dtype;
     struct MPI_ABI_Comm *comm;                 // SEND, RECV
     const void *second;                        // REDUCE: dst = src op second
+    int (*check)(const void *data, int count); // CHECK: of src; an error ends the schedule
 };
 
 // The ranks a builder works with. rank and size are those of the view; map[i] is the rank on comm (NULL: the same).
@@ -59,6 +60,7 @@ void uno_emit_copy(struct uno_sched *s, const void *src, MPI_Count scount, struc
 void uno_emit_reduce(struct uno_sched *s, const void *a, const void *b, void *out, MPI_Count count,
                      struct MPI_ABI_Datatype *type);                 // out = a op b; out may be b, not a
 void uno_emit_fence(struct uno_sched *s);
+void uno_emit_check(struct uno_sched *s, int (*check)(const void *data, int count), const void *data, int count);
 
 // Scratch memory that lives as long as the schedule; NULL (and s->error set) when memory is out.
 void *uno_scratch_bytes(struct uno_sched *s, size_t bytes);

@@ -12,29 +12,6 @@ static bool is_reduction(enum uno_coll_kind k)
     return k == UNO_REDUCE || k == UNO_ALLREDUCE || (k >= UNO_REDUCE_SCATTER && k <= UNO_EXSCAN);
 }
 
-// Bytes of a block (of the whole vector in reductions); v forms whose counts are not known to all: 0.
-static size_t bytes_of(const struct uno_call *c)
-{
-    MPI_Count n = c->rcount;
-    bool root = c->root == c->comm->rank;
-    switch (c->kind) {
-    case UNO_GATHER: return uno_block_bytes(root ? uno_recv_block(c, 0) : uno_send_block(c, 0));
-    case UNO_SCATTER: return uno_block_bytes(root ? uno_send_block(c, 0) : uno_recv_block(c, 0));
-    case UNO_REDUCE_SCATTER:
-        n = 0;
-        for (int i = 0; i < c->comm->size; i++) n += uno_at(c->rcounts, i);
-        break;
-    case UNO_REDUCE_SCATTER_BLOCK: n *= c->comm->size; break;
-    case UNO_ALLGATHERV:
-        n = 0;
-        for (int i = 0; i < c->comm->size; i++) n = uno_at(c->rcounts, i) > n ? uno_at(c->rcounts, i) : n;
-        break;
-    case UNO_BARRIER: case UNO_GATHERV: case UNO_SCATTERV: case UNO_ALLTOALLV: case UNO_ALLTOALLW: return 0;
-    default: break;
-    }
-    return (size_t)(n * c->rtype->size);
-}
-
 static int run_large(struct uno_coll *u, const struct uno_call *c, size_t bytes)
 {
     if (!u->cma) return UNO_SHM_DECLINED;
@@ -59,7 +36,7 @@ int uno_shm_run(const struct uno_call *c)
     if (!u) return err ? err : UNO_SHM_DECLINED;
     bool varied = c->kind == UNO_GATHERV || c->kind == UNO_SCATTERV || c->kind == UNO_ALLTOALLV || c->kind == UNO_ALLTOALLW;
     if (varied) return run_large(u, c, 0);
-    size_t bytes = bytes_of(c), slot = bytes;
+    size_t bytes = uno_call_bytes(c), slot = bytes;
     if (bytes == 0 && c->kind != UNO_BARRIER) return MPI_SUCCESS;
     unsigned ready = UNO_TYPE_PREDEFINED | UNO_TYPE_PLAIN;
     if (is_reduction(c->kind) && (c->rtype->flags & ready) != ready) return UNO_SHM_DECLINED;
