@@ -93,8 +93,8 @@ static void ended(struct uno_node *n, int index, int status)
     e.state = (int32_t)atomic_load_explicit(&b->state, memory_order_acquire);
     e.code = b->exit_code;
     // Relaxed: the writer is dead.
-    bool asleep = atomic_load_explicit(&b->asleep, memory_order_relaxed) > 0;
-    memcpy(e.call, asleep ? b->wait_call : b->last_call, sizeof e.call - 1);
+    e.asleep = atomic_load_explicit(&b->asleep, memory_order_relaxed) > 0;
+    memcpy(e.call, e.asleep ? b->wait_call : b->last_call, sizeof e.call - 1);
     memcpy(e.why, b->why, sizeof e.why - 1);
     r->exited = true;
     uno_pm_gone(n, r->world);

@@ -18,6 +18,7 @@
 struct uno_exit {
     int32_t status;              // as waitpid() gives it
     int32_t state, code, pid;    // of the board
+    int32_t asleep;              // it slept in `call`; else that is the MPI call it entered last
     char call[UNO_NAME_MAX], why[256];
 };
 

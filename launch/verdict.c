@@ -29,7 +29,7 @@ bool uno_verdict_rank(struct uno_verdict *v, const struct uno_plan *p, int rank,
     if (aborted) {
         v->status = e->code & 0xff ? e->code & 0xff : 1;
         if (e->why[0])
-            how = uno_xformat("ended the job with code %d: %s", e->code, e->why);
+            how = uno_xformat("ended the job: %s", e->why);
         else
             how = uno_xformat("called MPI_Abort with code %d", e->code);
     } else if (WIFSIGNALED(e->status)) {
@@ -42,8 +42,9 @@ bool uno_verdict_rank(struct uno_verdict *v, const struct uno_plan *p, int rank,
         v->status = WEXITSTATUS(e->status);
         how = uno_xformat("exited with status %d%s", v->status, lives_in_mpi ? " without calling MPI_Finalize" : "");
     }
-    bool in = e->call[0] && !aborted && WIFSIGNALED(e->status);
-    v->what = uno_xformat("%s %s%s%s", name, how, in ? " in " : "", in ? e->call : "");
+    bool told = e->call[0] && !aborted && WIFSIGNALED(e->status);
+    const char *in = !told ? "" : e->asleep ? " in " : ", last MPI call ";
+    v->what = uno_xformat("%s %s%s%s", name, how, in, told ? e->call : "");
     free(how);
     free(name);
     return true;

@@ -48,7 +48,7 @@ class Status(Case):
             ["-n", 2, FAKE, "init", "call", "MPI_Recv", "only", 1, "kill", 9, "work"],
             128 + 9,
             "rank 1",
-            "signal 9 (Killed) in MPI_Recv; the other rank was ended",
+            "signal 9 (Killed), last MPI call MPI_Recv; the other rank was ended",
         )
 
     def test_abort(self):
@@ -63,8 +63,7 @@ class Status(Case):
             ["-n", 2, FAKE, "init", "only", 0, "abort", 9, "MPI_Send: tag -5 is negative", "work"],
             9,
             "rank 0 ",
-            "MPI_Send: tag -5 is negative",
-            "code 9",
+            "ended the job: MPI_Send: tag -5 is negative",
         )
 
     def test_abort_code_beyond_a_byte(self):
