@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads the processor topology from sysfs once and answers who is bound where (cpus.h). Called by the placement and by nodes.
-// Without a policy of the user's, the ranks of a host share its cores out among them in equal, neighbouring parts, as long as
-// every rank gets at least one; a job that finds another job bound already leaves its ranks to the kernel.
+// Reads the processor topology from sysfs once and answers who is bound where (cpus.h). Called by the placement and by
+// nodes. Without a policy of the user's, the ranks of a host share its cores out among them in equal, neighbouring
+// parts, as long as every rank gets at least one; a job that finds another job bound already leaves its ranks to the
+// kernel.
 #include "cpus.h"
 
 #include <errno.h>
@@ -62,8 +63,10 @@ static void describe(struct cpu *c, int cpu)
         if (file[u] == NULL) continue;
         snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/%s", cpu, file[u]);
         int first = first_of(path);
-        if (first >= 0) c->id[u] = first;
-        else if (u != UNO_BY_CORE) c->id[u] = 0;
+        if (first >= 0)
+            c->id[u] = first;
+        else if (u != UNO_BY_CORE)
+            c->id[u] = 0;
     }
     c->id[UNO_BY_NUMA] = numa_of(cpu);
 }
@@ -144,7 +147,8 @@ static int list_units(enum uno_unit unit, int *id)
     return n;
 }
 
-// The processor where a rank is placed: its turn among the units it is mapped by, then its turn among the cores in that unit.
+// The processor where a rank is placed: its turn among the units it is mapped by, then its turn among the cores in that
+// unit.
 static const struct cpu *place(enum uno_unit map, int local)
 {
     int *id = uno_xalloc((size_t)ncpus * sizeof(int));
@@ -202,5 +206,6 @@ char *uno_cpus_text(const cpu_set_t *set)
         cores += first;
     }
     add_ranges(text, sizeof text, set);
-    return uno_xformat("processor%s %s (%d core%s)", CPU_COUNT(set) == 1 ? "" : "s", text, cores, cores == 1 ? "" : "s");
+    return uno_xformat("processor%s %s (%d core%s)", CPU_COUNT(set) == 1 ? "" : "s", text, cores,
+                       cores == 1 ? "" : "s");
 }

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The processors of this host as the kernel tells them in sysfs, and which of them a rank is bound to.
-// hwloc would say the same about cores, caches, NUMA nodes and sockets, but loading it costs more than starting two ranks.
-// Only processors that this process may use are considered.
+// hwloc would say the same about cores, caches, NUMA nodes and sockets, but loading it costs more than starting two
+// ranks. Only processors that this process may use are considered.
 #pragma once
 #include <sched.h>
 
 #include "plan.h"
 
-int uno_cpus_count(void);        // cores that this process may use
+int uno_cpus_count(void);    // cores that this process may use
 
-// The processors of local rank `local` of `nlocal`. False: the rank is not bound. `share` says that no other job is bound here.
+// The processors of local rank `local` of `nlocal`. False: the rank is not bound. `share` says that no other job is
+// bound here.
 bool uno_cpus_bind(const struct uno_plan *p, int local, int nlocal, cpu_set_t *set);
 
 // "cores 0-1 (processors 0-3)" for messages; the caller frees.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The front's loop and policy (front.h). Called by main() once the root node is forked.
-// Ending is always the same: tell the nodes to end the ranks, wait for DONE, write what is left, print the verdict as the last line.
+// Ending is always the same: tell the nodes to end the ranks, wait for DONE, write what is left, print the verdict as
+// the last line.
 #include "front.h"
 
 #include <errno.h>
@@ -16,7 +17,7 @@
 #include "sink.h"
 #include "verdict.h"
 
-#define ABANDON_MS 200   // after the ranks were killed for a signal: output that nobody reads is given up
+#define ABANDON_MS 200    // after the ranks were killed for a signal: output that nobody reads is given up
 
 enum { ON_DOWN = 1, ON_SIGNAL, ON_STDIN, ON_SINK };
 
@@ -26,13 +27,13 @@ struct front {
     struct uno_sinks *sinks;
     struct uno_input *input;
     struct uno_verdict verdict;
-    int epoll, sigfd, running, signals;   // signals: how many asked for the end
+    int epoll, sigfd, running, signals;    // signals: how many asked for the end
     bool ending, done, paused;
     int64_t kill_at, timeout_at, abandon_at;
-    struct uno_wait *wait;                // of the ranks that sleep, as far as nodes told
+    struct uno_wait *wait;    // of the ranks that sleep, as far as nodes told
     size_t nwait;
     int quiet_nodes, nodes, round, confirmed;
-    bool *quiet;                          // by node
+    bool *quiet;    // by node
 };
 
 static void order(struct front *f, uint32_t type, int64_t arg)
@@ -71,7 +72,8 @@ static void take_exit(struct front *f, const struct uno_frame *fr, const char *d
     uno_sinks_end(f->sinks, fr->rank);
     uno_input_gone(f->input, fr->rank);
     if (f->plan->verbose) {
-        char *text = uno_xformat("mpiexec: rank %d (pid %d) ended, %s %d", fr->rank, e.pid, WIFSIGNALED(e.status) ? "signal" : "status",
+        char *text = uno_xformat("mpiexec: rank %d (pid %d) ended, %s %d", fr->rank, e.pid,
+                                 WIFSIGNALED(e.status) ? "signal" : "status",
                                  WIFSIGNALED(e.status) ? WTERMSIG(e.status) : WEXITSTATUS(e.status));
         uno_sinks_say(f->sinks, text);
         free(text);
@@ -97,8 +99,9 @@ static void add_waits(struct front *f, const char *data, size_t bytes)
     f->nwait += count;
 }
 
-// A node says by itself (arg 1) that all its ranks sleep, or (arg 0) no longer. Of one node that is enough. When all of several
-// have said so, each is asked again (arg is the round, from 2 on): only then no message can have been between two of them.
+// A node says by itself (arg 1) that all its ranks sleep, or (arg 0) no longer. Of one node that is enough. When all of
+// several have said so, each is asked again (arg is the round, from 2 on): only then no message can have been between
+// two of them.
 static void take_quiet(struct front *f, const struct uno_frame *fr, const char *data)
 {
     if (fr->node < 0 || fr->node >= f->plan->nhosts || f->ending || f->plan->keep_waiting) return;
@@ -168,27 +171,35 @@ static void stop_and_go(struct front *f)
     order(f, UNO_SIGNAL, SIGCONT);
 }
 
+// SIGINT and its like: the ranks get it too and have a while to end; a second one kills them.
+static void end_by_signal(struct front *f, int sig)
+{
+    order(f, f->signals ? UNO_END : UNO_SIGNAL, f->signals ? 0 : sig);
+    f->signals++;
+    if (f->verdict.what == NULL) {
+        f->verdict.status = 128 + sig;
+        f->verdict.what = uno_xformat("got signal %d (%s); %d rank%s ended", sig, strsignal(sig), f->running,
+                                      f->running == 1 ? " was" : "s were");
+    }
+    f->ending = true;
+    f->kill_at = uno_ms_now() + f->plan->grace_ms;
+    f->abandon_at = f->kill_at + ABANDON_MS;
+}
+
 static void on_signal(struct front *f)
 {
     struct signalfd_siginfo info;
     while (read(f->sigfd, &info, sizeof info) == sizeof info) {
-        int sig = (int)info.ssi_signo;
-        if (sig == SIGTSTP) {
-            stop_and_go(f);
-        } else if (sig == SIGUSR1 || sig == SIGUSR2 || sig == SIGCONT) {
-            order(f, UNO_SIGNAL, sig);
+        switch ((int)info.ssi_signo) {
+        case SIGTSTP: stop_and_go(f); break;
+        case SIGUSR1:
+        case SIGUSR2: order(f, UNO_SIGNAL, (int)info.ssi_signo); break;
+        case SIGCONT:
+            order(f, UNO_SIGNAL, SIGCONT);
             uno_input_resume(f->input);
-        } else if (sig != SIGCHLD) {
-            order(f, f->signals ? UNO_END : UNO_SIGNAL, f->signals ? 0 : sig);
-            f->signals++;
-            if (f->verdict.what == NULL) {
-                f->verdict = (struct uno_verdict){.status = 128 + sig, .others = 0};
-                f->verdict.what = uno_xformat("got signal %d (%s); %d rank%s ended", sig, strsignal(sig), f->running,
-                                              f->running == 1 ? " was" : "s were");
-            }
-            f->ending = true;
-            f->kill_at = uno_ms_now() + f->plan->grace_ms;
-            f->abandon_at = f->kill_at + ABANDON_MS;
+            break;
+        case SIGCHLD: break;
+        default: end_by_signal(f, (int)info.ssi_signo);
         }
     }
 }
@@ -244,8 +255,9 @@ static void on_time(struct front *f)
     if (f->timeout_at && now >= f->timeout_at) {
         f->timeout_at = 0;
         if (f->ending) return;
-        fail(f, 124, uno_xformat("the job did not end within %d s (--timeout); %d rank%s ended", f->plan->timeout_s, f->running,
-                                 f->running == 1 ? " was" : "s were"));
+        fail(f, 124,
+             uno_xformat("the job did not end within %d s (--timeout); %d rank%s ended", f->plan->timeout_s, f->running,
+                         f->running == 1 ? " was" : "s were"));
     }
 }
 
@@ -258,9 +270,12 @@ static void loop(struct front *f)
         adjust(f, waits_for_sink);
         int count = epoll_wait(f->epoll, e, 8, timeout);
         for (int i = 0; i < count; i++) {
-            if (e[i].data.u32 == ON_DOWN) on_down(f);
-            else if (e[i].data.u32 == ON_SIGNAL) on_signal(f);
-            else if (e[i].data.u32 == ON_STDIN) uno_input_read(f->input, &f->down);
+            if (e[i].data.u32 == ON_DOWN)
+                on_down(f);
+            else if (e[i].data.u32 == ON_SIGNAL)
+                on_signal(f);
+            else if (e[i].data.u32 == ON_STDIN)
+                uno_input_read(f->input, &f->down);
         }
         on_time(f);
     }
@@ -290,8 +305,10 @@ int uno_front_run(const struct uno_plan *p, int fd, int node, bool forward_stdin
     listen_to(&f, fd, EPOLLIN, ON_DOWN);
     listen_to(&f, f.sigfd, EPOLLIN, ON_SIGNAL);
     loop(&f);
-    if (f.down.ended) uno_guard_sweep(f.sigfd, reap_any, NULL);
-    else waitpid(node, NULL, 0);
+    if (f.down.ended)
+        uno_guard_sweep(f.sigfd, reap_any, NULL);
+    else
+        waitpid(node, NULL, 0);
     uno_sinks_drain(f.sinks);
     char *text = uno_verdict_text(&f.verdict);
     if (text != NULL) uno_sinks_say(f.sinks, text);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The front: the part of mpiexec that the user sees. It talks to one node, the root of the tree of nodes; writes the ranks'
-// output, reads standard input, forwards signals, decides when the job has failed, and knows the exit status.
+// The front: the part of mpiexec that the user sees. It talks to one node, the root of the tree of nodes; writes the
+// ranks' output, reads standard input, forwards signals, decides when the job has failed, and knows the exit status.
 #pragma once
 #include <signal.h>
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ends everything that descends from this process. Called by a node as its last act, and by mpiexec should its node be killed.
-// Only own children are ever killed: as this process adopts orphans and alone reaps its children, no process id can be another's
-// by then. Grandchildren become children when their parents are gone, so a few rounds reach all of them, daemons included.
+// Ends everything that descends from this process. Called by a node as its last act, and by mpiexec should its node be
+// killed. Only own children are ever killed: as this process adopts orphans and alone reaps its children, no process id
+// can be another's by then. Grandchildren become children when their parents are gone, so a few rounds reach all of
+// them, daemons included.
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +16,7 @@
 
 #include "node.h"
 
-#define SWEEP_MS 3000   // a process in an uninterruptible system call is left behind after this time
+#define SWEEP_MS 3000    // a process in an uninterruptible system call is left behind after this time
 
 void uno_guard_adopt(void)
 {
@@ -49,7 +50,8 @@ static void kill_by_scan(void)
     DIR *proc = opendir("/proc");
     const struct dirent *e;
     while (proc != NULL && (e = readdir(proc)) != NULL) {
-        if (e->d_name[0] >= '1' && e->d_name[0] <= '9' && parent_of(e->d_name) == getpid()) kill(atoi(e->d_name), SIGKILL);
+        if (e->d_name[0] >= '1' && e->d_name[0] <= '9' && parent_of(e->d_name) == getpid())
+            kill(atoi(e->d_name), SIGKILL);
     }
     if (proc != NULL) closedir(proc);
 }

@@ -12,9 +12,9 @@
 #define BACKGROUND_MS 500
 
 struct uno_input {
-    int first, count;            // ranks that read
-    int64_t *unread;             // bytes on their way, by reader; -1: it reads no more
-    bool open, terminal, ready;  // ready: a file that epoll refuses, always readable
+    int first, count;              // ranks that read
+    int64_t *unread;               // bytes on their way, by reader; -1: it reads no more
+    bool open, terminal, ready;    // ready: a file that epoll refuses, always readable
     int64_t retry_at;
 };
 
@@ -56,8 +56,10 @@ int uno_input_fd(const struct uno_input *in)
 int64_t uno_input_retry(struct uno_input *in)
 {
     if (!in->open) return 0;
-    if (background(in)) in->retry_at = uno_ms_now() + BACKGROUND_MS;
-    else if (!in->ready) in->retry_at = 0;
+    if (background(in))
+        in->retry_at = uno_ms_now() + BACKGROUND_MS;
+    else if (!in->ready)
+        in->retry_at = 0;
     return in->ready && !room(in) ? 0 : in->retry_at;
 }
 

@@ -118,7 +118,8 @@ int main(int argc, char **argv)
         return 0;
     }
     int pair[2], size = 1 << 20;
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) uno_usage("cannot make a socket pair: %s", strerror(errno));
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
+        uno_usage("cannot make a socket pair: %s", strerror(errno));
     for (int i = 0; i < 2; i++) setsockopt(pair[i], SOL_SOCKET, SO_SNDBUF, &size, sizeof size);
     sigset_t all, mask;
     sigfillset(&all);

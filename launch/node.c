@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The life of a node (node.h): lays out the job segment, starts its ranks, passes their output up and their input down, reports
-// their ends, and leaves only when no descendant is left. One thread, one epoll loop, no polling but the watch's slow tick.
+// The life of a node (node.h): lays out the job segment, starts its ranks, passes their output up and their input down,
+// reports their ends, and leaves only when no descendant is left. One thread, one epoll loop, no polling but the
+// watch's slow tick.
 #include "node.h"
 
 #include <errno.h>
@@ -74,8 +75,10 @@ static void feed(struct uno_node *n, int index)
         uno_bytes_drop(&r->feed, (size_t)wrote);
         uno_node_tell(n, UNO_STDIN_ROOM, r->world, wrote, NULL, 0);
     }
-    if (r->in >= 0 && r->in_closes) shut(&r->in);
-    else if (r->in >= 0) epoll_ctl(n->epoll, EPOLL_CTL_DEL, r->in, NULL);
+    if (r->in >= 0 && r->in_closes)
+        shut(&r->in);
+    else if (r->in >= 0)
+        epoll_ctl(n->epoll, EPOLL_CTL_DEL, r->in, NULL);
     if (r->in < 0) uno_node_tell(n, UNO_STDIN_ROOM, r->world, -1, NULL, 0);
 }
 
@@ -90,8 +93,8 @@ static void ended(struct uno_node *n, int index, int status)
     e.state = (int32_t)atomic_load_explicit(&b->state, memory_order_acquire);
     e.code = b->exit_code;
     // Relaxed: the writer is dead.
-    bool asleep = atomic_load_explicit(&b->asleep, memory_order_relaxed) > 0;
-    memcpy(e.call, asleep ? b->wait_call : b->last_call, sizeof e.call - 1);
+    e.asleep = atomic_load_explicit(&b->asleep, memory_order_relaxed) > 0;
+    memcpy(e.call, e.asleep ? b->wait_call : b->last_call, sizeof e.call - 1);
     memcpy(e.why, b->why, sizeof e.why - 1);
     r->exited = true;
     uno_pm_gone(n, r->world);
@@ -172,7 +175,8 @@ static void take_frame(struct uno_node *n, const struct uno_frame *f, const char
     case UNO_STDIN: take_stdin(n, f, data); break;
     case UNO_CONFIRM: uno_watch_confirm(n->watch, f->arg); break;
     case UNO_PM_FENCE: uno_pm_fence_over(n); return;
-    case UNO_PM_GET: case UNO_PM_VALUE: uno_tree_route(n, f, data); return;
+    case UNO_PM_GET:
+    case UNO_PM_VALUE: uno_tree_route(n, f, data); return;
     case UNO_CLOSE:
         for (int i = 0; i < n->nlocal; i++) shut(&n->rank[i].out[f->arg - 1]);
         break;
@@ -205,8 +209,10 @@ static void dispatch(struct uno_node *n, const struct epoll_event *e)
         count = epoll_wait(n->outputs, out, 32, 0);
         for (int i = 0; i < count; i++) {
             int at = (int)(uint32_t)out[i].data.u64;
-            if (out[i].data.u64 >> 32 == UNO_ON_TREE) uno_tree_event(n, at);
-            else pass_output(n, at / 2, at % 2, PASS_BYTES);
+            if (out[i].data.u64 >> 32 == UNO_ON_TREE)
+                uno_tree_event(n, at);
+            else
+                pass_output(n, at / 2, at % 2, PASS_BYTES);
         }
         break;
     case UNO_ON_STDIN: feed(n, index); break;
@@ -221,11 +227,15 @@ static void adjust(struct uno_node *n)
     bool full = n->up.out.len > UNO_RELAY_FULL;
     if (full != n->paused) {
         n->paused = full;
-        if (full) epoll_ctl(n->epoll, EPOLL_CTL_DEL, n->outputs, NULL);
-        else uno_node_listen(n, n->outputs, EPOLLIN, UNO_ON_OUTPUTS, -1);
+        if (full)
+            epoll_ctl(n->epoll, EPOLL_CTL_DEL, n->outputs, NULL);
+        else
+            uno_node_listen(n, n->outputs, EPOLLIN, UNO_ON_OUTPUTS, -1);
     }
-    if (n->up.rd == n->up.wr) uno_node_listen(n, n->up.rd, EPOLLIN | (n->up.out.len ? EPOLLOUT : 0), UNO_ON_UP, 0);
-    else if (n->up.out.len > 0) uno_node_listen(n, n->up.wr, EPOLLOUT | EPOLLONESHOT, UNO_ON_UP, 0);
+    if (n->up.rd == n->up.wr)
+        uno_node_listen(n, n->up.rd, EPOLLIN | (n->up.out.len ? EPOLLOUT : 0), UNO_ON_UP, 0);
+    else if (n->up.out.len > 0)
+        uno_node_listen(n, n->up.wr, EPOLLOUT | EPOLLONESHOT, UNO_ON_UP, 0);
 }
 
 static int next_timeout(const struct uno_node *n)
@@ -236,7 +246,8 @@ static int next_timeout(const struct uno_node *n)
     return at > now ? (int)(at - now) : 0;
 }
 
-// True when it is time to leave: what is left of the job here is swept away by the caller. Ranks below have a while to say so.
+// True when it is time to leave: what is left of the job here is swept away by the caller. Ranks below have a while to
+// say so.
 static bool deadline(struct uno_node *n, int64_t now)
 {
     if (n->sweep_at && now >= n->sweep_at) return true;
@@ -267,7 +278,8 @@ static void loop(struct uno_node *n)
     }
 }
 
-// The rank's end of its standard input: the descriptor that mpiexec itself got, a pipe that is fed from above, or nothing.
+// The rank's end of its standard input: the descriptor that mpiexec itself got, a pipe that is fed from above, or
+// nothing.
 static int make_stdin(struct uno_node *n, int index)
 {
     struct uno_node_rank *r = &n->rank[index];
@@ -301,7 +313,8 @@ static bool start_rank(struct uno_node *n, int i, const char *path, char **why)
     cpu_set_t set;
     bool bound = uno_cpus_bind(n->plan, i, n->nlocal, &set);
     if (s.in < 0 || s.out < 0 || s.err < 0 || s.pm < 0) {
-        *why = uno_xformat("cannot start rank %d: %s (raise the limit of open files: ulimit -n)", r->world, strerror(errno));
+        *why = uno_xformat("cannot start rank %d: %s (raise the limit of open files: ulimit -n)", r->world,
+                           strerror(errno));
     } else {
         r->pid = uno_spawn(&s, path, bound ? &set : NULL, why);
     }
@@ -318,7 +331,8 @@ static bool start_rank(struct uno_node *n, int i, const char *path, char **why)
     uno_node_tell(n, UNO_STARTED, r->world, 0, &pid, sizeof pid);
     if (n->plan->report_bindings) {
         char *where = bound ? uno_cpus_text(&set) : uno_xstrdup("no processor in particular");
-        char *line = uno_xformat("mpiexec: rank %d on %s is bound to %s", r->world, uno_plan_name(n->plan, r->world), where);
+        char *line =
+            uno_xformat("mpiexec: rank %d on %s is bound to %s", r->world, uno_plan_name(n->plan, r->world), where);
         uno_node_tell(n, UNO_SAY, -1, 0, line, strlen(line));
         free(line);
         free(where);
@@ -348,10 +362,15 @@ static bool make_segment(struct uno_node *n, char **why)
         world[i] = n->rank[i].world;
         app[i] = n->rank[i].app;
     }
-    struct uno_job_spec spec = {.nlocal = (uint32_t)n->nlocal, .nworld = (uint32_t)n->plan->nranks,
-                                .universe_size = (uint32_t)n->plan->nranks, .nhosts = (uint32_t)n->plan->nhosts,
-                                .host = (uint32_t)n->index, .world_rank = world, .appnum = app,
-                                .job_id = n->plan->job_id, .secret = n->plan->secret};
+    struct uno_job_spec spec = {.nlocal = (uint32_t)n->nlocal,
+                                .nworld = (uint32_t)n->plan->nranks,
+                                .universe_size = (uint32_t)n->plan->nranks,
+                                .nhosts = (uint32_t)n->plan->nhosts,
+                                .host = (uint32_t)n->index,
+                                .world_rank = world,
+                                .appnum = app,
+                                .job_id = n->plan->job_id,
+                                .secret = n->plan->secret};
     int err = uno_job_create(&spec, &n->job_fd);
     if (err == 0) {
         uno_cloexec(n->job_fd, true);
@@ -369,7 +388,8 @@ static void take_ranks(struct uno_node *n)
     n->rank = uno_xalloc((size_t)n->nlocal * sizeof *n->rank);
     for (int r = 0, i = 0; r < n->plan->nranks; r++) {
         if (n->plan->rank_host[r] != n->index) continue;
-        n->rank[i++] = (struct uno_node_rank){.world = r, .app = n->plan->rank_app[r], .in = -1, .out = {-1, -1}, .pm = -1};
+        n->rank[i++] =
+            (struct uno_node_rank){.world = r, .app = n->plan->rank_app[r], .in = -1, .out = {-1, -1}, .pm = -1};
     }
 }
 
@@ -407,14 +427,19 @@ static void start_job(struct uno_node *n, const struct uno_node_place *place)
 
 int uno_node_run(struct uno_plan *p, const struct uno_node_place *place, struct uno_relay *up)
 {
-    struct uno_node n = {.plan = p, .index = place->index, .root = place->root, .up = *up, .job_fd = -1,
-                         .stdin_fd = place->stdin_fd, .mask = *place->mask};
+    struct uno_node n = {.plan = p,
+                         .index = place->index,
+                         .root = place->root,
+                         .up = *up,
+                         .job_fd = -1,
+                         .stdin_fd = place->stdin_fd,
+                         .mask = *place->mask};
     take_ranks(&n);
     set_up(&n);
     n.pm = uno_pm_open(&n);
     n.watch = uno_watch_new(&n);
     start_job(&n, place);
-    on_up(&n);   // what came together with the plan
+    on_up(&n);    // what came together with the plan
     loop(&n);
     uno_guard_sweep(n.sigfd, reap, &n);
     for (int i = 0; i < n.nlocal; i++) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A node: the process that starts, feeds, watches and guards the ranks of one host, and relays for the hosts below it.
-// It is forked by mpiexec on this host and started as `mpiexec --daemon` by a launch agent on others. It has a session of its
-// own and adopts every process that descends from its ranks (PR_SET_CHILD_SUBREAPER). When its link upwards ends, for whatever
-// reason, it kills them all: so nothing outlives a killed mpiexec. This header is private to node.c and the files it names.
+// It is forked by mpiexec on this host and started as `mpiexec --daemon` by a launch agent on others. It has a session
+// of its own and adopts every process that descends from its ranks (PR_SET_CHILD_SUBREAPER). When its link upwards
+// ends, for whatever reason, it kills them all: so nothing outlives a killed mpiexec. This header is private to node.c
+// and the files it names.
 #pragma once
 #include <sched.h>
 #include <signal.h>
@@ -17,6 +18,7 @@
 struct uno_exit {
     int32_t status;              // as waitpid() gives it
     int32_t state, code, pid;    // of the board
+    int32_t asleep;              // it slept in `call`; else that is the MPI call it entered last
     char call[UNO_NAME_MAX], why[256];
 };
 
@@ -28,27 +30,27 @@ struct uno_wait {
 
 struct uno_node_rank {
     int world, app;
-    pid_t pid;                   // 0 before the start
-    int in, out[2], pm;          // our ends of its pipes and of its wire-up socket; -1 closed
-    bool exited, in_closes;      // in_closes: end of file once `feed` is written
+    pid_t pid;                 // 0 before the start
+    int in, out[2], pm;        // our ends of its pipes and of its wire-up socket; -1 closed
+    bool exited, in_closes;    // in_closes: end of file once `feed` is written
     struct uno_bytes feed;
-    struct uno_bytes ask;        // bytes of an incomplete wire-up request
+    struct uno_bytes ask;    // bytes of an incomplete wire-up request
 };
 
 struct uno_node {
     struct uno_plan *plan;
-    int index;                   // of this host in the plan; -1: a root without ranks
-    bool root;                   // its link leads to the front
+    int index;    // of this host in the plan; -1: a root without ranks
+    bool root;    // its link leads to the front
     int nlocal, running;
-    struct uno_node_rank *rank;  // nlocal of them
+    struct uno_node_rank *rank;    // nlocal of them
     struct uno_relay up;
-    int epoll, outputs, sigfd;   // `outputs` is an epoll of its own inside `epoll`, left out while `up` is full
+    int epoll, outputs, sigfd;    // `outputs` is an epoll of its own inside `epoll`, left out while `up` is full
     bool paused, ending, killed;
-    int64_t kill_at, sweep_at;   // deadlines in uno_ms_now(); 0 none
-    int job_fd, stdin_fd;        // stdin_fd: handed to the stdin rank as it is; -1 none
+    int64_t kill_at, sweep_at;    // deadlines in uno_ms_now(); 0 none
+    int job_fd, stdin_fd;         // stdin_fd: handed to the stdin rank as it is; -1 none
     struct uno_job_head *job;
-    sigset_t mask;               // signals that were blocked when mpiexec was started
-    struct rlimit files;         // the limit of open files then
+    sigset_t mask;          // signals that were blocked when mpiexec was started
+    struct rlimit files;    // the limit of open files then
     struct uno_watch *watch;
     struct uno_tree *tree;
     struct uno_pm *pm;
@@ -56,9 +58,9 @@ struct uno_node {
 
 // Where a node stands.
 struct uno_node_place {
-    int index;                   // as in struct uno_node
+    int index;    // as in struct uno_node
     bool root;
-    const int *below;            // hosts that it has to start
+    const int *below;    // hosts that it has to start
     int nbelow, stdin_fd;
     const sigset_t *mask;
 };
@@ -67,7 +69,7 @@ struct uno_node_place {
 int uno_node_run(struct uno_plan *p, const struct uno_node_place *place, struct uno_relay *up);
 void uno_node_tell(struct uno_node *n, uint32_t type, int rank, int64_t arg, const void *data, size_t bytes);
 void uno_node_reap(struct uno_node *n);
-void uno_node_settle(struct uno_node *n);            // a rank or a subtree has ended: if all have, begin to leave
+void uno_node_settle(struct uno_node *n);    // a rank or a subtree has ended: if all have, begin to leave
 enum uno_node_source { UNO_ON_UP, UNO_ON_SIGNAL, UNO_ON_OUTPUTS, UNO_ON_STDIN, UNO_ON_PM, UNO_ON_TREE };
 void uno_node_listen(struct uno_node *n, int fd, uint32_t events, enum uno_node_source source, int index);
 
@@ -75,22 +77,23 @@ void uno_node_listen(struct uno_node *n, int fd, uint32_t events, enum uno_node_
 struct uno_start {
     const struct uno_node *node;
     const struct uno_node_rank *rank;
-    int local, in, out, err, pm;     // the rank's ends
+    int local, in, out, err, pm;    // the rank's ends
 };
-char *uno_spawn_find(const struct uno_plan *p, const struct uno_app *a, char **why);   // path of the program, or NULL and why
+char *uno_spawn_find(const struct uno_plan *p, const struct uno_app *a,
+                     char **why);    // path of the program, or NULL and why
 pid_t uno_spawn(const struct uno_start *s, const char *path, const cpu_set_t *cpus, char **why);
 
 // guard.c: kills all descendants of this process and reaps them, with `reap` called for what has ended.
 void uno_guard_adopt(void);
-bool uno_guard_alone(void);      // no child is left
+bool uno_guard_alone(void);    // no child is left
 void uno_guard_sweep(int sigfd, void (*reap)(void *), void *self);
 
 // threads.c: what the kernel tells of a process.
-bool uno_threads_parked(int pid, uint32_t asleep);   // all its threads are asleep for good, `asleep` of them in MPI
-bool uno_threads_quiet_sockets(int pid);             // no byte is on its way in its TCP connections
+bool uno_threads_parked(int pid, uint32_t asleep);    // all its threads are asleep for good, `asleep` of them in MPI
+bool uno_threads_quiet_sockets(int pid);              // no byte is on its way in its TCP connections
 
 // watch.c: who sleeps in MPI.
 struct uno_watch *uno_watch_new(struct uno_node *n);
-void uno_watch_tick(struct uno_watch *w);            // every UNO_WATCH_MS
+void uno_watch_tick(struct uno_watch *w);    // every UNO_WATCH_MS
 void uno_watch_confirm(struct uno_watch *w, int64_t round);
 #define UNO_WATCH_MS 250

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The table of options (options.h), the look-up of a name in it, and what is printed from it: --help and suggestions.
-// One and two dashes mean the same everywhere. Names that users of Open MPI, MPICH and Intel MPI type are listed where the
-// meaning is the same; a name of theirs with another meaning here says what to use instead.
+// One and two dashes mean the same everywhere. Names that users of Open MPI, MPICH and Intel MPI type are listed where
+// the meaning is the same; a name of theirs with another meaning here says what to use instead.
 #include "options.h"
 
 #include <stdio.h>
@@ -31,10 +31,12 @@ const struct uno_opt_row uno_opt_rows[] = {
     {UNO_OPT_HOSTFILE, "hostfile f machinefile", "FILE", "the same from a file: NAME, NAME:N or NAME slots=N a line"},
     {UNO_OPT_PER_HOST, "ppn perhost npernode N", "N", "slots on every host"},
     {UNO_OPT_MAP, "map-by", "UNIT", "next rank on the next core, hwthread, l3, numa, socket, slot or node"},
-    {UNO_OPT_BIND, "bind-to", "UNIT", "bind ranks to hwthread, core, l3, numa, socket; none; auto (default:\n"
-                              "share the cores out while every rank gets one)"},
+    {UNO_OPT_BIND, "bind-to", "UNIT",
+     "bind ranks to hwthread, core, l3, numa, socket; none; auto (default:\n"
+     "share the cores out while every rank gets one)"},
     {UNO_OPT_REPORT, "report-bindings", "", "say where each rank is bound"},
-    {UNO_OPT_AGENT, "launch-agent", "CMD", "what runs a command on another host (default: ssh); called as CMD HOST COMMAND"},
+    {UNO_OPT_AGENT, "launch-agent", "CMD",
+     "what runs a command on another host (default: ssh); called as CMD HOST COMMAND"},
     {UNO_OPT_HELP, "", "", "What it prints and reads"},
     {UNO_OPT_TAG, "tag-output l prepend-rank", "", "begin every line with the rank"},
     {UNO_OPT_TIME, "timestamp-output", "", "begin every line with the time"},
@@ -111,7 +113,8 @@ static void print_row(const struct uno_opt_row *r)
     const char *s = r->names, *word;
     size_t n, at = 2;
     while ((word = word_at(&s, &n)) != NULL && at < 40)
-        at += (size_t)snprintf(left + at, sizeof left - at, "%s%s%.*s", at > 2 ? ", " : "", n > 2 ? "--" : "-", (int)n, word);
+        at += (size_t)snprintf(left + at, sizeof left - at, "%s%s%.*s", at > 2 ? ", " : "", n > 2 ? "--" : "-", (int)n,
+                               word);
     if (r->args[0]) at += (size_t)snprintf(left + at, sizeof left - at, " %s", r->args);
     printf("%-34s%s", left, at > 33 ? "\n                                  " : "");
     for (s = r->help; *s; s++) {
@@ -127,8 +130,10 @@ void uno_help(void)
          "Starts the ranks of an MPI job, on this machine or on several hosts, and ends with their status.\n"
          "One dash or two mean the same.");
     for (const struct uno_opt_row *r = uno_opt_rows; r->names != NULL; r++) {
-        if (r->names[0] == '\0') printf("\n%s:\n", r->help);
-        else if (r->id < UNO_OPT_IGNORED) print_row(r);
+        if (r->names[0] == '\0')
+            printf("\n%s:\n", r->help);
+        else if (r->id < UNO_OPT_IGNORED)
+            print_row(r);
     }
     puts("\nExamples:\n"
          "  mpiexec -n 4 ./hello                           four ranks here\n"

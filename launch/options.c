@@ -14,7 +14,7 @@
 #include "base/fail.h"
 #include "base/start.h"
 
-#define DEPTH_MAX 8   // configuration files that name configuration files
+#define DEPTH_MAX 8    // configuration files that name configuration files
 
 static long number(const char *option, const char *text, long least, long most)
 {
@@ -22,7 +22,8 @@ static long number(const char *option, const char *text, long least, long most)
     errno = 0;
     long n = strtol(text, &end, 10);
     if (end == text || *end != '\0') uno_usage("%s: \"%s\" is not a number", option, text);
-    if (errno || n < least || n > most) uno_usage("%s %s: a number from %ld to %ld is needed", option, text, least, most);
+    if (errno || n < least || n > most)
+        uno_usage("%s %s: a number from %ld to %ld is needed", option, text, least, most);
     return n;
 }
 
@@ -37,7 +38,8 @@ static enum uno_unit unit(const char *option, const char *text, bool map)
         if (fits && strcmp(text, names[u]) == 0) return (enum uno_unit)u;
     }
     uno_usage("%s: \"%s\" is not known (%s)", option, text,
-              map ? "core, hwthread, l3, numa, socket, slot or node" : "auto, none, core, hwthread, l3, numa or socket");
+              map ? "core, hwthread, l3, numa, socket, slot or node"
+                  : "auto, none, core, hwthread, l3, numa or socket");
 }
 
 static int stdin_rank(const char *option, const char *text)
@@ -128,8 +130,10 @@ static int read_option(struct uno_plan *p, struct uno_app *a, struct uno_words *
     const char *w = word->item[i++], *eq = strchr(w, '=');
     const struct uno_opt_row *r = uno_opt_find(w, strlen(w));
     size_t len = strlen(w);
-    if (r == NULL && eq != NULL) r = uno_opt_find(w, len = (size_t)(eq - w));
-    else eq = NULL;
+    if (r == NULL && eq != NULL)
+        r = uno_opt_find(w, len = (size_t)(eq - w));
+    else
+        eq = NULL;
     if (r == NULL) {
         const char *near = uno_opt_nearest(w, len);
         if (near) uno_usage("unknown option %.*s; did you mean %s?", (int)len, w, near);
@@ -143,7 +147,7 @@ static int read_option(struct uno_plan *p, struct uno_app *a, struct uno_words *
     for (int k = eq != NULL; k < n; k++) {
         if (i >= word->count) uno_usage("%s: %s is missing", opt, r->args);
         arg[k] = word->item[i++];
-        if (n == 2 && k == 0 && (eq = strchr(arg[0], '=')) != NULL) {   // -genv NAME=VALUE
+        if (n == 2 && k == 0 && (eq = strchr(arg[0], '=')) != NULL) {    // -genv NAME=VALUE
             arg[1] = uno_xstrdup(eq + 1);
             arg[0] = uno_xformat("%.*s", (int)(eq - arg[0]), arg[0]);
             break;
@@ -176,9 +180,12 @@ static void split_line(struct uno_words *word, const char *path, int lineno, con
         size_t n = 0;
         char quote = 0;
         for (; *s && (quote || !isspace((unsigned char)*s)); s++) {
-            if (*s == '\\' && quote != '\'' && s[1]) out[n++] = *++s;
-            else if (quote ? *s == quote : *s == '\'' || *s == '"') quote = quote ? 0 : *s;
-            else out[n++] = *s;
+            if (*s == '\\' && quote != '\'' && s[1])
+                out[n++] = *++s;
+            else if (quote ? *s == quote : *s == '\'' || *s == '"')
+                quote = quote ? 0 : *s;
+            else
+                out[n++] = *s;
         }
         if (quote) uno_usage("%s:%d: a quote is not closed", path, lineno);
         out[n] = '\0';
@@ -213,8 +220,10 @@ static void expand(struct uno_words *word, int argc, char **argv, int depth)
     bool options = true;
     for (int i = 0; i < argc; i++) {
         const struct uno_opt_row *r = argv[i][0] == '-' ? uno_opt_find(argv[i], strlen(argv[i])) : NULL;
-        if (strcmp(argv[i], ":") == 0) options = true;
-        else if (argv[i][0] != '-') options = false;
+        if (strcmp(argv[i], ":") == 0)
+            options = true;
+        else if (argv[i][0] != '-')
+            options = false;
         if (!options || r == NULL || r->id != UNO_OPT_CONFIG) {
             uno_words_add(word, argv[i]);
             for (int k = r && options ? count_args(r) : 0; k > 0 && i + 1 < argc; k--) uno_words_add(word, argv[++i]);

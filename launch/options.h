@@ -5,23 +5,48 @@
 #include "plan.h"
 
 enum uno_opt {
-    UNO_OPT_N, UNO_OPT_CONFIG, UNO_OPT_WDIR, UNO_OPT_X, UNO_OPT_ENV, UNO_OPT_GENV, UNO_OPT_ENVLIST, UNO_OPT_ENVNONE,
-    UNO_OPT_HOST, UNO_OPT_HOSTFILE, UNO_OPT_PER_HOST, UNO_OPT_MAP, UNO_OPT_BIND, UNO_OPT_REPORT, UNO_OPT_AGENT,
-    UNO_OPT_STDIN, UNO_OPT_TAG, UNO_OPT_TIME, UNO_OPT_TIMEOUT, UNO_OPT_KEEP, UNO_OPT_SET, UNO_OPT_PROFILE,
-    UNO_OPT_VERBOSE, UNO_OPT_DRY, UNO_OPT_HELP, UNO_OPT_VERSION, UNO_OPT_IGNORED, UNO_OPT_OTHER,
+    UNO_OPT_N,
+    UNO_OPT_CONFIG,
+    UNO_OPT_WDIR,
+    UNO_OPT_X,
+    UNO_OPT_ENV,
+    UNO_OPT_GENV,
+    UNO_OPT_ENVLIST,
+    UNO_OPT_ENVNONE,
+    UNO_OPT_HOST,
+    UNO_OPT_HOSTFILE,
+    UNO_OPT_PER_HOST,
+    UNO_OPT_MAP,
+    UNO_OPT_BIND,
+    UNO_OPT_REPORT,
+    UNO_OPT_AGENT,
+    UNO_OPT_STDIN,
+    UNO_OPT_TAG,
+    UNO_OPT_TIME,
+    UNO_OPT_TIMEOUT,
+    UNO_OPT_KEEP,
+    UNO_OPT_SET,
+    UNO_OPT_PROFILE,
+    UNO_OPT_VERBOSE,
+    UNO_OPT_DRY,
+    UNO_OPT_HELP,
+    UNO_OPT_VERSION,
+    UNO_OPT_IGNORED,
+    UNO_OPT_OTHER,
 };
 
 struct uno_opt_row {
     enum uno_opt id;
-    const char *names;           // separated by blanks, without dashes; the first ones are shown by --help
-    const char *args;            // as shown by --help; one word an argument; "" none
-    const char *help;            // for UNO_OPT_OTHER: what to use instead
+    const char *names;    // separated by blanks, without dashes; the first ones are shown by --help
+    const char *args;     // as shown by --help; one word an argument; "" none
+    const char *help;     // for UNO_OPT_OTHER: what to use instead
 };
-extern const struct uno_opt_row uno_opt_rows[];   // ends with names == NULL; a row without args and id IGNORED.. heads a group
+extern const struct uno_opt_row
+    uno_opt_rows[];    // ends with names == NULL; a row without args and id IGNORED.. heads a group
 
 // The row that `arg` (with its dashes) names, or NULL.
 const struct uno_opt_row *uno_opt_find(const char *arg, size_t len);
-const char *uno_opt_nearest(const char *arg, size_t len);   // a name that may have been meant, or NULL
+const char *uno_opt_nearest(const char *arg, size_t len);    // a name that may have been meant, or NULL
 
 // Fills in the plan. Prints and exits for --help, --version and mistakes.
 void uno_options_read(struct uno_plan *p, int argc, char **argv);

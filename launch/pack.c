@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The plan as bytes, for the daemons on other hosts: uno_plan_pack() and its inverse. Both ends run the same build (the greeting
-// of a daemon carries the version), so numbers are written as they lie in memory. Unpacking trusts no length.
+// The plan as bytes, for the daemons on other hosts: uno_plan_pack() and its inverse. Both ends run the same build (the
+// greeting of a daemon carries the version), so numbers are written as they lie in memory. Unpacking trusts no length.
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,7 +26,8 @@ static void put_text(struct uno_bytes *b, const char *s)
 // What belongs to the host where mpiexec was started and would mislead on another.
 static bool stays_here(const char *variable)
 {
-    static const char *const prefixes[] = {"SSH_", "HOSTNAME=", "DISPLAY=", "XAUTHORITY=", "DBUS_", "TMUX", "XDG_RUNTIME_DIR="};
+    static const char *const prefixes[] = {
+        "SSH_", "HOSTNAME=", "DISPLAY=", "XAUTHORITY=", "DBUS_", "TMUX", "XDG_RUNTIME_DIR="};
     for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++) {
         if (strncmp(variable, prefixes[i], strlen(prefixes[i])) == 0) return true;
     }
@@ -45,8 +46,8 @@ static void put_words(struct uno_bytes *b, const struct uno_words *w, bool envir
 
 void uno_plan_pack(const struct uno_plan *p, struct uno_bytes *b)
 {
-    const int number[] = {p->napps, p->nhosts, p->nranks, (int)p->bind, (int)p->map, p->report_bindings, p->verbose, p->stdin_rank,
-                          p->grace_ms};
+    const int number[] = {p->napps,           p->nhosts,  p->nranks,     (int)p->bind, (int)p->map,
+                          p->report_bindings, p->verbose, p->stdin_rank, p->grace_ms};
     uno_bytes_add(b, number, sizeof number);
     uno_bytes_add(b, &p->job_id, sizeof p->job_id);
     uno_bytes_add(b, p->secret, sizeof p->secret);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Builds the plan's list of hosts from -host lists and host files, and gives each rank its program and its host (plan.h).
-// Called by options.c while it reads the command line and by main() after it. A bad host file ends mpiexec with one line.
+// Builds the plan's list of hosts from -host lists and host files, and gives each rank its program and its host
+// (plan.h). Called by options.c while it reads the command line and by main() after it. A bad host file ends mpiexec
+// with one line.
 #include "plan.h"
 
 #include <ctype.h>
@@ -121,7 +122,8 @@ static int slots_of(const struct uno_plan *p, const struct uno_host *h)
     return h->slots > 0 ? h->slots : 1;
 }
 
-// Ranks fill one host's slots after the other (or take hosts in turn when mapped by node) and begin again when all are full.
+// Ranks fill one host's slots after the other (or take hosts in turn when mapped by node) and begin again when all are
+// full.
 static int next_host(const struct uno_plan *p, const struct uno_app *a, int *load, int *cursor, int *round)
 {
     for (int tries = 0; tries <= p->nhosts; tries++) {

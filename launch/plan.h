@@ -1,25 +1,36 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The plan: what one mpiexec starts, where and how. options.c fills in what the user said, uno_plan_place() decides which
-// rank runs where; after that it is read-only. Nodes on this host inherit it by fork, daemons read it from their link.
+// The plan: what one mpiexec starts, where and how. options.c fills in what the user said, uno_plan_place() decides
+// which rank runs where; after that it is read-only. Nodes on this host inherit it by fork, daemons read it from their
+// link.
 #pragma once
 #include "util.h"
 
 // In this order, options.c lists their names.
-enum uno_unit { UNO_BY_AUTO, UNO_BY_NONE, UNO_BY_HWTHREAD, UNO_BY_CORE, UNO_BY_L3, UNO_BY_NUMA, UNO_BY_SOCKET, UNO_BY_NODE, UNO_BY_SLOT };
+enum uno_unit {
+    UNO_BY_AUTO,
+    UNO_BY_NONE,
+    UNO_BY_HWTHREAD,
+    UNO_BY_CORE,
+    UNO_BY_L3,
+    UNO_BY_NUMA,
+    UNO_BY_SOCKET,
+    UNO_BY_NODE,
+    UNO_BY_SLOT
+};
 enum { UNO_STDIN_NONE = -1, UNO_STDIN_ALL = -2 };
 enum { UNO_TAG_RANK = 1, UNO_TAG_TIME = 2 };
 
-struct uno_app {                 // one of the `:`-separated programs
-    int nranks;                  // 0 until placed: as many as there are slots
+struct uno_app {    // one of the `:`-separated programs
+    int nranks;     // 0 until placed: as many as there are slots
     struct uno_words argv;
-    struct uno_words env;         // NAME=VALUE for this program only
-    struct uno_words on;          // hosts of this program; empty: all
-    char *wdir;                  // NULL: where mpiexec was started
+    struct uno_words env;    // NAME=VALUE for this program only
+    struct uno_words on;     // hosts of this program; empty: all
+    char *wdir;              // NULL: where mpiexec was started
 };
 
 struct uno_host {
     char *name;
-    int slots;                   // 0: not said
+    int slots;    // 0: not said
     bool local;
 };
 
@@ -28,11 +39,11 @@ struct uno_plan {
     int napps;
     struct uno_host *host;
     int nhosts;
-    int nranks, per_host;        // per_host 0: no limit
-    int *rank_app, *rank_host;   // nranks entries each
+    int nranks, per_host;         // per_host 0: no limit
+    int *rank_app, *rank_host;    // nranks entries each
     struct uno_words env;         // the whole environment of the ranks but for their own variables
     char *cwd;
-    char *agent;                 // command that runs another on a host: "ssh -q"
+    char *agent;    // command that runs another on a host: "ssh -q"
     enum uno_unit bind, map;
     bool report_bindings, verbose, dry_run, keep_waiting;
     int stdin_rank, tags, timeout_s, grace_ms;
@@ -40,13 +51,14 @@ struct uno_plan {
     unsigned char secret[32];
 };
 
-struct uno_host *uno_plan_host(struct uno_plan *p, const char *name, size_t len, int slots);   // finds or adds
-void uno_plan_hosts(struct uno_plan *p, struct uno_words *on, const char *list);   // "a,b:4": adds them; names go to `on`
+struct uno_host *uno_plan_host(struct uno_plan *p, const char *name, size_t len, int slots);    // finds or adds
+void uno_plan_hosts(struct uno_plan *p, struct uno_words *on,
+                    const char *list);    // "a,b:4": adds them; names go to `on`
 void uno_plan_hostfile(struct uno_plan *p, const char *path);
 void uno_plan_place(struct uno_plan *p);
-int uno_plan_local(const struct uno_plan *p, int rank);    // index among the ranks of its host
-int uno_plan_count(const struct uno_plan *p, int host);    // ranks on that host
-const char *uno_plan_name(const struct uno_plan *p, int rank);   // its host's name for messages
+int uno_plan_local(const struct uno_plan *p, int rank);           // index among the ranks of its host
+int uno_plan_count(const struct uno_plan *p, int host);           // ranks on that host
+const char *uno_plan_name(const struct uno_plan *p, int rank);    // its host's name for messages
 
 void uno_plan_pack(const struct uno_plan *p, struct uno_bytes *b);
-bool uno_plan_unpack(struct uno_plan *p, const char *data, size_t len);   // false: malformed
+bool uno_plan_unpack(struct uno_plan *p, const char *data, size_t len);    // false: malformed

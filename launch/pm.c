@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Keeps and serves the keys of a node's ranks (pm.h). One request of a rank is under way at a time, so nothing needs a queue.
-// A rank's answers fit its socket's buffer; should a write fail, the rank is gone and its end is told elsewhere.
+// Keeps and serves the keys of a node's ranks (pm.h). One request of a rank is under way at a time, so nothing needs a
+// queue. A rank's answers fit its socket's buffer; should a write fail, the rank is gone and its end is told elsewhere.
 #include "pm.h"
 
 #include <stdlib.h>
@@ -32,7 +32,7 @@ struct uno_pm {
     struct entry *entries;
     struct wish *wishes;
     int in_fence, below_in_fence;
-    bool *fenced;                // by local rank
+    bool *fenced;    // by local rank
 };
 
 struct uno_pm *uno_pm_open(struct uno_node *n)
@@ -63,7 +63,8 @@ static void answer(struct uno_node *n, int index, enum uno_pm_op op, const void 
 // rank -1 in an answer: there is a value; -2: the key's owner is gone.
 static void deliver(struct uno_node *n, int host, int64_t asker, const struct entry *e)
 {
-    struct uno_frame f = {.bytes = (uint32_t)e->value.len, .type = UNO_PM_VALUE, .rank = -1, .node = host, .arg = asker};
+    struct uno_frame f = {
+        .bytes = (uint32_t)e->value.len, .type = UNO_PM_VALUE, .rank = -1, .node = host, .arg = asker};
     uno_tree_route(n, &f, uno_bytes_first(&e->value));
 }
 
@@ -91,8 +92,10 @@ static void settle_wishes(struct uno_node *n, int rank, const struct entry *e)
             continue;
         }
         *at = w->next;
-        if (e != NULL) deliver(n, w->host, w->asker, e);
-        else refuse(n, w->host, w->asker);
+        if (e != NULL)
+            deliver(n, w->host, w->asker, e);
+        else
+            refuse(n, w->host, w->asker);
         free(w->key);
         free(w);
     }
@@ -148,7 +151,8 @@ static void ask(struct uno_node *n, int index, int rank, const char *key)
     if (rank < 0 || rank >= n->plan->nranks) return;
     uno_bytes_add(&b, &n->index, sizeof n->index);
     uno_bytes_add(&b, key, strlen(key) + 1);
-    struct uno_frame f = {.bytes = (uint32_t)b.len, .type = UNO_PM_GET, .rank = rank, .node = n->plan->rank_host[rank], .arg = index};
+    struct uno_frame f = {
+        .bytes = (uint32_t)b.len, .type = UNO_PM_GET, .rank = rank, .node = n->plan->rank_host[rank], .arg = index};
     uno_tree_route(n, &f, uno_bytes_first(&b));
     uno_bytes_free(&b);
 }
@@ -187,8 +191,10 @@ static void fence_step(struct uno_node *n)
 {
     if (n->pm->in_fence < n->nlocal || n->pm->below_in_fence < uno_tree_children(n->tree)) return;
     struct uno_frame f = {.type = UNO_PM_FENCE, .rank = -1, .node = -1};
-    if (n->root) uno_pm_fence_over(n);
-    else uno_relay_send(&n->up, &f, NULL);
+    if (n->root)
+        uno_pm_fence_over(n);
+    else
+        uno_relay_send(&n->up, &f, NULL);
 }
 
 void uno_pm_fence_below(struct uno_node *n)

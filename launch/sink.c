@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Assembles lines per rank and stream and writes them (sink.h). Called by the front alone.
-// A destination that is a pipe or a terminal is opened a second time, non-blocking: changing the flags of the descriptor that
-// mpiexec inherited would change them for the user's shell too.
+// A destination that is a pipe or a terminal is opened a second time, non-blocking: changing the flags of the
+// descriptor that mpiexec inherited would change them for the user's shell too.
 #include "sink.h"
 
 #include <errno.h>
@@ -23,20 +23,20 @@ struct sink {
     int fd;
     bool terminal, broken, told;
     struct uno_bytes out;
-    int open_line;               // stream index whose line is not finished at the cursor; -1 none
+    int open_line;    // stream index whose line is not finished at the cursor; -1 none
 };
 
 struct stream {
-    struct uno_bytes part;       // of a line
-    int64_t since;               // the last byte came then
+    struct uno_bytes part;    // of a line
+    int64_t since;            // the last byte came then
 };
 
 struct uno_sinks {
     const struct uno_plan *plan;
-    struct sink own[2], *to[2];  // both `to` are the same one when both descriptors name the same file
-    struct stream *stream;       // two a rank
+    struct sink own[2], *to[2];    // both `to` are the same one when both descriptors name the same file
+    struct stream *stream;         // two a rank
     bool failed;
-    int waiting;                 // streams with a part
+    int waiting;    // streams with a part
 };
 
 static void open_sink(struct sink *k, int fd)
@@ -224,8 +224,10 @@ int64_t uno_sinks_idle(struct uno_sinks *s)
         struct stream *t = &s->stream[i];
         int in = s->plan->stdin_rank;
         if (t->part.len == 0 || !(s->to[i % 2]->terminal || in == UNO_STDIN_ALL || in == i / 2)) continue;
-        if (now - t->since >= PROMPT_MS) emit_part(s, i);
-        else if (next == 0 || t->since + PROMPT_MS < next) next = t->since + PROMPT_MS;
+        if (now - t->since >= PROMPT_MS)
+            emit_part(s, i);
+        else if (next == 0 || t->since + PROMPT_MS < next)
+            next = t->since + PROMPT_MS;
     }
     return next;
 }

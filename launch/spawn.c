@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Finds a program and starts one rank of it. Called by a node for each of its ranks.
-// The child shares the node's memory until it has executed the program (CLONE_VFORK): nothing is copied, and what went wrong in
-// the child is simply written down. Between clone and execve the child only makes system calls.
+// The child shares the node's memory until it has executed the program (CLONE_VFORK): nothing is copied, and what went
+// wrong in the child is simply written down. Between clone and execve the child only makes system calls.
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@ struct birth {
     char **argv, **shell_argv, **env;
     const cpu_set_t *cpus;
     pid_t parent;
-    int err;                     // errno of the step that failed
+    int err;    // errno of the step that failed
     const char *step;
 };
 
@@ -71,8 +71,10 @@ char *uno_spawn_find(const struct uno_plan *p, const struct uno_app *a, char **w
         return found;
     }
     if (bad == NULL) return here;
-    if (strchr(name, '/') || access(here, F_OK) == 0) *why = uno_xformat("cannot run %s: %s", name, bad);
-    else *why = uno_xformat("cannot run %s: no such program in PATH or in the working directory", name);
+    if (strchr(name, '/') || access(here, F_OK) == 0)
+        *why = uno_xformat("cannot run %s: %s", name, bad);
+    else
+        *why = uno_xformat("cannot run %s: no such program in PATH or in the working directory", name);
     free(here);
     return NULL;
 }
@@ -92,7 +94,8 @@ static int born(void *arg)
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != b->parent) _exit(127);
     if (b->cpus != NULL) sched_setaffinity(0, sizeof *b->cpus, b->cpus);
-    if (dup2(s->in, 0) < 0 || dup2(s->out, 1) < 0 || dup2(s->err, 2) < 0) return fail(b, "pass on its standard streams");
+    if (dup2(s->in, 0) < 0 || dup2(s->out, 1) < 0 || dup2(s->err, 2) < 0)
+        return fail(b, "pass on its standard streams");
     if (s->pm >= 0) fcntl(s->pm, F_SETFD, 0);
     fcntl(s->node->job_fd, F_SETFD, 0);
     if (chdir(b->dir) != 0) return fail(b, "change to its working directory");
@@ -149,11 +152,19 @@ pid_t uno_spawn(const struct uno_start *s, const char *path, const cpu_set_t *cp
     uno_words_add(&shell, path);
     for (int i = 1; i < a->argv.count; i++) uno_words_add(&shell, a->argv.item[i]);
     char *dir = a->wdir ? join(s->node->plan->cwd, a->wdir) : uno_xstrdup(s->node->plan->cwd);
-    struct birth b = {.start = s, .path = path, .dir = dir, .argv = a->argv.item, .shell_argv = shell.item,
-                      .env = env.item, .cpus = cpus, .parent = getpid()};
+    struct birth b = {.start = s,
+                      .path = path,
+                      .dir = dir,
+                      .argv = a->argv.item,
+                      .shell_argv = shell.item,
+                      .env = env.item,
+                      .cpus = cpus,
+                      .parent = getpid()};
     pid_t pid = clone(born, stack + sizeof stack, CLONE_VM | CLONE_VFORK | SIGCHLD, &b);
-    if (pid < 0) *why = uno_xformat("cannot start %s: %s", a->argv.item[0], strerror(errno));
-    else if (b.step != NULL) *why = uno_xformat("cannot run %s: cannot %s: %s", a->argv.item[0], b.step, strerror(b.err));
+    if (pid < 0)
+        *why = uno_xformat("cannot start %s: %s", a->argv.item[0], strerror(errno));
+    else if (b.step != NULL)
+        *why = uno_xformat("cannot run %s: cannot %s: %s", a->argv.item[0], b.step, strerror(b.err));
     free(dir);
     free_words(&env);
     free_words(&shell);

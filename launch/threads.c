@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Looks at a rank's process from outside, through /proc: are its threads asleep for good, are its TCP connections empty. Called
-// by watch.c, and only when a deadlock is about to be told. What cannot be read counts as "no".
+// Looks at a rank's process from outside, through /proc: are its threads asleep for good, are its TCP connections
+// empty. Called by watch.c, and only when a deadlock is about to be told. What cannot be read counts as "no".
 #include <dirent.h>
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -22,7 +22,8 @@ static bool waits_on_futex(const char *task)
     ssize_t len = read(fd, text, sizeof text - 1);
     close(fd);
     text[len > 0 ? len : 0] = '\0';
-    if (sscanf(text, "%lu %lx %lx %lx %lx", &nr, &arg[0], &arg[1], &arg[2], &arg[3]) != 5 || nr != SYS_futex) return false;
+    if (sscanf(text, "%lu %lx %lx %lx %lx", &nr, &arg[0], &arg[1], &arg[2], &arg[3]) != 5 || nr != SYS_futex)
+        return false;
     unsigned long op = arg[1] & FUTEX_CMD_MASK;
     return (op == FUTEX_WAIT || op == FUTEX_WAIT_BITSET) && arg[3] == 0;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Starts and serves the children of a node (tree.h). Called by node.c; uno_tree_daemon() by main().
-// The agent's standard input and output are the link; its standard error is passed on line by line with the host's name. The
-// plan, with the environment and the job's secret in it, travels on the link and never on a command line.
+// The agent's standard input and output are the link; its standard error is passed on line by line with the host's
+// name. The plan, with the environment and the job's secret in it, travels on the link and never on a command line.
 #include "tree.h"
 
 #include <errno.h>
@@ -22,9 +22,9 @@
 struct child {
     struct uno_relay link;
     pid_t pid;
-    int err;                     // the agent's standard error
-    struct uno_bytes line;       // of it, incomplete
-    int *host, nhosts;           // of the subtree, its own first
+    int err;                  // the agent's standard error
+    struct uno_bytes line;    // of it, incomplete
+    int *host, nhosts;        // of the subtree, its own first
     bool greeted, done;
 };
 
@@ -128,7 +128,8 @@ static void say_lines(struct uno_node *n, struct child *c)
     const char *end;
     while (c->line.len > 0 && (end = memchr(uno_bytes_first(&c->line), '\n', c->line.len)) != NULL) {
         size_t len = (size_t)(end - uno_bytes_first(&c->line));
-        char *text = uno_xformat("mpiexec: host %s: %.*s", n->plan->host[c->host[0]].name, (int)len, uno_bytes_first(&c->line));
+        char *text =
+            uno_xformat("mpiexec: host %s: %.*s", n->plan->host[c->host[0]].name, (int)len, uno_bytes_first(&c->line));
         text[strcspn(text, "\r")] = '\0';
         uno_node_tell(n, UNO_SAY, -1, 0, text, strlen(text));
         free(text);
@@ -155,13 +156,15 @@ static void take(struct uno_node *n, struct child *c, const struct uno_frame *f,
     switch (f->type) {
     case UNO_HELLO:
         c->greeted = f->bytes == sizeof version && memcmp(data, version, sizeof version) == 0;
-        if (!c->greeted) lose(n, c, uno_xformat("another version of mpiexec answers there (%.*s)", (int)f->bytes, data));
+        if (!c->greeted)
+            lose(n, c, uno_xformat("another version of mpiexec answers there (%.*s)", (int)f->bytes, data));
         break;
     case UNO_DONE:
         c->done = true;
         uno_node_settle(n);
         break;
-    case UNO_PM_GET: case UNO_PM_VALUE: uno_tree_route(n, f, data); break;
+    case UNO_PM_GET:
+    case UNO_PM_VALUE: uno_tree_route(n, f, data); break;
     case UNO_PM_FENCE: uno_pm_fence_below(n); break;
     default: uno_relay_send(&n->up, f, data);
     }
@@ -179,8 +182,10 @@ static bool has(const struct child *c, int host)
 static void send_to(struct uno_node *n, int index, const struct uno_frame *f, const char *data)
 {
     struct child *c = &n->tree->child[index];
-    if (f != NULL) uno_relay_send(&c->link, f, data);
-    else uno_relay_flush(&c->link);
+    if (f != NULL)
+        uno_relay_send(&c->link, f, data);
+    else
+        uno_relay_flush(&c->link);
     if (c->link.out.len > 0) uno_node_listen(n, c->link.wr, EPOLLOUT | EPOLLONESHOT, UNO_ON_TREE, index * 2);
 }
 
@@ -205,12 +210,13 @@ void uno_tree_event(struct uno_node *n, int index)
     send_to(n, index / 2, NULL, NULL);
     uno_relay_fill(&c->link);
     if (!greets(c)) {
-        lose(n, c, uno_xstrdup("what answers there is not mpiexec; does a start-up file of the shell print something?"));
+        lose(n, c,
+             uno_xstrdup("what answers there is not mpiexec; does a start-up file of the shell print something?"));
         kill(c->pid, SIGKILL);
         uno_relay_close(&c->link);
     }
     while (uno_relay_next(&c->link, &f, &data)) take(n, c, &f, data);
-    if (c->link.ended && c->link.rd >= 0) uno_relay_close(&c->link);   // the agent's end tells more: uno_tree_reaped()
+    if (c->link.ended && c->link.rd >= 0) uno_relay_close(&c->link);    // the agent's end tells more: uno_tree_reaped()
 }
 
 void uno_tree_down(struct uno_node *n, const struct uno_frame *f, const char *data)
@@ -228,8 +234,10 @@ void uno_tree_route(struct uno_node *n, const struct uno_frame *f, const char *d
     }
     for (int i = 0; i < n->tree->count; i++) {
         if (!has(&n->tree->child[i], f->node)) continue;
-        if (!n->tree->child[i].done) send_to(n, i, f, data);
-        else if (f->type == UNO_PM_GET) uno_pm_refuse(n, f, data);
+        if (!n->tree->child[i].done)
+            send_to(n, i, f, data);
+        else if (f->type == UNO_PM_GET)
+            uno_pm_refuse(n, f, data);
         return;
     }
     if (!n->root) uno_relay_send(&n->up, f, data);
@@ -256,8 +264,10 @@ bool uno_tree_reaped(struct uno_node *n, int pid, int status)
         uno_tree_event(n, i * 2);
         on_error_stream(n, c);
         const char *what = c->greeted ? "the link to its daemon broke" : "its daemon could not be started";
-        if (WIFSIGNALED(status)) lose(n, c, uno_xformat("%s (the launch agent was killed by signal %d)", what, WTERMSIG(status)));
-        else lose(n, c, uno_xformat("%s (the launch agent ended with status %d)", what, WEXITSTATUS(status)));
+        if (WIFSIGNALED(status))
+            lose(n, c, uno_xformat("%s (the launch agent was killed by signal %d)", what, WTERMSIG(status)));
+        else
+            lose(n, c, uno_xformat("%s (the launch agent ended with status %d)", what, WEXITSTATUS(status)));
         return true;
     }
     return false;
@@ -281,7 +291,8 @@ int uno_tree_daemon(void)
     struct uno_relay link;
     struct uno_frame f, hello = {.bytes = sizeof version, .type = UNO_HELLO, .rank = -1, .node = -1};
     const char *data;
-    int rd = fcntl(0, F_DUPFD_CLOEXEC, 3), wr = fcntl(1, F_DUPFD_CLOEXEC, 3), null = open("/dev/null", O_RDWR | O_CLOEXEC), count;
+    int rd = fcntl(0, F_DUPFD_CLOEXEC, 3), wr = fcntl(1, F_DUPFD_CLOEXEC, 3),
+        null = open("/dev/null", O_RDWR | O_CLOEXEC), count;
     dup2(null, 0);
     dup2(null, 1);
     signal(SIGPIPE, SIG_IGN);
@@ -296,7 +307,8 @@ int uno_tree_daemon(void)
     sigset_t mask;
     sigemptyset(&mask);
     for (int i = 0; i < plan.env.count; i++) putenv(plan.env.item[i]);
-    uno_params_load();   // mpiexec has refused what is wrong in it
-    struct uno_node_place place = {.index = host[0], .below = host + 1, .nbelow = count - 1, .stdin_fd = -1, .mask = &mask};
+    uno_params_load();    // mpiexec has refused what is wrong in it
+    struct uno_node_place place = {
+        .index = host[0], .below = host + 1, .nbelow = count - 1, .stdin_fd = -1, .mask = &mask};
     return uno_node_run(&plan, &place, &link);
 }

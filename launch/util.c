@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Memory, buffers, string lists, clock and usage errors of the launcher (util.h).
-// Running out of memory ends the process: the launcher holds nothing that is worth saving, and its guard ends the ranks.
+// Running out of memory ends the process: the launcher holds nothing that is worth saving, and its guard ends the
+// ranks.
 #include "util.h"
 
 #include <fcntl.h>

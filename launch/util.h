@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define UNO_EXIT_USAGE 2   // bad command line, or a program that cannot be started
+#define UNO_EXIT_USAGE 2    // bad command line, or a program that cannot be started
 
 // Bytes [at, at+len) of data are in use; data may move whenever something is added.
 struct uno_bytes {
@@ -14,21 +14,21 @@ struct uno_bytes {
     size_t at, len, cap;
 };
 
-void *uno_xalloc(size_t bytes);                      // zeroed; never NULL
-void *uno_xrealloc(void *p, size_t bytes);           // never NULL
+void *uno_xalloc(size_t bytes);               // zeroed; never NULL
+void *uno_xrealloc(void *p, size_t bytes);    // never NULL
 char *uno_xstrdup(const char *s);
-char *uno_xformat(const char *fmt, ...) __attribute__((format(printf, 1, 2)));   // the caller frees
+char *uno_xformat(const char *fmt, ...) __attribute__((format(printf, 1, 2)));    // the caller frees
 
-char *uno_bytes_reserve(struct uno_bytes *b, size_t n); // room for n bytes behind the used ones
+char *uno_bytes_reserve(struct uno_bytes *b, size_t n);    // room for n bytes behind the used ones
 void uno_bytes_add(struct uno_bytes *b, const void *data, size_t n);
-void uno_bytes_drop(struct uno_bytes *b, size_t n);     // forgets the first n bytes
+void uno_bytes_drop(struct uno_bytes *b, size_t n);    // forgets the first n bytes
 void uno_bytes_free(struct uno_bytes *b);
 static inline char *uno_bytes_first(const struct uno_bytes *b)
 {
     return b->data + b->at;
 }
 
-int64_t uno_ms_now(void);                           // monotonic
+int64_t uno_ms_now(void);    // monotonic
 void uno_cloexec(int fd, bool on);
 void uno_nonblock(int fd, bool on);
 
@@ -40,6 +40,6 @@ struct uno_words {
     char **item;
     int count, cap;
 };
-void uno_words_add(struct uno_words *l, const char *s);          // copies s
-void uno_words_set(struct uno_words *l, const char *name, const char *value);   // NAME=VALUE, replacing an earlier one
-const char *uno_words_get(const struct uno_words *l, const char *name);         // value, or NULL
+void uno_words_add(struct uno_words *l, const char *s);                          // copies s
+void uno_words_set(struct uno_words *l, const char *name, const char *value);    // NAME=VALUE, replacing an earlier one
+const char *uno_words_get(const struct uno_words *l, const char *name);          // value, or NULL

@@ -18,7 +18,8 @@ static char *signal_text(int status)
     return uno_xformat("was killed by signal %d (%s%s)", sig, strsignal(sig), WCOREDUMP(status) ? ", core dumped" : "");
 }
 
-bool uno_verdict_rank(struct uno_verdict *v, const struct uno_plan *p, int rank, const struct uno_exit *e, bool *ends_job)
+bool uno_verdict_rank(struct uno_verdict *v, const struct uno_plan *p, int rank, const struct uno_exit *e,
+                      bool *ends_job)
 {
     bool lives_in_mpi = e->state == UNO_RANK_RUNNING, aborted = e->state == UNO_RANK_ABORTED;
     *ends_job = e->state != UNO_RANK_FINALIZED;
@@ -26,9 +27,11 @@ bool uno_verdict_rank(struct uno_verdict *v, const struct uno_plan *p, int rank,
     if (v->what != NULL) return true;
     char *name = who(p, rank, e->pid), *how;
     if (aborted) {
-        v->status = e->code & 0xff ? e->code & 0xff : e->code != 0;
-        if (e->why[0]) how = uno_xformat("ended the job with code %d: %s", e->code, e->why);
-        else how = uno_xformat("called MPI_Abort with code %d", e->code);
+        v->status = e->code & 0xff ? e->code & 0xff : 1;
+        if (e->why[0])
+            how = uno_xformat("ended the job: %s", e->why);
+        else
+            how = uno_xformat("called MPI_Abort with code %d", e->code);
     } else if (WIFSIGNALED(e->status)) {
         v->status = 128 + WTERMSIG(e->status);
         how = signal_text(e->status);
@@ -39,8 +42,9 @@ bool uno_verdict_rank(struct uno_verdict *v, const struct uno_plan *p, int rank,
         v->status = WEXITSTATUS(e->status);
         how = uno_xformat("exited with status %d%s", v->status, lives_in_mpi ? " without calling MPI_Finalize" : "");
     }
-    bool in = e->call[0] && !aborted && WIFSIGNALED(e->status);
-    v->what = uno_xformat("%s %s%s%s", name, how, in ? " in " : "", in ? e->call : "");
+    bool told = e->call[0] && !aborted && WIFSIGNALED(e->status);
+    const char *in = !told ? "" : e->asleep ? " in " : ", last MPI call ";
+    v->what = uno_xformat("%s %s%s%s", name, how, in, told ? e->call : "");
     free(how);
     free(name);
     return true;
@@ -76,16 +80,20 @@ static void add(struct uno_bytes *b, char *text)
 
 static bool alike(const struct uno_wait *a, const struct uno_wait *b)
 {
-    return a->peer < 0 && a->peer == b->peer && a->tag == b->tag && strcmp(a->call, b->call) == 0 && strcmp(a->comm, b->comm) == 0;
+    return a->peer < 0 && a->peer == b->peer && a->tag == b->tag && strcmp(a->call, b->call) == 0 &&
+           strcmp(a->comm, b->comm) == 0;
 }
 
 // Ranks first..last wait for the same thing.
-static void add_wait(struct uno_bytes *b, const struct uno_plan *p, const struct uno_wait *first, const struct uno_wait *last,
-                     const struct uno_wait *all, size_t count)
+static void add_wait(struct uno_bytes *b, const struct uno_plan *p, const struct uno_wait *first,
+                     const struct uno_wait *last, const struct uno_wait *all, size_t count)
 {
     bool many = first != last;
-    if (many) add(b, uno_xformat("\n  ranks %d-%d wait in ", first->rank, last->rank));
-    else add(b, uno_xformat("\n  rank %d (pid %d, host %s) waits in ", first->rank, first->pid, uno_plan_name(p, first->rank)));
+    if (many)
+        add(b, uno_xformat("\n  ranks %d-%d wait in ", first->rank, last->rank));
+    else
+        add(b, uno_xformat("\n  rank %d (pid %d, host %s) waits in ", first->rank, first->pid,
+                           uno_plan_name(p, first->rank)));
     add(b, uno_xformat("%s", first->call[0] ? first->call : "an MPI call"));
     if (first->comm[0]) add(b, uno_xformat(" on %s", first->comm));
     if (first->peer >= 0) {
@@ -94,8 +102,10 @@ static void add_wait(struct uno_bytes *b, const struct uno_plan *p, const struct
     } else if (first->peer == -1) {
         add(b, uno_xformat(" for any rank"));
     }
-    if (first->tag >= 0) add(b, uno_xformat(", tag %d", first->tag));
-    else if (first->tag == -1) add(b, uno_xformat(", any tag"));
+    if (first->tag >= 0)
+        add(b, uno_xformat(", tag %d", first->tag));
+    else if (first->tag == -1)
+        add(b, uno_xformat(", any tag"));
 }
 
 // Follows who waits for whom; a rank met twice closes a cycle.
@@ -126,7 +136,8 @@ char *uno_verdict_deadlock(const struct uno_plan *p, const struct uno_wait *wait
     add(&b, uno_xstrdup("mpiexec: deadlock: every rank waits and no message is under way"));
     size_t lines = 0;
     for (size_t i = 0, last; i < count; i = last + 1) {
-        for (last = i; last + 1 < count && alike(&w[last], &w[last + 1]) && w[last + 1].rank == w[last].rank + 1;) last++;
+        for (last = i; last + 1 < count && alike(&w[last], &w[last + 1]) && w[last + 1].rank == w[last].rank + 1;)
+            last++;
         if (++lines > LINES) {
             add(&b, uno_xformat("\n  ... and %zu more ranks", count - i));
             break;

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Why a job ended, in one line, and with which exit status. The front asks for each rank that ended whether that is a failure;
-// the first failure decides. The text is complete only when all ranks are gone.
+// Why a job ended, in one line, and with which exit status. The front asks for each rank that ended whether that is a
+// failure; the first failure decides. The text is complete only when all ranks are gone.
 #pragma once
 #include "node.h"
 
 struct uno_verdict {
-    int status;                  // of mpiexec
-    char *what;                  // NULL: nothing to tell
-    int others;                  // ranks that were running when it was decided, to be told in the line; 0: not told
+    int status;    // of mpiexec
+    char *what;    // NULL: nothing to tell
+    int others;    // ranks that were running when it was decided, to be told in the line; 0: not told
 };
 
 // True if the rank's end is a failure. `*ends_job`: the other ranks have to be ended.
-bool uno_verdict_rank(struct uno_verdict *v, const struct uno_plan *p, int rank, const struct uno_exit *e, bool *ends_job);
-char *uno_verdict_text(const struct uno_verdict *v);      // the whole line, or NULL
+bool uno_verdict_rank(struct uno_verdict *v, const struct uno_plan *p, int rank, const struct uno_exit *e,
+                      bool *ends_job);
+char *uno_verdict_text(const struct uno_verdict *v);    // the whole line, or NULL
 
 // The deadlock report: what each rank waits for, and a cycle if there is one. `wait` has one entry a sleeping rank.
 char *uno_verdict_deadlock(const struct uno_plan *p, const struct uno_wait *wait, size_t count);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Watches the boards of a node's ranks and tells the front when all of them sleep in MPI and nothing has moved for a second.
-// Reads only; ranks pay nothing. It must never be wrong: a rank counts as asleep only if every thread of its process sleeps in
-// MPI, or waits on a futex without a time limit, which only another thread of the job could end. A rank that has threads in
-// anything else (a timer, a socket, a read) may wake by itself, and nothing is told; nor while a TCP connection holds bytes.
-// A channel that waits to reconnect sleeps with a limit below STILL_MS, so that its naps count up.
+// Watches the boards of a node's ranks and tells the front when all of them sleep in MPI and nothing has moved for a
+// second. Reads only; ranks pay nothing. It must never be wrong: a rank counts as asleep only if every thread of its
+// process sleeps in MPI, or waits on a futex without a time limit, which only another thread of the job could end. A
+// rank that has threads in anything else (a timer, a socket, a read) may wake by itself, and nothing is told; nor while
+// a TCP connection holds bytes. A channel that waits to reconnect sleeps with a limit below STILL_MS, so that its naps
+// count up.
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +14,7 @@
 
 struct uno_watch {
     struct uno_node *n;
-    uint64_t *naps;              // of each rank at the last tick
+    uint64_t *naps;    // of each rank at the last tick
     int64_t still_since;
     bool told;
 };
@@ -46,7 +47,8 @@ static bool waits_outside(const struct uno_board *b)
     return b->wait_peer < -2;
 }
 
-// True if every rank that is still there sleeps in MPI. One that has finalized may open a session again: it is not still.
+// True if every rank that is still there sleeps in MPI. One that has finalized may open a session again: it is not
+// still.
 static bool boards_still(struct uno_watch *w)
 {
     bool still = true;
@@ -59,7 +61,8 @@ static bool boards_still(struct uno_watch *w)
         if (w->n->rank[i].exited) continue;
         // Acquire: pairs with the rank's release of its state.
         uint32_t state = atomic_load_explicit(&b->state, memory_order_acquire);
-        if (state == UNO_RANK_FINALIZED || state == UNO_RANK_ABORTED || !sleeps_in_mpi(b) || waits_outside(b)) still = false;
+        if (state == UNO_RANK_FINALIZED || state == UNO_RANK_ABORTED || !sleeps_in_mpi(b) || waits_outside(b))
+            still = false;
     }
     return still;
 }
@@ -107,6 +110,8 @@ void uno_watch_tick(struct uno_watch *w)
 
 void uno_watch_confirm(struct uno_watch *w, int64_t round)
 {
-    if (w->told && threads_still(w)) tell(w, round);
-    else uno_watch_tick(w);   // says that it is no longer so
+    if (w->told && threads_still(w))
+        tell(w, round);
+    else
+        uno_watch_tick(w);    // says that it is no longer so
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Asks the launcher (pm.h). One request, one answer, over a socket that keeps message boundaries. Called by the channels that
-// need addresses and, in a job of several hosts, by the opening of the library.
+// Asks the launcher (pm.h). One request, one answer, over a socket that keeps message boundaries. Called by the
+// channels that need addresses and, in a job of several hosts, by the opening of the library.
 #include "base/pm.h"
 
 #include <errno.h>
@@ -39,7 +39,8 @@ static int transfer(struct iovec *part, size_t parts, bool out)
 static int ask(const struct uno_pm_head *h, const char *key, const void *value, struct iovec *answer, size_t parts)
 {
     if (!uno_pm_there()) return ENOTCONN;
-    struct iovec part[] = {{(void *)(uintptr_t)h, sizeof *h}, {(void *)(uintptr_t)key, (size_t)h->key_bytes},
+    struct iovec part[] = {{(void *)(uintptr_t)h, sizeof *h},
+                           {(void *)(uintptr_t)key, (size_t)h->key_bytes},
                            {(void *)(uintptr_t)value, (size_t)h->value_bytes}};
     int err = transfer(part, 3, true);
     return err ? err : transfer(answer, parts, false);

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Wire-up: a rank tells the others how it can be reached, through the launcher. A value is fetched when first asked for.
+// Wire-up: a rank tells the others how it can be reached, through the launcher. A value is fetched when first asked
+// for.
 //
-// The ranks' side of launch/pm.c. One stream of requests a process, over the socket that UNISONO_PM_FD names; the caller
-// serialises (the library's lock). All functions return 0 or an errno value; ENOTCONN when there is no launcher.
+// The ranks' side of launch/pm.c. One stream of requests a process, over the socket that UNISONO_PM_FD names; the
+// caller serialises (the library's lock). All functions return 0 or an errno value; ENOTCONN when there is no launcher.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
 
 #define UNO_PM_ENV "UNISONO_PM_FD"
-#define UNO_PM_KEY_MAX 128                // with its final zero
+#define UNO_PM_KEY_MAX 128    // with its final zero
 #define UNO_PM_VALUE_MAX (32 * 1024)
 
 // Seen by launch/pm.c too: a request is this head, the key with its zero, the value. The answer is a head and a value.
@@ -22,8 +23,8 @@ bool uno_pm_there(void);
 // Publishes a value of this rank's; putting a key again replaces the value for those who have not asked yet.
 int uno_pm_put(const char *key, const void *value, size_t bytes);
 
-// Fetches what world rank `rank` has put; waits until it has. *bytes: room at value, then the length. EMSGSIZE: no room.
-// ESRCH: the rank, or its host, has ended without.
+// Fetches what world rank `rank` has put; waits until it has. *bytes: room at value, then the length. EMSGSIZE: no
+// room. ESRCH: the rank, or its host, has ended without.
 int uno_pm_get(int rank, const char *key, void *value, size_t *bytes);
 
 // Returns when all ranks of the job have called it.

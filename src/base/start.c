@@ -2,21 +2,23 @@
 // Declares the launcher's parameters (start.h). mpiexec's options of the same meaning win over them.
 #include "base/start.h"
 
-struct uno_param uno_start_agent = UNO_PARAM_TEXT("launch_agent", "ssh -q -o BatchMode=yes",
-    "what mpiexec runs to start its daemon on another host; called as AGENT HOST COMMAND");
+struct uno_param uno_start_agent =
+    UNO_PARAM_TEXT("launch_agent", "ssh -q -o BatchMode=yes",
+                   "what mpiexec runs to start its daemon on another host; called as AGENT HOST COMMAND");
 UNO_PARAM_DECLARE(uno_start_agent);
-struct uno_param uno_start_grace = UNO_PARAM_INT("end_grace_ms", 500, 0, 3600000,
-    "milliseconds that ranks have to end after a signal before they are killed");
+struct uno_param uno_start_grace = UNO_PARAM_INT(
+    "end_grace_ms", 500, 0, 3600000, "milliseconds that ranks have to end after a signal before they are killed");
 UNO_PARAM_DECLARE(uno_start_grace);
-struct uno_param uno_start_bind = UNO_PARAM_CHOICE("bind_to", "auto", "auto|none|hwthread|core|l3|numa|socket",
-    "what ranks are bound to; auto: they share the cores out while every rank gets one");
+struct uno_param uno_start_bind =
+    UNO_PARAM_CHOICE("bind_to", "auto", "auto|none|hwthread|core|l3|numa|socket",
+                     "what ranks are bound to; auto: they share the cores out while every rank gets one");
 UNO_PARAM_DECLARE(uno_start_bind);
 struct uno_param uno_start_map = UNO_PARAM_CHOICE("map_by", "auto", "auto|hwthread|core|l3|numa|socket|slot|node",
-    "what the next rank is placed on");
+                                                  "what the next rank is placed on");
 UNO_PARAM_DECLARE(uno_start_map);
-struct uno_param uno_start_deadlock = UNO_PARAM_CHOICE("deadlock", "end", "end|wait",
-    "what mpiexec does when every rank waits for another");
+struct uno_param uno_start_deadlock =
+    UNO_PARAM_CHOICE("deadlock", "end", "end|wait", "what mpiexec does when every rank waits for another");
 UNO_PARAM_DECLARE(uno_start_deadlock);
-struct uno_param uno_start_fanout = UNO_PARAM_INT("launch_fanout", 8, 1, 1024,
-    "hosts that one host starts itself; they start the others");
+struct uno_param uno_start_fanout =
+    UNO_PARAM_INT("launch_fanout", 8, 1, 1024, "hosts that one host starts itself; they start the others");
 UNO_PARAM_DECLARE(uno_start_fanout);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The parameters of the launcher. They are declared in the base, not in launch/, because a rank meets them in its environment
-// and unisono-info lists them; mpiexec alone reads them.
+// The parameters of the launcher. They are declared in the base, not in launch/, because a rank meets them in its
+// environment and unisono-info lists them; mpiexec alone reads them.
 #pragma once
 #include "base/param.h"
 
-extern struct uno_param uno_start_agent, uno_start_grace, uno_start_bind, uno_start_map, uno_start_deadlock, uno_start_fanout;
+extern struct uno_param uno_start_agent, uno_start_grace, uno_start_bind, uno_start_map, uno_start_deadlock,
+    uno_start_fanout;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A rank without a library: maps the job segment and writes on its board what an MPI library would, as its arguments tell.
-// Used by the tests of the launcher. Built against src/base/{job,pm}.[ch] alone, so that it tests the contract and not the library.
-// Actions: init | fini | abort CODE WHY | wait CALL COMM PEER TAG (sleeps for good; PEER +K counts from the own rank)
+// A rank without a library: maps the job segment and writes on its board what an MPI library would, as its arguments
+// tell. Used by the tests of the launcher. Built against src/base/{job,pm}.[ch] alone, so that it tests the contract
+// and not the library. Actions: init | fini | abort CODE WHY | wait CALL COMM PEER TAG (sleeps for good; PEER +K counts
+// from the own rank)
 //          nap CALL TIMES MS (sleeps and wakes) | work (not in MPI, sleeps) | thread futex|timer|read | spin SECONDS
 //          call NAME (as last entered)
 //          socket (holds unread bytes) | put KEY VALUE | get RANK KEY (prints) | exchange | fence | say TEXT | pause MS
@@ -81,12 +82,33 @@ static void *run_thread(void *kind)
     return NULL;
 }
 
-static void do_init(char **a) { (void)a; set_state(UNO_RANK_RUNNING); }
-static void do_fini(char **a) { (void)a; set_state(UNO_RANK_FINALIZED); }
-static void do_work(char **a) { (void)a; for (;;) pause_ms(60000); }
-static void do_call(char **a) { snprintf(board->last_call, sizeof board->last_call, "%s", a[0]); }
-static void do_exit(char **a) { exit(atoi(a[0])); }
-static void do_kill(char **a) { kill(getpid(), atoi(a[0])); }
+static void do_init(char **a)
+{
+    (void)a;
+    set_state(UNO_RANK_RUNNING);
+}
+static void do_fini(char **a)
+{
+    (void)a;
+    set_state(UNO_RANK_FINALIZED);
+}
+static void do_work(char **a)
+{
+    (void)a;
+    for (;;) pause_ms(60000);
+}
+static void do_call(char **a)
+{
+    snprintf(board->last_call, sizeof board->last_call, "%s", a[0]);
+}
+static void do_exit(char **a)
+{
+    exit(atoi(a[0]));
+}
+static void do_kill(char **a)
+{
+    kill(getpid(), atoi(a[0]));
+}
 
 static void do_abort(char **a)
 {
@@ -132,8 +154,9 @@ static void do_socket(char **a)
     struct sockaddr_in where = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t len = sizeof where;
     int listener = socket(AF_INET, SOCK_STREAM, 0), out = socket(AF_INET, SOCK_STREAM, 0);
-    if (bind(listener, (void *)&where, len) != 0 || listen(listener, 1) != 0 || getsockname(listener, (void *)&where, &len) != 0 ||
-        connect(out, (void *)&where, len) != 0 || accept(listener, NULL, NULL) < 0 || write(out, "x", 1) != 1)
+    if (bind(listener, (void *)&where, len) != 0 || listen(listener, 1) != 0 ||
+        getsockname(listener, (void *)&where, &len) != 0 || connect(out, (void *)&where, len) != 0 ||
+        accept(listener, NULL, NULL) < 0 || write(out, "x", 1) != 1)
         die("no connection");
 }
 
@@ -149,8 +172,10 @@ static void do_get(char **a)
     int peer = a[0][0] == '+' ? (rank + atoi(a[0])) % size : atoi(a[0]);
     int err = uno_pm_get(peer, a[1], value, &bytes);
     if (err != 0 && err != ESRCH) die("get");
-    if (err == 0) printf("%d got %.*s of %d\n", rank, (int)bytes, value, peer);
-    else printf("%d: %d is gone\n", rank, peer);
+    if (err == 0)
+        printf("%d got %.*s of %d\n", rank, (int)bytes, value, peer);
+    else
+        printf("%d: %d is gone\n", rank, peer);
     fflush(stdout);
 }
 
@@ -184,13 +209,21 @@ static void do_say(char **a)
     fflush(stdout);
 }
 
-static void do_pause(char **a) { pause_ms(atoi(a[0])); }
+static void do_pause(char **a)
+{
+    pause_ms(atoi(a[0]));
+}
 
-static const struct action { const char *name; int args; void (*run)(char **); } actions[] = {
-    {"init", 0, do_init}, {"call", 1, do_call}, {"fini", 0, do_fini}, {"work", 0, do_work}, {"exit", 1, do_exit}, {"kill", 1, do_kill},
-    {"abort", 2, do_abort}, {"wait", 4, do_wait}, {"nap", 3, do_nap}, {"spin", 1, do_spin}, {"thread", 1, do_thread},
-    {"socket", 0, do_socket}, {"put", 2, do_put}, {"get", 2, do_get}, {"exchange", 0, do_exchange}, {"fence", 0, do_fence},
-    {"say", 1, do_say}, {"pause", 1, do_pause},
+static const struct action {
+    const char *name;
+    int args;
+    void (*run)(char **);
+} actions[] = {
+    {"init", 0, do_init}, {"call", 1, do_call},   {"fini", 0, do_fini},         {"work", 0, do_work},
+    {"exit", 1, do_exit}, {"kill", 1, do_kill},   {"abort", 2, do_abort},       {"wait", 4, do_wait},
+    {"nap", 3, do_nap},   {"spin", 1, do_spin},   {"thread", 1, do_thread},     {"socket", 0, do_socket},
+    {"put", 2, do_put},   {"get", 2, do_get},     {"exchange", 0, do_exchange}, {"fence", 0, do_fence},
+    {"say", 1, do_say},   {"pause", 1, do_pause},
 };
 
 static char **act(char **a)

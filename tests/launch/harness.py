@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the tests of the launcher share: how mpiexec is run, and how processes that should be gone are found.
 
-MPIEXEC and FAKE name the programs under test; tests/suites/35-launch sets them. Every run has a time-out. A process belongs to
-a test if its environment holds the mark that the test gave it, so other users of the machine are never counted.
+MPIEXEC and FAKE name the programs under test; tests/suites/35-launch sets them. Every run has a time-out. A process
+belongs to a test if its environment holds the mark that the test gave it, so other users of the machine are never
+counted.
 """
+
 import os
 import signal
 import subprocess

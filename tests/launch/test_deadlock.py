@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The deadlock report: told when it is one, with who waits for whom, and never when something may still happen."""
+
 import subprocess
 import unittest
 
@@ -26,7 +27,9 @@ class Told(Case):
         self.assertIn("cycle: 0 -> 1 -> 2 -> 3 -> 4 -> 0\n", self.told("init", *RING, ranks=5))
 
     def test_ranks_that_do_the_same_share_a_line(self):
-        err = self.told("init", "only", 2, "wait", "MPI_Recv", "halo", 0, -1, "wait", "MPI_Barrier", "halo", -2, -2, ranks=6)
+        err = self.told(
+            "init", "only", 2, "wait", "MPI_Recv", "halo", 0, -1, "wait", "MPI_Barrier", "halo", -2, -2, ranks=6
+        )
         self.assertIn("ranks 0-1 wait in MPI_Barrier on halo\n", err)
         self.assertIn("ranks 3-5 wait in MPI_Barrier on halo\n", err)
         self.assertIn("waits in MPI_Recv on halo for rank 0, any tag\n", err)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """How jobs end: exit status, the one line, signals, killed launchers, and that nothing is left over."""
+
 import os
 import signal
 import tempfile
@@ -24,31 +25,62 @@ class Status(Case):
         self.assertEqual((r.returncode, r.err), (0, ""))
 
     def test_first_failure_gives_the_status(self):
-        self.ended(["-n", 3, "sh", "-c", "test $UNISONO_RANK = 1 && exit 7; sleep 600"], 7, "rank 1 (pid ", "exited with status 7",
-                   "the other 2 ranks were ended")
+        self.ended(
+            ["-n", 3, "sh", "-c", "test $UNISONO_RANK = 1 && exit 7; sleep 600"],
+            7,
+            "rank 1 (pid ",
+            "exited with status 7",
+            "the other 2 ranks were ended",
+        )
 
     def test_signal(self):
-        self.ended(["-n", 8, FAKE, "init", "only", 3, "kill", 11, "work"], 128 + 11, "rank 3 (pid ", f"host {os.uname().nodename})",
-                   "was killed by signal 11 (Segmentation fault)", "the other 7 ranks were ended")
+        self.ended(
+            ["-n", 8, FAKE, "init", "only", 3, "kill", 11, "work"],
+            128 + 11,
+            "rank 3 (pid ",
+            f"host {os.uname().nodename})",
+            "was killed by signal 11 (Segmentation fault)",
+            "the other 7 ranks were ended",
+        )
 
     def test_signal_names_the_call(self):
-        self.ended(["-n", 2, FAKE, "init", "call", "MPI_Recv", "only", 1, "kill", 9, "work"], 128 + 9,
-                   "rank 1", "signal 9 (Killed) in MPI_Recv; the other rank was ended")
+        self.ended(
+            ["-n", 2, FAKE, "init", "call", "MPI_Recv", "only", 1, "kill", 9, "work"],
+            128 + 9,
+            "rank 1",
+            "signal 9 (Killed), last MPI call MPI_Recv; the other rank was ended",
+        )
 
     def test_abort(self):
-        self.ended(["-n", 2, FAKE, "init", "only", 1, "abort", 5, "", "work"], 5, "rank 1 ", "called MPI_Abort with code 5",
-                   "the other rank was ended")
-        self.ended(["-n", 2, FAKE, "init", "only", 0, "abort", 9, "MPI_Send: tag -5 is negative", "work"], 9,
-                   "rank 0 ", "MPI_Send: tag -5 is negative", "code 9")
+        self.ended(
+            ["-n", 2, FAKE, "init", "only", 1, "abort", 5, "", "work"],
+            5,
+            "rank 1 ",
+            "called MPI_Abort with code 5",
+            "the other rank was ended",
+        )
+        self.ended(
+            ["-n", 2, FAKE, "init", "only", 0, "abort", 9, "MPI_Send: tag -5 is negative", "work"],
+            9,
+            "rank 0 ",
+            "ended the job: MPI_Send: tag -5 is negative",
+        )
 
     def test_abort_code_beyond_a_byte(self):
         self.ended(["-n", 1, FAKE, "init", "abort", 256, ""], 1, "code 256")
 
     def test_no_finalize(self):
-        self.ended(["-n", 2, FAKE, "init", "only", 1, "work"], 1, "rank 0 ", "exited with status 0 without calling MPI_Finalize")
+        self.ended(
+            ["-n", 2, FAKE, "init", "only", 1, "work"],
+            1,
+            "rank 0 ",
+            "exited with status 0 without calling MPI_Finalize",
+        )
 
     def test_failure_after_finalize_lets_the_others_end(self):
-        r = self.run_mpi("-n", 2, "sh", "-c", f"{FAKE} init fini; test $UNISONO_RANK = 0 && exit 4; sleep 0.3; echo finished")
+        r = self.run_mpi(
+            "-n", 2, "sh", "-c", f"{FAKE} init fini; test $UNISONO_RANK = 0 && exit 4; sleep 0.3; echo finished"
+        )
         self.assertEqual((r.returncode, r.out), (4, "finished\n"))
 
     def test_timeout(self):

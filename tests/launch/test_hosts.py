@@ -3,6 +3,7 @@
 
 Most tests use an agent that stays on this machine; those of class Namespaces enter network namespaces that they make.
 """
+
 import os
 import shutil
 import subprocess
@@ -25,15 +26,21 @@ class Hosts(Case):
     SHOW = "echo $UNISONO_RANK/$UNISONO_SIZE $UNISONO_LOCAL_RANK/$UNISONO_LOCAL_SIZE"
 
     def test_ranks_fill_slots(self):
-        self.assertEqual(self.lines("-host", "a:2,b:3", "-n", 5, "sh", "-c", self.SHOW),
-                         ["0/5 0/2", "1/5 1/2", "2/5 0/3", "3/5 1/3", "4/5 2/3"])
+        self.assertEqual(
+            self.lines("-host", "a:2,b:3", "-n", 5, "sh", "-c", self.SHOW),
+            ["0/5 0/2", "1/5 1/2", "2/5 0/3", "3/5 1/3", "4/5 2/3"],
+        )
 
     def test_ranks_take_hosts_in_turn(self):
-        self.assertEqual(self.lines("-host", "a:2,b:2", "--map-by", "node", "-n", 4, "sh", "-c", self.SHOW),
-                         ["0/4 0/2", "1/4 0/2", "2/4 1/2", "3/4 1/2"])
+        self.assertEqual(
+            self.lines("-host", "a:2,b:2", "--map-by", "node", "-n", 4, "sh", "-c", self.SHOW),
+            ["0/4 0/2", "1/4 0/2", "2/4 1/2", "3/4 1/2"],
+        )
 
     def test_more_ranks_than_slots_begin_again(self):
-        self.assertEqual(self.lines("-host", "a,b", "-n", 4, "sh", "-c", self.SHOW), ["0/4 0/2", "1/4 0/2", "2/4 1/2", "3/4 1/2"])
+        self.assertEqual(
+            self.lines("-host", "a,b", "-n", 4, "sh", "-c", self.SHOW), ["0/4 0/2", "1/4 0/2", "2/4 1/2", "3/4 1/2"]
+        )
 
     def test_slots_are_the_default_number(self):
         with tempfile.NamedTemporaryFile("w") as f:
@@ -43,17 +50,47 @@ class Hosts(Case):
             self.assertEqual(len(self.lines("--hostfile", f.name, "-ppn", 1, "echo", "x")), 3)
 
     def test_programs_on_hosts_of_their_own(self):
-        got = self.lines("-host", "a", "-n", 1, "sh", "-c", "echo first " + self.SHOW[5:], ":",
-                         "-host", "b", "-n", 2, "sh", "-c", "echo second " + self.SHOW[5:])
+        got = self.lines(
+            "-host",
+            "a",
+            "-n",
+            1,
+            "sh",
+            "-c",
+            "echo first " + self.SHOW[5:],
+            ":",
+            "-host",
+            "b",
+            "-n",
+            2,
+            "sh",
+            "-c",
+            "echo second " + self.SHOW[5:],
+        )
         self.assertEqual(got, ["first 0/3 0/1", "second 1/3 0/2", "second 2/3 1/2"])
 
     def test_this_host_and_others(self):
-        self.assertEqual(self.lines("-host", "localhost:2,a:1", "-n", 3, "sh", "-c", self.SHOW), ["0/3 0/2", "1/3 1/2", "2/3 0/1"])
+        self.assertEqual(
+            self.lines("-host", "localhost:2,a:1", "-n", 3, "sh", "-c", self.SHOW), ["0/3 0/2", "1/3 1/2", "2/3 0/1"]
+        )
 
     def test_environment_and_directory_travel(self):
         with tempfile.TemporaryDirectory() as d:
             d = os.path.realpath(d)
-            got = self.lines("-host", "a,b", "-x", "SOME=thing", "-env", "MORE", "of it", "-wdir", d, "sh", "-c", "echo $SOME $MORE $(pwd)")
+            got = self.lines(
+                "-host",
+                "a,b",
+                "-x",
+                "SOME=thing",
+                "-env",
+                "MORE",
+                "of it",
+                "-wdir",
+                d,
+                "sh",
+                "-c",
+                "echo $SOME $MORE $(pwd)",
+            )
             self.assertEqual(got, [f"thing of it {d}"] * 2)
 
     def test_no_secret_on_a_command_line(self):
@@ -78,8 +115,9 @@ class Hosts(Case):
         self.assertEqual(Counter(r.out.splitlines()), Counter({f"abcdefgh{i}": 100000 for i in range(9)}))
 
     def test_wire_up(self):
-        got = self.lines(*NINE, "-n", 18, FAKE, "put", "a", "x", "get", "+1", "a", "fence", "get", "+7", "a", "exchange",
-                         "fence")
+        got = self.lines(
+            *NINE, "-n", 18, FAKE, "put", "a", "x", "get", "+1", "a", "fence", "get", "+7", "a", "exchange", "fence"
+        )
         self.assertEqual(len(got), 36)
 
     def test_a_value_is_waited_for(self):
@@ -87,11 +125,15 @@ class Hosts(Case):
         self.assertEqual(got, ["0 got v of 2", "1 got v of 2", "2 got v of 2"])
 
     def test_who_asks_a_rank_that_is_gone_is_told(self):
-        got = self.lines("-host", "a,b,c:2", FAKE, "only", 1, "exit", 0, "only", 2, "exit", 0, "get", 1, "k", "get", 2, "k")
+        got = self.lines(
+            "-host", "a,b,c:2", FAKE, "only", 1, "exit", 0, "only", 2, "exit", 0, "get", 1, "k", "get", 2, "k"
+        )
         self.assertEqual(got, ["0: 1 is gone", "0: 2 is gone", "3: 1 is gone", "3: 2 is gone"])
 
     def test_fence_holds_all(self):
-        r = self.run_mpi(*HERE, *NINE, "-n", 10, FAKE, "only", 7, "pause", 300, "say", "before", "fence", "say", "after", "fence")
+        r = self.run_mpi(
+            *HERE, *NINE, "-n", 10, FAKE, "only", 7, "pause", 300, "say", "before", "fence", "say", "after", "fence"
+        )
         self.assertEqual(r.out.split(), ["before"] * 10 + ["after"] * 10)
 
     def test_wire_up_on_one_host(self):
@@ -106,14 +148,18 @@ class Ends(Case):
             self.assertEqual(r.returncode, status, r.err)
             self.assert_one_line(r.err, *parts)
             self.assert_all_gone()
+
         return check
 
     def test_a_rank_dies(self):
         self.ended(139, "rank 5 ", "host f)", "signal 11", "the other 8 ranks were ended")(
-            *NINE, "-n", 9, FAKE, "init", "only", 5, "kill", 11, "work")
+            *NINE, "-n", 9, FAKE, "init", "only", 5, "kill", 11, "work"
+        )
 
     def test_abort(self):
-        self.ended(6, "rank 8 ", "host i)", "MPI_Abort with code 6")(*NINE, "-n", 9, FAKE, "init", "only", 8, "abort", 6, "", "work")
+        self.ended(6, "rank 8 ", "host i)", "MPI_Abort with code 6")(
+            *NINE, "-n", 9, FAKE, "init", "only", 8, "abort", 6, "", "work"
+        )
 
     def test_no_such_program(self):
         self.ended(2, "nosuchprogram")(*NINE, "-n", 9, "nosuchprogram")
@@ -126,23 +172,51 @@ class Ends(Case):
         self.assertRegex(r.err.splitlines()[-1], "its daemon could not be started .*status 127.*; the job was ended$")
 
     def test_agent_that_says_nonsense(self):
-        r = self.run_mpi("--launch-agent", "sh -c 'head -c 100000 /dev/urandom; sleep 600' agent", "-host", "a", "--timeout", 20, "true")
+        r = self.run_mpi(
+            "--launch-agent",
+            "sh -c 'head -c 100000 /dev/urandom; sleep 600' agent",
+            "-host",
+            "a",
+            "--timeout",
+            20,
+            "true",
+        )
         self.assertEqual(r.returncode, 1, r.err)
         self.assert_one_line(r.err, "host a: what answers there is not mpiexec")
         self.assert_all_gone()
 
     def test_deadlock_over_hosts(self):
-        r = self.run_mpi(*HERE, *NINE, "-n", 9, "--timeout", 30, FAKE, "init", "wait", "MPI_Recv", "MPI_COMM_WORLD", "+1", 3)
+        r = self.run_mpi(
+            *HERE, *NINE, "-n", 9, "--timeout", 30, FAKE, "init", "wait", "MPI_Recv", "MPI_COMM_WORLD", "+1", 3
+        )
         self.assertEqual(r.returncode, 1, r.err)
         self.assertIn("cycle: 0 -> 1 -> 2 -> 3 -> 4 -> 5 -> 6 -> 7 -> 8 -> 0\n", r.err)
 
     def test_no_deadlock_while_one_host_works(self):
-        r = self.run_mpi(*HERE, *NINE, "-n", 9, "--timeout", 3, FAKE, "init", "only", 4, "work",
-                         "wait", "MPI_Recv", "MPI_COMM_WORLD", "+1", 3)
+        r = self.run_mpi(
+            *HERE,
+            *NINE,
+            "-n",
+            9,
+            "--timeout",
+            3,
+            FAKE,
+            "init",
+            "only",
+            4,
+            "work",
+            "wait",
+            "MPI_Recv",
+            "MPI_COMM_WORLD",
+            "+1",
+            3,
+        )
         self.assertEqual(r.returncode, 124, r.err)
 
     def test_signals_reach_all(self):
-        p = self.start_mpi(*HERE, *NINE, "-n", 9, "sh", "-c", "trap 'echo got; exit 0' USR1; echo up; while :; do sleep 0.05; done")
+        p = self.start_mpi(
+            *HERE, *NINE, "-n", 9, "sh", "-c", "trap 'echo got; exit 0' USR1; echo up; while :; do sleep 0.05; done"
+        )
         for _ in range(9):
             self.assertEqual(p.stdout.readline(), b"up\n")
         p.send_signal(10)
@@ -176,7 +250,9 @@ class Ends(Case):
         self.assert_all_gone()
 
 
-@unittest.skipUnless(os.geteuid() == 0 and shutil.which("ip"), "needs root and the ip command to make network namespaces")
+@unittest.skipUnless(
+    os.geteuid() == 0 and shutil.which("ip"), "needs root and the ip command to make network namespaces"
+)
 class Namespaces(Case):
     def setUp(self):
         super().setUp()
@@ -186,14 +262,35 @@ class Namespaces(Case):
             self.addCleanup(subprocess.run, ["ip", "netns", "del", name], check=True, capture_output=True)
 
     def test_ranks_run_inside(self):
-        r = self.run_mpi("--launch-agent", "ip netns exec", "-host", ":2,".join(self.names) + ":2", "-n", 4, "sh", "-c",
-                         "echo $(ip netns identify $$)")
+        r = self.run_mpi(
+            "--launch-agent",
+            "ip netns exec",
+            "-host",
+            ":2,".join(self.names) + ":2",
+            "-n",
+            4,
+            "sh",
+            "-c",
+            "echo $(ip netns identify $$)",
+        )
         self.assertEqual((r.returncode, r.err), (0, ""))
         self.assertEqual(sorted(r.out.split()), sorted(self.names * 2))
 
     def test_wire_up_between_them(self):
-        r = self.run_mpi("--launch-agent", "ip netns exec", "-host", ",".join(self.names), FAKE, "put", "k", "v", "get", "+1", "k",
-                         "fence")
+        r = self.run_mpi(
+            "--launch-agent",
+            "ip netns exec",
+            "-host",
+            ",".join(self.names),
+            FAKE,
+            "put",
+            "k",
+            "v",
+            "get",
+            "+1",
+            "k",
+            "fence",
+        )
         self.assertEqual(sorted(r.out.splitlines()), ["0 got v of 1", "1 got v of 0"])
 
     def test_namespace_that_is_not_there(self):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Output and input: lines stay whole, nothing is lost, slow and vanished readers do no harm, prompts appear."""
+
 import os
 import pty
 import re
@@ -14,8 +15,10 @@ from harness import Case
 class Output(Case):
     def test_lines_stay_whole(self):
         # Each rank writes its lines in small unaligned pieces.
-        prog = ("import os, sys\nr = os.environ['UNISONO_RANK']\nd = (('<' + r * 97 + '>\\n') * 3000).encode()\n"
-                "for i in range(0, len(d), 61): os.write(1, d[i:i+61])\n")
+        prog = (
+            "import os, sys\nr = os.environ['UNISONO_RANK']\nd = (('<' + r * 97 + '>\\n') * 3000).encode()\n"
+            "for i in range(0, len(d), 61): os.write(1, d[i:i+61])\n"
+        )
         r = self.run_mpi("-n", 4, "python3", "-c", prog)
         self.assertEqual(Counter(r.out.splitlines()), Counter({f"<{i * 97}>": 3000 for i in "0123"}))
 
@@ -25,8 +28,10 @@ class Output(Case):
 
     def test_long_line_and_missing_newline(self):
         r = self.run_mpi("-n", 2, "sh", "-c", "head -c 3000000 /dev/zero | tr '\\0' $UNISONO_RANK; exit 0")
-        self.assertEqual(sorted((line[0], len(line), len(set(line))) for line in r.out.split("\n")),
-                         [("0", 3000000, 1), ("1", 3000000, 1)])
+        self.assertEqual(
+            sorted((line[0], len(line), len(set(line))) for line in r.out.split("\n")),
+            [("0", 3000000, 1), ("1", 3000000, 1)],
+        )
         self.assertEqual(self.run_mpi("-n", 1, "printf", "a\\nb").out, "a\nb")
 
     def test_binary_is_left_alone(self):
@@ -82,8 +87,14 @@ class Output(Case):
             self.assertIn(b"No space left", p.stderr.read())
 
     def test_prompt_appears_and_is_answered(self):
-        p = self.start_mpi("-n", 2, "sh", "-c", "test $UNISONO_RANK = 1 && exit 0; printf 'name? '; read n; echo hello $n",
-                           stdin=subprocess.PIPE)
+        p = self.start_mpi(
+            "-n",
+            2,
+            "sh",
+            "-c",
+            "test $UNISONO_RANK = 1 && exit 0; printf 'name? '; read n; echo hello $n",
+            stdin=subprocess.PIPE,
+        )
         self.assertEqual(os.read(p.stdout.fileno(), 100), b"name? ")
         p.stdin.write(b"you\n")
         p.stdin.close()
@@ -118,7 +129,9 @@ class Input(Case):
         with tempfile.TemporaryFile() as f:
             f.write(b"x\n" * 500000)
             f.seek(0)
-            self.assertEqual(self.run_mpi("-n", 2, "--stdin", "all", "wc", "-l", stdin=f).out.split(), ["500000", "500000"])
+            self.assertEqual(
+                self.run_mpi("-n", 2, "--stdin", "all", "wc", "-l", stdin=f).out.split(), ["500000", "500000"]
+            )
             f.seek(0)
             self.assertEqual(self.run_mpi("-n", 1, "wc", "-l", stdin=f).out.split(), ["500000"])
 
@@ -127,27 +140,44 @@ class Input(Case):
         self.assertEqual(r.returncode, 0)
 
     def test_loop_of_a_shell_keeps_its_input(self):
-        r = subprocess.run(["sh", "-c", f"printf '1\\n2\\n3\\n' | while read x; do {os.environ['MPIEXEC']} -n 1 echo got $x; done"],
-                           capture_output=True, timeout=60, env=self.env)
+        r = subprocess.run(
+            ["sh", "-c", f"printf '1\\n2\\n3\\n' | while read x; do {os.environ['MPIEXEC']} -n 1 echo got $x; done"],
+            capture_output=True,
+            timeout=60,
+            env=self.env,
+        )
         self.assertEqual(r.stdout, b"got 1\ngot 2\ngot 3\n")
 
     def test_closed_streams(self):
-        r = subprocess.run(["sh", "-c", f"{os.environ['MPIEXEC']} -n 2 sh -c 'cat; echo x' <&-"],
-                           capture_output=True, timeout=60, env=self.env)
+        r = subprocess.run(
+            ["sh", "-c", f"{os.environ['MPIEXEC']} -n 2 sh -c 'cat; echo x' <&-"],
+            capture_output=True,
+            timeout=60,
+            env=self.env,
+        )
         self.assertEqual((r.returncode, r.stdout), (0, b"x\nx\n"))
 
     def test_terminal(self):
         master, slave = pty.openpty()
-        p = self.start_mpi("-n", 2, "sh", "-c", "test $UNISONO_RANK = 1 || { read l; echo got $l; }", stdin=slave, stdout=slave,
-                           stderr=slave, start_new_session=True,
-                           preexec_fn=lambda: __import__("fcntl").ioctl(0, __import__("termios").TIOCSCTTY, 0))
+        p = self.start_mpi(
+            "-n",
+            2,
+            "sh",
+            "-c",
+            "test $UNISONO_RANK = 1 || { read l; echo got $l; }",
+            stdin=slave,
+            stdout=slave,
+            stderr=slave,
+            start_new_session=True,
+            preexec_fn=lambda: __import__("fcntl").ioctl(0, __import__("termios").TIOCSCTTY, 0),
+        )
         os.close(slave)
         os.write(master, b"hello\n")
         seen = b""
         try:
             while chunk := os.read(master, 1000):
                 seen += chunk
-        except OSError:   # the terminal is gone when mpiexec is
+        except OSError:  # the terminal is gone when mpiexec is
             pass
         os.close(master)
         self.assertTrue(re.search(rb"got hello\r\n", seen), seen)

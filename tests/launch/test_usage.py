@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The command line: every mistake is one line and status 2; programs, environment and directories arrive as asked."""
+
 import os
 import tempfile
 import unittest
@@ -98,20 +99,47 @@ class Programs(Case):
         self.assertEqual(self.ranks("-n", 1, "--", "echo", "x"), ["x"])
 
     def test_environment(self):
-        self.assertEqual(self.ranks("-n", 1, "-x", "A=1", "-genv", "B", "2", "-env", "C", "3", "-genv", "D=4", "sh", "-c",
-                                    "echo $A$B$C$D$LAUNCH_TEST_E", env={"LAUNCH_TEST_E": "5"}), ["12345"])
-        self.assertEqual(self.ranks("-n", 1, "-env", "C", "3", "sh", "-c", "echo 0${C-none}", ":",
-                                    "-n", 1, "sh", "-c", "echo 1${C-none}"), ["03", "1none"])
-        self.assertEqual(self.ranks("-genvnone", "-x", "PATH", "-n", 1, "sh", "-c", "echo ${LAUNCH_TEST_MARK-none}"), ["none"])
+        self.assertEqual(
+            self.ranks(
+                "-n",
+                1,
+                "-x",
+                "A=1",
+                "-genv",
+                "B",
+                "2",
+                "-env",
+                "C",
+                "3",
+                "-genv",
+                "D=4",
+                "sh",
+                "-c",
+                "echo $A$B$C$D$LAUNCH_TEST_E",
+                env={"LAUNCH_TEST_E": "5"},
+            ),
+            ["12345"],
+        )
+        self.assertEqual(
+            self.ranks(
+                "-n", 1, "-env", "C", "3", "sh", "-c", "echo 0${C-none}", ":", "-n", 1, "sh", "-c", "echo 1${C-none}"
+            ),
+            ["03", "1none"],
+        )
+        self.assertEqual(
+            self.ranks("-genvnone", "-x", "PATH", "-n", 1, "sh", "-c", "echo ${LAUNCH_TEST_MARK-none}"), ["none"]
+        )
 
     def test_parameter_reaches_ranks(self):
-        self.assertEqual(self.ranks("--set", "end-grace-ms=700", "-n", 1, "sh", "-c", "echo $UNISONO_END_GRACE_MS"), ["700"])
+        self.assertEqual(
+            self.ranks("--set", "end-grace-ms=700", "-n", 1, "sh", "-c", "echo $UNISONO_END_GRACE_MS"), ["700"]
+        )
 
     def test_working_directory(self):
         with tempfile.TemporaryDirectory() as d:
             d = os.path.realpath(d)
             with open(os.path.join(d, "prog"), "w") as f:
-                f.write("pwd -P\n")   # no interpreter line: the shell runs it
+                f.write("pwd -P\n")  # no interpreter line: the shell runs it
             os.chmod(os.path.join(d, "prog"), 0o755)
             self.assertEqual(self.ranks("-n", 2, "-wdir", d, "./prog"), [d, d])
             self.assertEqual(self.ranks("-n", 1, "prog", cwd=d), [d])
@@ -123,8 +151,15 @@ class Programs(Case):
             self.assertEqual(self.ranks("-configfile", f.name), ["a  b", "y z", "y z"])
 
     def test_default_number_of_ranks(self):
-        self.assertEqual(len(self.ranks("echo", "x")), len({open(f"/sys/devices/system/cpu/cpu{c}/topology/thread_siblings_list").read()
-                                                            for c in os.sched_getaffinity(0)}))
+        self.assertEqual(
+            len(self.ranks("echo", "x")),
+            len(
+                {
+                    open(f"/sys/devices/system/cpu/cpu{c}/topology/thread_siblings_list").read()
+                    for c in os.sched_getaffinity(0)
+                }
+            ),
+        )
 
     def test_dry_run_starts_nothing(self):
         with tempfile.TemporaryDirectory() as d:

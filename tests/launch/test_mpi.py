@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The launcher with real MPI programs (rank.c): what it tells of crashes, aborts and deadlocks; waiting is no crime."""
+
+import os
+import resource
+import signal
+import subprocess
+import tempfile
+import unittest
+
+from harness import MPIEXEC, Case
+
+MPICC = os.path.join(os.path.dirname(MPIEXEC), "mpicc")
+
+
+@unittest.skipUnless(os.path.exists(MPICC), "no mpicc beside mpiexec: nothing is staged")
+class Mpi(Case):
+    @classmethod
+    def setUpClass(cls):
+        cls.dir = tempfile.TemporaryDirectory()
+        cls.rank = os.path.join(cls.dir.name, "rank")
+        source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "rank.c")
+        subprocess.run([MPICC, "-Wall", "-Wextra", "-Werror", source, "-o", cls.rank, "-pthread"], check=True)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.dir.cleanup()
+
+    def mode(self, name, ranks=2, options=()):
+        r = self.run_mpi("--timeout", 40, *options, "-n", ranks, self.rank, name)
+        self.assert_all_gone()
+        return r
+
+    def test_hello(self):
+        for n in (1, 2, 3, 8, 64):
+            r = self.mode("hello", n)
+            self.assertEqual((r.returncode, r.err), (0, ""))
+            self.assertEqual(sorted(r.out.splitlines()), sorted(f"rank {i} of {n}" for i in range(n)))
+
+    def test_two_programs(self):
+        r = self.run_mpi("-n", 2, self.rank, "hello", ":", "-n", 1, self.rank, "hello")
+        self.assertEqual(sorted(r.out.splitlines()), [f"rank {i} of 3" for i in range(3)])
+
+    def test_started_by_a_script(self):
+        r = self.run_mpi("-n", 3, "sh", "-c", f"{self.rank} hello; exit $?")
+        self.assertEqual((r.returncode, r.out.count("of 3")), (0, 3))
+
+    def test_deadlock(self):
+        for n in (2, 5):
+            r = self.mode("ring", n)
+            self.assertEqual(r.returncode, 1)
+            self.assertEqual(r.err.count("waits in MPI_Recv on MPI_COMM_WORLD for rank"), n, r.err)
+            self.assertIn("tag 7\n", r.err)
+            self.assertIn("cycle: 0 -> ", r.err)
+
+    def test_deadlock_of_threads(self):
+        r = self.mode("thread-ring")
+        self.assertEqual(r.returncode, 1)
+        self.assertIn("deadlock", r.err)
+
+    def test_no_deadlock(self):
+        for name in ("slow", "threads"):
+            r = self.mode(name)
+            self.assertEqual((r.returncode, r.err), (0, ""), name)
+
+    def test_deadlock_is_left_alone_when_asked(self):
+        r = self.run_mpi("--timeout", 3, "--keep-waiting", "-n", 2, self.rank, "ring")
+        self.assertEqual(r.returncode, 124)
+        self.assertNotIn("deadlock", r.err)
+
+    def test_crash(self):
+        r = self.mode("crash", 8)
+        self.assertEqual(r.returncode, 128 + 11)
+        self.assert_one_line(
+            r.err, "rank 7 (pid ", "signal 11 (Segmentation fault), last MPI call MPI_", "other 7 ranks were ended"
+        )
+
+    def test_killed_while_it_waits(self):
+        p = self.start_mpi("--keep-waiting", "-n", 2, self.rank, "killed")
+        victim = int(p.stdout.readline())
+        self.await_true(lambda: open(f"/proc/{victim}/stat").read().rpartition(")")[2].split()[0] == "S")
+        os.kill(victim, signal.SIGKILL)
+        self.assertEqual(p.wait(30), 128 + 9)
+        self.assert_one_line(
+            p.stderr.read().decode(), f"pid {victim}", "signal 9 (Killed)", "MPI_Recv", "the other rank was ended"
+        )
+        self.assert_all_gone()
+
+    def test_abort(self):
+        r = self.mode("abort")
+        self.assertEqual(r.returncode, 5)
+        self.assert_one_line(r.err, "rank 1 ", "MPI_Abort", "code 5", "the other rank was ended")
+
+    def test_fatal_error(self):
+        r = self.mode("wrong")
+        self.assertNotEqual(r.returncode, 0)
+        self.assert_one_line(r.err, "rank 1 ", "MPI_Send: tag -5", "the other rank was ended")
+
+    def test_no_finalize(self):
+        r = self.mode("forget")
+        self.assertEqual(r.returncode, 1)
+        self.assert_one_line(r.err, "exited with status 0 without calling MPI_Finalize")
+
+    def test_waiting_costs_next_to_nothing(self):
+        """Two ranks, mpiexec and its node wait three seconds; together they may use a tenth of that."""
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        r = self.mode("slow")
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        self.assertEqual(r.returncode, 0, r.err)
+        self.assertLess(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, 0.3)
+
+
+if __name__ == "__main__":
+    unittest.main()
