@@ -25,9 +25,10 @@
 #define MS 1000000ULL
 #define STEP_TIME (3000 * MS)         // for one handshake, connecting included
 #define FIRST_PAUSE (5 * MS)          // before the second dial; doubles
-#define LAST_PAUSE (1000 * MS)
+#define LAST_PAUSE (500 * MS)
+#define STIR (400 * MS)               // no sleep is longer while a connection is sought: mpiexec would think of a deadlock
 #define LAST_TRIES 5                  // while the channel closes
-#define CROSSED_PAUSE (1000 * MS)     // for the other side's dial to arrive
+#define CROSSED_PAUSE (500 * MS)      // for the other side's dial to arrive
 #define YIELD_PAUSE (50 * MS)         // the higher rank leaves the first dial after a break to the lower one
 #define STRANGERS 64                  // handshakes answered at once
 #define BACKLOG 4096
@@ -378,6 +379,13 @@ void tcp_run_timers(void)
         if (l->state == TCP_WAITING && l->due && l->due <= now) tcp_dial(l);
 }
 
+static bool sought(void)
+{
+    for (struct tcp_link *l = uno_tcp_state.first; l; l = l->next)
+        if (l->state == TCP_WAITING || l->state == TCP_DIALING) return true;
+    return false;
+}
+
 void tcp_arm_timer(void)
 {
     uint64_t at = 0;
@@ -385,6 +393,7 @@ void tcp_arm_timer(void)
         if (!at || s->deadline < at) at = s->deadline;
     for (struct tcp_link *l = uno_tcp_state.first; l; l = l->next)
         if (l->state == TCP_WAITING && l->due && (!at || l->due < at)) at = l->due;
+    if (at && sought() && at > uno_now_ns() + STIR) at = uno_now_ns() + STIR;
     if (at == uno_tcp_state.timer_at) return;
     uno_tcp_state.timer_at = at;
     struct itimerspec t = {.it_value = {(time_t)(at / 1000000000), (long)(at % 1000000000)}};
