@@ -1,5 +1,6 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // run: np=2 chan=shm,tcp
-// A rank that waits in MPI_Recv while the other is busy for two seconds uses at most 1 % of a core (and what starting to wait costs).
+// A rank that waits in MPI_Recv while the other is busy for two seconds uses at most 1 % of a core.
 #include <sys/resource.h>
 #include <time.h>
 

@@ -1,5 +1,7 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // run: np=2,3,4 chan=shm,tcp
-// Every rank exchanges messages of many sizes with every rank, checks each byte; `traffic ROUNDS FILE` goes on until FILE exists.
+// Every rank exchanges messages of many sizes with every rank and checks each byte. `traffic ROUNDS FILE` goes on until
+// FILE exists.
 #include <string.h>
 #include <unistd.h>
 
