@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// CRC32C three ways, chosen once for this processor: carry-less products over 512-bit registers (AVX-512), the crc32 instruction
-// (SSE4.2, 8 bytes in 3 cycles), and a table. Inside, crc is the plain register: the inversions are done at the door.
+// CRC32C three ways, chosen once for this processor: carry-less products over 512-bit registers (AVX-512), the crc32
+// instruction (SSE4.2, 8 bytes in 3 cycles), and a table. Inside, crc is the plain register: the inversions are done at
+// the door.
 //
-// Folding: a 128-bit lane with halves lo, hi is worth lo*x^64 + hi; moving it D bits ahead multiplies lo by x^(D+31) and hi by
-// x^(D-33) modulo the polynomial (bits are reflected: a product of reflected words carries a factor x, a 32-bit constant x^32).
+// Folding: a 128-bit lane with halves lo, hi is worth lo*x^64 + hi; moving it D bits ahead multiplies lo by x^(D+31)
+// and hi by x^(D-33) modulo the polynomial (bits are reflected: a product of reflected words carries a factor x, a
+// 32-bit constant x^32).
 #include "base/crc32c.h"
 
 #include <stdatomic.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Keeps the reason of a failure, one line a thread (fail.h), and writes the library's log lines. Called from everywhere; the only
-// place of the library that prints. A log line is one write(2), so lines of several threads or ranks never mix inside a line.
+// Keeps the reason of a failure, one line a thread (fail.h), and writes the library's log lines. Called from
+// everywhere; the only place of the library that prints. A log line is one write(2), so lines of several threads or
+// ranks never mix inside a line.
 #include "base/fail.h"
 
 #include <errno.h>
@@ -12,8 +13,9 @@
 
 #include "base/param.h"
 
-static struct uno_param verbose = UNO_PARAM_INT("verbose", 0, 0, 3, "how much the library tells on standard error: 0 nothing "
-                                                "but fatal errors, 1 fallbacks and leaks, 2 set-up, 3 everything");
+static struct uno_param verbose = UNO_PARAM_INT(
+    "verbose", 0, 0, 3, "how much the library tells on standard error: 0 nothing but fatal errors and strangers on the "
+                        "network, 1 fallbacks and leaks, 2 set-up, 3 everything");
 UNO_PARAM_DECLARE(verbose);
 
 static _Thread_local char reason[512];

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a failure travels inside the library: the first place that knows says why (uno_fail, kept a thread), the return value
-// carries the MPI error class. Only src/api raises error handlers, and it appends the text kept here to its message.
+// How a failure travels inside the library: the first place that knows says why (uno_fail, kept a thread), the return
+// value carries the MPI error class. Only src/api raises error handlers, and it appends the text kept here to its
+// message.
 #pragma once
 
 // Keeps the reason, returns `mpi_class`. The text is one line without a full stop.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads the parameters (param.h): first the file that UNISONO_PARAM_FILE names, then the environment, which wins. Called once by
-// uno_world_open and by mpiexec. The parameters are found in the linker's section uno_params; there is no list to edit.
+// Reads the parameters (param.h): first the file that UNISONO_PARAM_FILE names, then the environment, which wins.
+// Called once by uno_world_open and by mpiexec. The parameters are found in the linker's section uno_params; there is
+// no list to edit.
 #include "base/param.h"
 
 #include <ctype.h>
@@ -21,7 +22,8 @@ extern char **environ;
 extern struct uno_param *const first_param[] __asm__("__start_uno_params") __attribute__((visibility("hidden")));
 extern struct uno_param *const end_param[] __asm__("__stop_uno_params") __attribute__((visibility("hidden")));
 
-// Environment variables that are no parameters: the launcher's, the wrappers' and the Python package's. `*` ends a prefix.
+// Environment variables that are no parameters: the launcher's, the wrappers' and the Python package's. `*` ends a
+// prefix.
 static const char *const reserved[] = {
     "JOB", "PM_FD", "RANK", "SIZE", "LOCAL_RANK", "LOCAL_SIZE", "CC", "CXX", "PARAM_FILE", "OMP_*",
 };
@@ -147,8 +149,8 @@ static int set_value(struct uno_param *p, const char *where, const char *value, 
     switch (p->kind) {
     case UNO_PARAM_IS_INT:
         if (!parse_int(value, &num) || num < p->min || num > p->max)
-            return uno_fail(MPI_ERR_ARG, "%s: %s is \"%s\", a whole number from %lld to %lld is expected", where, p->name,
-                            value, (long long)p->min, (long long)p->max);
+            return uno_fail(MPI_ERR_ARG, "%s: %s is \"%s\", a whole number from %lld to %lld is expected", where,
+                            p->name, value, (long long)p->min, (long long)p->max);
         break;
     case UNO_PARAM_IS_BOOL:
         if (!parse_bool(value, &num))
@@ -159,7 +161,8 @@ static int set_value(struct uno_param *p, const char *where, const char *value, 
         break;
     case UNO_PARAM_IS_CHOICE:
         num = choice_index(p->choices, value);
-        if (num < 0) return uno_fail(MPI_ERR_ARG, "%s: %s is \"%s\", one of %s is expected", where, p->name, value, p->choices);
+        if (num < 0)
+            return uno_fail(MPI_ERR_ARG, "%s: %s is \"%s\", one of %s is expected", where, p->name, value, p->choices);
         err = set_text(p, value);
         break;
     }

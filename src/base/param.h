@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Parameters: every tunable is declared once, as a static struct in the .c file that uses it, and read as a plain field.
+// Parameters: every tunable is declared once, as a static struct in the .c file that uses it, and read as a plain
+// field.
 //
 //   static struct uno_param spin = UNO_PARAM_INT("wait_spin_ns", 20000, 0, 1000000000,
 //                                                "nanoseconds a blocked call spins before it sleeps");
 //   UNO_PARAM_DECLARE(spin);
 //   ... spin.num ...
 //
-// Values come, strongest first, from the environment UNISONO_<NAME> (which mpiexec --set writes), then from the file that
-// UNISONO_PARAM_FILE names, else the default. uno_params_load() reads them once in MPI_Init, before anything else runs.
+// Values come, strongest first, from the environment UNISONO_<NAME> (which mpiexec --set writes), then from the file
+// that UNISONO_PARAM_FILE names, else the default. uno_params_load() reads them once in MPI_Init, before anything else
+// runs.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -18,7 +20,7 @@ enum uno_param_origin { UNO_PARAM_DEFAULT, UNO_PARAM_FROM_FILE, UNO_PARAM_FROM_E
 struct uno_param {
     const char *name;                // lower case with underscores; environment UNISONO_<NAME in upper case>
     enum uno_param_kind kind;
-    int64_t num;                     // INT, BOOL: the value; CHOICE: index in `choices`. Sizes accept k, M, G (powers of 1024)
+    int64_t num;                     // INT, BOOL: the value; CHOICE: index in `choices`. INT accepts k, M, G (of 1024)
     int64_t min, max;
     const char *text;                // TEXT: the value; CHOICE: the chosen word
     const char *choices;             // CHOICE: words separated by `|`
@@ -26,7 +28,8 @@ struct uno_param {
     enum uno_param_origin origin;
 };
 
-#define UNO_PARAM_INT(n, def, lo, hi, h) {.name = n, .kind = UNO_PARAM_IS_INT, .num = def, .min = lo, .max = hi, .help = h}
+#define UNO_PARAM_INT(n, def, lo, hi, h) \
+    {.name = n, .kind = UNO_PARAM_IS_INT, .num = def, .min = lo, .max = hi, .help = h}
 #define UNO_PARAM_BOOL(n, def, h) {.name = n, .kind = UNO_PARAM_IS_BOOL, .num = def, .min = 0, .max = 1, .help = h}
 #define UNO_PARAM_TEXT(n, def, h) {.name = n, .kind = UNO_PARAM_IS_TEXT, .text = def, .help = h}
 #define UNO_PARAM_CHOICE(n, def, words, h) \
@@ -34,7 +37,8 @@ struct uno_param {
 #define UNO_PARAM_DECLARE(p) \
     static struct uno_param *const uno_param_##p __attribute__((used, section("uno_params"))) = &(p)
 
-// Reads all values. 0, or MPI_ERR_ARG with the reason in uno_fail_text() (unknown name with the nearest one, malformed value).
+// Reads all values. 0, or MPI_ERR_ARG with the reason in uno_fail_text() (unknown name with the nearest one, malformed
+// value).
 int uno_params_load(void);
 
 // All parameters of the library, for unisono-info and MPI_T. *count entries.

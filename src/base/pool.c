@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Type-stable pools (pool.h): objects come in slabs that are never returned, so a stale handle may always be looked at.
-// Called wherever a handle is made or freed, with the library lock held. A free object has magic 0 and hangs in pool->free.
+// Called wherever a handle is made or freed, with the library lock held. A free object has magic 0 and hangs in
+// pool->free.
 #include "base/pool.h"
 
 #include <assert.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Type-stable pools for handles: memory given out is never returned to the system, so that a freed handle can still be looked
-// at and recognised as freed (its magic is wiped). Not thread-safe by itself: callers hold the library lock.
+// Type-stable pools for handles: memory given out is never returned to the system, so that a freed handle can still be
+// looked at and recognised as freed (its magic is wiped). Not thread-safe by itself: callers hold the library lock.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>

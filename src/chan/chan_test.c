@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The conformance suite of the channel contract (chan.h), run on every channel. A new channel is one line in `main`'s table.
+// The conformance suite of the channel contract (chan.h), run on every channel. A new channel is one line in `main`'s
+// table.
 #include "chan/test_traffic.h"
 
 extern struct uno_chan uno_self, uno_shm, uno_tcp;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// For tests of channels: runs a function in several processes that share a job segment, with one channel open. Included by
-// chan_test.c and tcp/tcp_test.c; takes the place of src/p2p above the channel (uno_deliver and the other hooks).
-// A rank that fails exits non-zero, which fails the test; every rank is ended by alarm() when it hangs.
+// For tests of channels: runs a function in several processes that share a job segment, with one channel open. Included
+// by chan_test.c and tcp/tcp_test.c; takes the place of src/p2p above the channel (uno_deliver and the other hooks). A
+// rank that fails exits non-zero, which fails the test; every rank is ended by alarm() when it hangs.
 #pragma once
 #include <errno.h>
 #include <poll.h>
@@ -29,9 +29,8 @@
 #include "chan/chan.h"
 #include "chan/door.h"
 #include "chan/self.h"
-#include "core/pack.h"
 
-#define TEST_RANKS 8
+#define TEST_RANKS 8                          // at most
 #define TEST_SECONDS 50
 
 // What the processes of one test share besides the job segment.
@@ -40,6 +39,9 @@ struct test_shared {
     _Atomic uint32_t arrived, round;
     _Atomic uint64_t number[8];
 };
+
+// What stands for a message that is packed while it is copied.
+struct uno_packer { const char *buf; size_t pos; };
 
 static struct test_shared *shared;
 static struct uno_chan *chan;                 // the one under test
@@ -52,7 +54,8 @@ static void (*before_open)(int rank);         // what a rank does first; may be 
 static void (*on_done)(uint64_t token, size_t bytes, int failed);
 
 #define CHECK(cond) \
-    ((cond) ? (void)0 : (fprintf(stderr, "rank %d: %s:%d: %s (%s)\n", me, __FILE__, __LINE__, #cond, uno_fail_text()), _exit(1)))
+    ((cond) ? (void)0                                                                                             \
+            : (fprintf(stderr, "rank %d: %s:%d: %s (%s)\n", me, __FILE__, __LINE__, #cond, uno_fail_text()), _exit(1)))
 
 void uno_deliver(struct uno_link *link, const struct uno_hdr *h, const void *payload)
 {
@@ -86,6 +89,7 @@ static inline void poll_once(void)
 // All ranks meet; the channel is kept going meanwhile when `polling`.
 static inline void meet(bool polling)
 {
+    // Seq_cst, as all atomics of these tests: what a rank did before it came is seen by all who leave.
     uint32_t round = atomic_load(&shared->round);
     if (atomic_fetch_add(&shared->arrived, 1) + 1 == (uint32_t)ranks) {
         atomic_store(&shared->arrived, 0);
@@ -99,7 +103,7 @@ static inline void meet(bool polling)
 
 static inline void wait_step(int rank, uint32_t value)
 {
-    while (atomic_load(&shared->step[rank]) < value) sched_yield();
+    while (atomic_load(&shared->step[rank]) < value) sched_yield();     // seq_cst, see meet()
 }
 
 static inline void must_send(struct uno_link *link, const struct uno_msg *m)

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Traffic for tests of channels: numbered messages of mixed sizes whose order and content are checked on arrival, and direct
-// transfers of mixed lengths. Included by chan_test.c and by the tests of the tcp channel, on top of test_job.h.
+// Traffic for tests of channels: numbered messages of mixed sizes whose order and content are checked on arrival, and
+// direct transfers of mixed lengths. Included by chan_test.c and by the tests of the tcp channel, on top of test_job.h.
 #pragma once
 #include "chan/test_job.h"
 
-static const size_t sizes[] = {0, 1, 7, 8, 39, 40, 41, 63, 64, 65, 1000, 2048, 2049, 4095, 4096, 4097, 10000, 16384, 29000};
+static const size_t sizes[] = {0,    1,    7,    8,    39,   40,   41,    63,    64,   65,
+                               1000, 2048, 2049, 4095, 4096, 4097, 10000, 16384, 29000};
 #define SIZES (sizeof sizes / sizeof sizes[0])
 #define TINY 10
 
@@ -53,8 +54,8 @@ static inline void send_number(struct uno_link *l, uint64_t number)
     size_t n = size_of(number, l);
     fill_bytes(data, number, n);
     struct uno_packer packer = {.buf = data};
-    struct uno_msg m = {.kind = UNO_EAGER, .src = me, .tag = (int32_t)number, .bytes = (uint32_t)n, .ctx = (uint64_t)me << 32,
-                        .data = data};
+    struct uno_msg m = {.kind = UNO_EAGER, .src = me, .tag = (int32_t)number, .bytes = (uint32_t)n,
+                        .ctx = (uint64_t)me << 32, .data = data};
     if (number % 3 == 1) m.data = NULL, m.packer = &packer;
     int err;
     while ((err = l->ops->send(l, &m)) == UNO_FULL) {
@@ -140,7 +141,7 @@ static inline void take_mixed(struct uno_link *link, const struct uno_hdr *h, co
 {
     if (h->kind == UNO_RTS) take_offer(link, h, payload);
     else take_in_order(link, h, payload);
-    atomic_fetch_add(&shared->number[6], 1);
+    atomic_fetch_add(&shared->number[6], 1);      // seq_cst, see meet()
 }
 
 // Two ranks send each other `messages` numbered messages, with the direct transfers under way meanwhile.

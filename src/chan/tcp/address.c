@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which addresses this rank is reached at, and those of other ranks. Ranks of the host find them in the boards of the job segment,
-// ranks of other hosts ask the process manager. Called when the channel opens and before each dial.
+// Which addresses this rank is reached at, and those of other ranks. Ranks of the host find them in the boards of the
+// job segment, ranks of other hosts ask the process manager. Called when the channel opens and before each dial.
 #include <arpa/inet.h>
 #include <errno.h>
 #include <ifaddrs.h>
@@ -19,8 +19,8 @@
 #define KEY "tcp"                     // of the card, with the launcher
 
 static struct uno_param interfaces = UNO_PARAM_TEXT("tcp_interface", "",
-    "network interfaces (names or addresses, separated by commas) that the tcp channel uses; empty: all but the loopback when "
-    "the job spans hosts, else the loopback");
+    "network interfaces (names or addresses, separated by commas) that the tcp channel uses; empty: all but the "
+    "loopback when the job spans hosts, else the loopback");
 UNO_PARAM_DECLARE(interfaces);
 
 _Static_assert(sizeof(struct tcp_card) <= UNO_CARD_BYTES, "a card fits the board");

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Connections: dialling a peer, answering at the listener, the four steps of the handshake, and dialling again after a break.
-// Called by poll (events, timers) and by the first send to a peer.
+// Connections: dialling a peer, answering at the listener, the four steps of the handshake, and dialling again after a
+// break. Called by poll (events, timers) and by the first send to a peer.
 //
-// Both sides may dial at once: the dial of the lower rank has the right of way, the other is told CROSSED and waits for it.
-// Strangers are dropped: they may hold one of a few places for a short time, and the first is logged.
+// Both sides may dial at once: the dial of the lower rank has the right of way, the other is told CROSSED and waits for
+// it. Strangers are dropped: they may hold one of a few places for a short time, and the first is logged.
 #include <arpa/inet.h>
 #include <errno.h>
 #include <mpi.h>
@@ -25,16 +25,17 @@
 #define MS 1000000ULL
 #define STEP_TIME (3000 * MS)         // for one handshake, connecting included
 #define FIRST_PAUSE (5 * MS)          // before the second dial; doubles
-#define LAST_PAUSE (1000 * MS)
+#define LAST_PAUSE (500 * MS)
+#define STIR (400 * MS)               // no sleep is longer while a connection is sought: mpiexec would see a deadlock
 #define LAST_TRIES 5                  // while the channel closes
-#define CROSSED_PAUSE (1000 * MS)     // for the other side's dial to arrive
+#define CROSSED_PAUSE (500 * MS)      // for the other side's dial to arrive
 #define YIELD_PAUSE (50 * MS)         // the higher rank leaves the first dial after a break to the lower one
 #define STRANGERS 64                  // handshakes answered at once
 #define BACKLOG 4096
 #define ACCEPTS 32                    // at once
 
-static struct uno_param ports = UNO_PARAM_TEXT("tcp_port_range", "", "ports that the tcp channel listens on, FIRST-LAST; "
-                                               "empty: any that is free");
+static struct uno_param ports = UNO_PARAM_TEXT(
+    "tcp_port_range", "", "ports that the tcp channel listens on, FIRST-LAST; empty: any that is free");
 UNO_PARAM_DECLARE(ports);
 
 struct tcp_shake {
@@ -76,6 +77,7 @@ static void drop(struct tcp_shake *s)
     if (s->link) s->link->dial = NULL;
     else strangers--;
     uno_tcp_state.shaking--;
+    uno_tcp_state.restless = true;
     if (s->sock.fd >= 0) close(s->sock.fd);
     free(s);
 }
@@ -99,6 +101,7 @@ static struct tcp_shake *begin(int fd, struct tcp_link *l)
     if (l) l->dial = s;
     else strangers++;
     uno_tcp_state.shaking++;
+    uno_tcp_state.restless = true;
     tcp_watch(&s->sock, l ? EPOLLOUT : EPOLLIN, true);
     return s;
 }
@@ -131,6 +134,7 @@ static void wait_and_dial(struct tcp_link *l, uint64_t pause, const char *why)
     if (!l->since) l->since = now;
     l->state = TCP_WAITING;
     l->due = now + pause;
+    uno_tcp_state.restless = true;
     if (now - l->since > (uint64_t)uno_tcp_patience.num * 1000 * MS) give_up(l, why);
 }
 
@@ -370,6 +374,7 @@ void tcp_run_timers(void)
     ssize_t n = read(uno_tcp_state.timer, &fired, sizeof fired);
     (void)n;
     uno_tcp_state.timer_at = 0;
+    uno_tcp_state.restless = true;
     for (struct tcp_shake *s = shakes, *next; s; s = next) {
         next = s->next;
         if (s->deadline <= now) fail(s, "it did not greet in time", false);
@@ -378,13 +383,22 @@ void tcp_run_timers(void)
         if (l->state == TCP_WAITING && l->due && l->due <= now) tcp_dial(l);
 }
 
+static bool sought(void)
+{
+    for (struct tcp_link *l = uno_tcp_state.first; l; l = l->next)
+        if (l->state == TCP_WAITING || l->state == TCP_DIALING) return true;
+    return false;
+}
+
 void tcp_arm_timer(void)
 {
     uint64_t at = 0;
+    uno_tcp_state.restless = false;
     for (struct tcp_shake *s = shakes; s; s = s->next)
         if (!at || s->deadline < at) at = s->deadline;
     for (struct tcp_link *l = uno_tcp_state.first; l; l = l->next)
         if (l->state == TCP_WAITING && l->due && (!at || l->due < at)) at = l->due;
+    if (at && sought() && at > uno_now_ns() + STIR) at = uno_now_ns() + STIR;
     if (at == uno_tcp_state.timer_at) return;
     uno_tcp_state.timer_at = at;
     struct itimerspec t = {.it_value = {(time_t)(at / 1000000000), (long)(at % 1000000000)}};
@@ -395,7 +409,8 @@ static int bind_range(int fd, struct sockaddr_storage *a, socklen_t len)
 {
     unsigned first = 0, last = 0;
     char rest;
-    if (*ports.text && (sscanf(ports.text, "%u-%u%c", &first, &last, &rest) != 2 || first == 0 || first > last || last > 65535))
+    bool good = sscanf(ports.text, "%u-%u%c", &first, &last, &rest) == 2 && first > 0 && first <= last && last <= 65535;
+    if (*ports.text && !good)
         return uno_fail(MPI_ERR_ARG, "tcp_port_range is \"%s\", FIRST-LAST from 1 to 65535 is expected", ports.text);
     for (unsigned port = first; port <= last; port++) {
         ((struct sockaddr_in *)(void *)a)->sin_port = htons((uint16_t)port);      // sin6_port lies at the same place

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Large messages straight from the sender's buffer into the receiver's: the sender offers, the receiver answers with a PULL that
-// names a landing, the sender streams PIECEs out of the user's memory. The sender is done when the last piece is acknowledged, so
-// that nothing needs to be copied for resending. Called by p2p (offer, accept, withdraw) and by send.c and receive.c.
+// Large messages straight from the sender's buffer into the receiver's: the sender offers, the receiver answers with a
+// PULL that names a landing, the sender streams PIECEs out of the user's memory. The sender is done when the last piece
+// is acknowledged, so that nothing needs to be copied for resending. Called by p2p (offer, accept, withdraw) and by
+// send.c and receive.c.
 #include <mpi.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The TCP channel between two network namespaces joined by a veth pair that this test makes, with the line taken down and up while
-// messages are under way. Needs root and the command `ip` (package iproute2); ends with status 77 (skipped) and the reason without.
+// The TCP channel between two network namespaces joined by a veth pair that this test makes, with the line taken down
+// and up while messages are under way. Needs root and the command `ip` (package iproute2); ends with status 77
+// (skipped) and the reason without.
 #include <fcntl.h>
 #include <sched.h>
 

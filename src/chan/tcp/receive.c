@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Receiving over TCP: reads what is there, checks every frame (both checksums, number in order) and delivers it. Called by poll.
-// A frame that fits the buffer is delivered out of it; the payload of a PIECE is read straight to where it belongs.
-// Whatever is wrong with a frame breaks the connection: the next one resumes after the last good frame.
+// Receiving over TCP: reads what is there, checks every frame (both checksums, number in order) and delivers it. Called
+// by poll. A frame that fits the buffer is delivered out of it; the payload of a PIECE is read straight to where it
+// belongs. Whatever is wrong with a frame breaks the connection: the next one resumes after the last good frame.
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>

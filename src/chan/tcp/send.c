@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sending over TCP: every frame is built in the link's ring, given to the kernel from there, and stays until it is acknowledged.
-// Called by p2p through the contract (tcp_send) and by the other files of this folder. A small message costs one system call.
-// A PIECE keeps only its header in the ring, followed by a note (struct note, not sent) that says where the payload lies.
+// Sending over TCP: every frame is built in the link's ring, given to the kernel from there, and stays until it is
+// acknowledged. Called by p2p through the contract (tcp_send) and by the other files of this folder. A small message
+// costs one system call. A PIECE keeps only its header in the ring, followed by a note (struct note, not sent) that
+// says where the payload lies.
 #include <errno.h>
 #include <mpi.h>
 #include <string.h>

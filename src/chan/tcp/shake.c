@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The handshake's messages: each carries a keyed hash (crypto_auth of libsodium, the key is the job's secret) over itself and the
-// nonce of the other side, so that only a process of the job can speak, and only now. Called by dial.c.
+// The handshake's messages: each carries a keyed hash (crypto_auth of libsodium, the key is the job's secret) over
+// itself and the nonce of the other side, so that only a process of the job can speak, and only now. Called by dial.c.
 // libsodium is looked for when the channel opens: a job inside one host does not need it.
 #include <dlfcn.h>
 #include <errno.h>
@@ -28,7 +28,7 @@ int tcp_shake_open(void)
     if (auth) return MPI_SUCCESS;
     void *lib = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
     if (!lib)
-        return uno_fail(MPI_ERR_OTHER, "the tcp channel needs " LIBRARY " (on Debian and Ubuntu the package libsodium23): %s",
+        return uno_fail(MPI_ERR_OTHER, "the tcp channel needs " LIBRARY " (Debian, Ubuntu: package libsodium23): %s",
                         dlerror());
     auth = (auth_fn *)(uintptr_t)dlsym(lib, "crypto_auth");
     same = (equal_fn *)(uintptr_t)dlsym(lib, "crypto_verify_32");

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The TCP channel as a component (tcp.h says which file does what): opening, polling, sleeping, closing.
-// Polling reads the socket that spoke last, which costs one system call; all others are asked through epoll, less often while
-// that one is busy and hardly at all while nothing happens on TCP, so that the shared-memory channel is not slowed down.
+// The TCP channel as a component (tcp.h says which file does what): opening, polling, sleeping, closing. Polling reads
+// the socket that spoke last, which costs one system call; all others are asked through epoll, less often while that
+// one is busy and hardly at all while nothing happens on TCP, so that the shared-memory channel is not slowed down.
+#include "chan/tcp/tcp.h"
+
 #include <errno.h>
 #include <mpi.h>
 #include <stdlib.h>
@@ -15,7 +17,6 @@
 #include "base/fail.h"
 #include "base/wait.h"
 #include "chan/self.h"
-#include "chan/tcp/tcp.h"
 
 #define EVENTS 32
 #define WIDE_US 20                    // between looks at all sockets while one connection is enough
@@ -23,14 +24,14 @@
 #define QUIET_LOOK_US 2
 #define LINGER_NS 10000000000ULL      // for peers to acknowledge what was sent, when the channel closes
 
-struct uno_param uno_tcp_buffer = UNO_PARAM_INT("tcp_buffer", 1 << 20, 1 << 18, 1 << 28,
-                                                "bytes a connection keeps of what it has sent until that is acknowledged");
+struct uno_param uno_tcp_buffer = UNO_PARAM_INT(
+    "tcp_buffer", 1 << 20, 1 << 18, 1 << 28, "bytes a connection keeps of what it has sent until that is acknowledged");
 UNO_PARAM_DECLARE(uno_tcp_buffer);
 struct uno_param uno_tcp_eager_max = UNO_PARAM_INT("tcp_eager_max", 32 << 10, 64, TCP_DATA_MAX,
                                                    "largest message sent at once over tcp, in bytes");
 UNO_PARAM_DECLARE(uno_tcp_eager_max);
-struct uno_param uno_tcp_patience = UNO_PARAM_INT("tcp_patience", 60, 1, 86400,
-                                                  "seconds that a broken connection is dialled again before the job fails");
+struct uno_param uno_tcp_patience = UNO_PARAM_INT(
+    "tcp_patience", 60, 1, 86400, "seconds that a broken connection is dialled again before the job fails");
 UNO_PARAM_DECLARE(uno_tcp_patience);
 
 struct tcp_chan uno_tcp_state = {.epoll = -1, .timer = -1, .listener.fd = -1};
@@ -118,7 +119,8 @@ static int tcp_open(struct uno_chan *self)
     if (!uno_tcp_state.link) return uno_fail(MPI_ERR_NO_MEM, "no memory for %d links", uno_chan_self.nprocs);
     uno_tcp_state.epoll = epoll_create1(EPOLL_CLOEXEC);
     uno_tcp_state.timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
-    if (uno_tcp_state.epoll < 0 || uno_tcp_state.timer < 0) return uno_fail_errno(MPI_ERR_OTHER, "open epoll for the tcp channel");
+    if (uno_tcp_state.epoll < 0 || uno_tcp_state.timer < 0)
+        return uno_fail_errno(MPI_ERR_OTHER, "open epoll for the tcp channel");
     uno_tcp_state.timer_sock = (struct tcp_sock){TCP_TIMER, uno_tcp_state.timer};
     tcp_watch(&uno_tcp_state.timer_sock, EPOLLIN, true);
     err = tcp_listen();
@@ -177,7 +179,7 @@ static int look_wide(void)
     int shaking = uno_tcp_state.shaking > 0;
     int n = epoll_wait(uno_tcp_state.epoll, events, shaking ? 1 : EVENTS, 0), moved = 0;
     for (int i = 0; i < n; i++) moved += handle(&events[i]);
-    if (moved) tcp_arm_timer();
+    if (uno_tcp_state.restless) tcp_arm_timer();
     return moved;
 }
 
@@ -266,9 +268,9 @@ static void tcp_close(struct uno_chan *self)
 }
 
 static const struct uno_chan_ops tcp_ops = {
-    .name = "tcp", .open = tcp_open, .connect = tcp_connect, .send = tcp_send, .poll = tcp_poll, .poll_link = tcp_poll_link,
-    .read = tcp_read, .offer = tcp_offer, .accept = tcp_accept, .withdraw = tcp_withdraw, .wait_fd = tcp_wait_fd,
-    .close = tcp_close,
+    .name = "tcp", .open = tcp_open, .connect = tcp_connect, .send = tcp_send, .poll = tcp_poll,
+    .poll_link = tcp_poll_link, .read = tcp_read, .offer = tcp_offer, .accept = tcp_accept, .withdraw = tcp_withdraw,
+    .wait_fd = tcp_wait_fd, .close = tcp_close,
 };
 
 struct uno_chan uno_tcp = {.ops = &tcp_ops};

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The TCP channel's own header: frames, links, and who does what.
 //
-//   tcp.c      the component: open, connect, poll, close         send.c     the ring of frames, acknowledgement, resending
+//   tcp.c      the component: open, connect, poll, close         send.c     the ring of frames; resending
 //   dial.c     connections: dial, answer, break, dial again      receive.c  reading, checking and delivering frames
-//   shake.c    the handshake's messages and their proof          direct.c   large messages straight between user buffers
+//   shake.c    the handshake's messages and their proof          direct.c   large messages, straight between buffers
 //   address.c  own addresses and those of peers
 //
-// Invariant: frames of a link are numbered from 1; a frame stays in the sender's ring until the receiver's acknowledgement covers
-// it, so that a new connection goes on where the receiver says it stopped. The library lock is held everywhere.
+// Invariant: frames of a link are numbered from 1; a frame stays in the sender's ring until the receiver's
+// acknowledgement covers it, so that a new connection goes on where the receiver says it stopped. The library lock is
+// held everywhere.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -108,6 +109,7 @@ struct tcp_chan {
     uint64_t last_wide;               // ticks of the last look at all of them
     uint64_t timer_at;                // ns for which the timer is armed, 0: none
     bool closing;
+    bool restless;                    // handshakes or redials have changed: the timer is to be armed anew
     struct tcp_card card;
 };
 
@@ -171,7 +173,8 @@ struct tcp_greeting {
 int tcp_shake_open(void);                               // finds the library that computes proofs
 int tcp_nonce(unsigned char *nonce);
 void tcp_sign(struct tcp_greeting *g, const unsigned char *other_nonce);
-const char *tcp_verify(const struct tcp_greeting *g, enum tcp_step step, const unsigned char *other_nonce);   // NULL: good
+// NULL: good; else what is wrong with it.
+const char *tcp_verify(const struct tcp_greeting *g, enum tcp_step step, const unsigned char *other_nonce);
 
 // ---- address.c ----
 int tcp_own_card(struct tcp_card *card);                // all but the port

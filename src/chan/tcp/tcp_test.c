@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The TCP channel under attack and on a bad line: strangers on the port, and a relay between the ranks that cuts connections,
-// damages bytes and hands them on in crumbs. No message may be lost, doubled, reordered or damaged.
+// The TCP channel under attack and on a bad line: strangers on the port, and a relay between the ranks that cuts
+// connections, damages bytes and hands them on in crumbs. No message may be lost, doubled, reordered or damaged.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -57,7 +57,8 @@ static void send_garbage(uint16_t port, uint64_t seed)
     close(fd);
 }
 
-// A greeting as a rank of another job would send it: `secret` is not ours. Sends n bytes of it; returns the open connection.
+// A greeting as a rank of another job would send it: `secret` is not ours. Sends n bytes of it; returns the open
+// connection.
 static int send_greeting(uint16_t port, size_t n)
 {
     static struct uno_job_head other = {.secret = "another job's secret"};
@@ -100,12 +101,13 @@ static void attack(int fd)
     if (wrong >= 0) close(wrong);
 }
 
-static int run_counting_lines(struct uno_chan *which, void (*body)(void), outside_fn *outside, const char *what, int *lines)
+// Runs two ranks and counts the lines with `what` in what they print.
+static int run_counting_lines(void (*body)(void), outside_fn *outside, const char *what, int *lines)
 {
     FILE *log = tmpfile();
     int keep = dup(STDERR_FILENO);
     dup2(fileno(log), STDERR_FILENO);
-    int failures = run_ranks(2, which, body, outside);
+    int failures = run_ranks(2, &uno_tcp, body, outside);
     dup2(keep, STDERR_FILENO);
     close(keep);
     rewind(log);
@@ -127,7 +129,7 @@ static void strangers(void **state)
     files.rlim_cur = files.rlim_max < 4096 ? files.rlim_max : 4096;
     setrlimit(RLIMIT_NOFILE, &files);
     int lines;
-    assert_int_equal(run_counting_lines(&uno_tcp, hostile_body, attack, "dropped a connection", &lines), 0);
+    assert_int_equal(run_counting_lines(hostile_body, attack, "dropped a connection", &lines), 0);
     assert_int_equal(lines, 1);
     assert_true(refused);
     assert_int_equal(opened, IDLE);
