@@ -35,7 +35,7 @@ struct opts {
     int root;                // -1: rotating
     int in_place, no_check, quick, bounded;
     int level;               // thread level asked for, -1: what the rows need
-    int session, map_reverse;
+    int session, map_reverse, win;
     enum sync sync;
     enum format format;
     enum cache cache;

@@ -23,6 +23,11 @@ static const char *folder(void)
     return dir ? dir : "/tmp";
 }
 
+static MPI_Offset place(struct run *r)
+{
+    return r->variant == PRIVATE ? 0 : (MPI_Offset)r->rank * r->bytes;
+}
+
 static int setup(struct run *r)
 {
     struct io *f = calloc(1, sizeof *f);
@@ -38,7 +43,11 @@ static int setup(struct run *r)
     if (!bench_ok(r, code, "MPI_File_open")) return -1;
     f->open = 1;
     bench_fill(r->sbuf, (size_t)r->bytes, (unsigned long)r->rank + 1);
-    MPI_File_write_at(f->file, mine ? 0 : (MPI_Offset)r->rank * r->bytes, r->sbuf, (int)r->bytes, MPI_BYTE, MPI_STATUS_IGNORE);
+    code = MPI_File_write_at(f->file, place(r), r->sbuf, (int)r->bytes, MPI_BYTE, MPI_STATUS_IGNORE);
+    if (!bench_ok(r, code, "MPI_File_write_at")) return -1;
+    MPI_File_sync(f->file);
+    MPI_Barrier(r->comm);
+    MPI_File_sync(f->file);
     return 0;
 }
 
@@ -50,11 +59,6 @@ static void end(struct run *r)
     if (r->rank == 0 || r->variant == PRIVATE) unlink(f->path);
     free(f);
     r->priv = NULL;
-}
-
-static MPI_Offset place(struct run *r)
-{
-    return r->variant == PRIVATE ? 0 : (MPI_Offset)r->rank * r->bytes;
 }
 
 static void write_once(struct run *r)

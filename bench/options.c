@@ -52,6 +52,7 @@ static const struct option table[] = {
     {"--groups", "-multi", INT, AT(groups), NULL, "disjoint groups that run at once"},
     {"--map-reverse", NULL, FLAG, AT(map_reverse), NULL, "reverse the order of ranks"},
     {"--arrival", NULL, WORD, AT(arrival), NULL, "coll-skew: last, linear or random"},
+    {"--win", NULL, WORD, AT(win), "allocate,create,dynamic,shared", "one-sided: how the window is made"},
     {"--compute", "--compute-time", MICROS, AT(compute), NULL, "work between messages, us (overlap, part, pattern)"},
     {"--noise", "--noise-type", WORD, AT(noise), "none,single,uniform,gauss", "noise on that work"},
     {"--noise-pct", "--percent-noise", REAL, AT(noise_pct), NULL, "amount of noise in per cent of the work (default 4)"},
