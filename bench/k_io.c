@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Family io: files. Size is what one rank moves in one call; the variant names the access. Rank blocks do not overlap, content is checked
-// by reading back what was written (io-write) or was prepared (io-read). The file lies in --file or TMPDIR and is removed.
+// Family io: files. Size is what one rank moves in one call; the variant names the access. Rank blocks do not overlap,
+// content is checked by reading back what was written (io-write) or was prepared (io-read). The file lies in --file or
+// TMPDIR and is removed.
 #include "bench.h"
 
 #include <stdio.h>
@@ -34,12 +35,15 @@ static int setup(struct run *r)
     r->priv = f;
     int pid = (int)getpid(), mine = r->variant == PRIVATE;
     MPI_Bcast(&pid, 1, MPI_INT, 0, r->comm);
-    if (r->o->file) snprintf(f->path, sizeof f->path, "%s%s", r->o->file, mine ? ".0" : "");
-    else snprintf(f->path, sizeof f->path, "%s/unisono-bench.%d", folder(), pid);
+    if (r->o->file)
+        snprintf(f->path, sizeof f->path, "%s%s", r->o->file, mine ? ".0" : "");
+    else
+        snprintf(f->path, sizeof f->path, "%s/unisono-bench.%d", folder(), pid);
     if (mine) snprintf(f->path + strlen(f->path), 16, ".%d", r->rank);
     r->payload = (double)r->bytes * r->size;
     if (bench_buffers(r, (size_t)r->bytes + 8, (size_t)r->bytes + 8)) return -1;
-    int code = MPI_File_open(mine ? MPI_COMM_SELF : r->comm, f->path, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &f->file);
+    int code = MPI_File_open(mine ? MPI_COMM_SELF : r->comm, f->path, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL,
+                             &f->file);
     if (!bench_ok(r, code, "MPI_File_open")) return -1;
     f->open = 1;
     bench_fill(r->sbuf, (size_t)r->bytes, (unsigned long)r->rank + 1);
@@ -150,11 +154,35 @@ static void io_open(struct run *r, long n)
 }
 
 const struct kernel bench_io_rows[] = {
-    {.name = "io-write", .family = "io", .what = "every rank writes its block", .min_ranks = 1, .flags = VECTOR, .variants = ACCESS,
-     .setup = setup, .op = io_write, .fill = fill, .check = check, .teardown = end},
-    {.name = "io-read", .family = "io", .what = "every rank reads its block", .min_ranks = 1, .flags = VECTOR, .variants = ACCESS,
-     .setup = setup, .op = io_read, .fill = fill, .check = check, .teardown = end},
-    {.name = "io-open", .family = "io", .what = "open and close a file", .min_ranks = 1, .flags = NOSIZE, .setup = setup, .op = io_open,
+    {.name = "io-write",
+     .family = "io",
+     .what = "every rank writes its block",
+     .min_ranks = 1,
+     .flags = VECTOR,
+     .variants = ACCESS,
+     .setup = setup,
+     .op = io_write,
+     .fill = fill,
+     .check = check,
+     .teardown = end},
+    {.name = "io-read",
+     .family = "io",
+     .what = "every rank reads its block",
+     .min_ranks = 1,
+     .flags = VECTOR,
+     .variants = ACCESS,
+     .setup = setup,
+     .op = io_read,
+     .fill = fill,
+     .check = check,
+     .teardown = end},
+    {.name = "io-open",
+     .family = "io",
+     .what = "open and close a file",
+     .min_ranks = 1,
+     .flags = NOSIZE,
+     .setup = setup,
+     .op = io_open,
      .teardown = end},
     {0},
 };

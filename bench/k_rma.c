@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Family rma: put, get, accumulate and their like, between pairs, from one to all and all to all. The variant is the kind of
-// synchronisation, --win the kind of window. Put is checked in the target's window, get in the origin's buffer, sums element by element.
+// Family rma: put, get, accumulate and their like, between pairs, from one to all and all to all. The variant is the
+// kind of synchronisation, --win the kind of window. Put is checked in the target's window, get in the origin's buffer,
+// sums element by element.
 #include "rma.h"
 
 #include <string.h>
@@ -18,28 +19,35 @@ static MPI_Aint place(struct run *r)
 static void put(struct run *r, MPI_Request *q)
 {
     char *p = r->sbuf + (long)win(r)->slot * r->bytes;
-    if (q) MPI_Rput(p, r->count, r->type, r->peer, place(r), r->count, r->type, win(r)->win, q);
-    else MPI_Put(p, r->count, r->type, r->peer, place(r), r->count, r->type, win(r)->win);
+    if (q)
+        MPI_Rput(p, r->count, r->type, r->peer, place(r), r->count, r->type, win(r)->win, q);
+    else
+        MPI_Put(p, r->count, r->type, r->peer, place(r), r->count, r->type, win(r)->win);
 }
 
 static void get(struct run *r, MPI_Request *q)
 {
     char *p = r->rbuf + (long)win(r)->slot * r->bytes;
-    if (q) MPI_Rget(p, r->count, r->type, r->peer, place(r), r->count, r->type, win(r)->win, q);
-    else MPI_Get(p, r->count, r->type, r->peer, place(r), r->count, r->type, win(r)->win);
+    if (q)
+        MPI_Rget(p, r->count, r->type, r->peer, place(r), r->count, r->type, win(r)->win, q);
+    else
+        MPI_Get(p, r->count, r->type, r->peer, place(r), r->count, r->type, win(r)->win);
 }
 
 static void acc(struct run *r, MPI_Request *q)
 {
     char *p = r->sbuf + (long)win(r)->slot * r->bytes;
-    if (q) MPI_Raccumulate(p, r->count, r->type, r->peer, place(r), r->count, r->type, r->op, win(r)->win, q);
-    else MPI_Accumulate(p, r->count, r->type, r->peer, place(r), r->count, r->type, r->op, win(r)->win);
+    if (q)
+        MPI_Raccumulate(p, r->count, r->type, r->peer, place(r), r->count, r->type, r->op, win(r)->win, q);
+    else
+        MPI_Accumulate(p, r->count, r->type, r->peer, place(r), r->count, r->type, r->op, win(r)->win);
 }
 
 static void getacc(struct run *r, MPI_Request *q)
 {
     (void)q;
-    MPI_Get_accumulate(r->sbuf, r->count, r->type, r->rbuf, r->count, r->type, r->peer, place(r), r->count, r->type, r->op, win(r)->win);
+    MPI_Get_accumulate(r->sbuf, r->count, r->type, r->rbuf, r->count, r->type, r->peer, place(r), r->count, r->type,
+                       r->op, win(r)->win);
 }
 
 // One access an epoch.
@@ -106,7 +114,7 @@ static long check_put(struct run *r)
 
 static long check_get(struct run *r)
 {
-    if (win(r)->held && win(r)->accesses) MPI_Win_flush_all(win(r)->win); // after a local flush only
+    if (win(r)->held && win(r)->accesses) MPI_Win_flush_all(win(r)->win);    // after a local flush only
     return win(r)->accesses ? bench_check(r->rbuf, all(r), (unsigned long)r->peer + 1001) : -1;
 }
 
@@ -137,7 +145,8 @@ static void one_word(struct run *r, long n)
     int last = r->size - 1;
     MPI_Aint at = r->size == 2 ? win(r)->origin : 0;
     for (long i = 0; i < n && r->rank != last; i++) {
-        if (!strcmp(r->k->name, "fop-lat")) MPI_Fetch_and_op(&one, &old, MPI_INT64_T, last, at, MPI_SUM, win(r)->win);
+        if (!strcmp(r->k->name, "fop-lat"))
+            MPI_Fetch_and_op(&one, &old, MPI_INT64_T, last, at, MPI_SUM, win(r)->win);
         else {
             one = old + 1;
             MPI_Compare_and_swap(&one, &old, &seen, MPI_INT64_T, last, at, win(r)->win);
@@ -178,11 +187,16 @@ static void to_all(struct run *r, long n)
     for (long i = 0; i < n && (everyone || r->rank == 0); i++) {
         for (int d = 1; d < r->size; d++) {
             int to = (r->rank + d) % r->size;
-            if (gets) MPI_Get(r->rbuf + (long)to * r->bytes, r->count, r->type, to, (MPI_Aint)r->rank * r->bytes, r->count, r->type, win(r)->win);
-            else MPI_Put(r->sbuf, r->count, r->type, to, (MPI_Aint)r->rank * r->bytes, r->count, r->type, win(r)->win);
+            if (gets)
+                MPI_Get(r->rbuf + (long)to * r->bytes, r->count, r->type, to, (MPI_Aint)r->rank * r->bytes, r->count,
+                        r->type, win(r)->win);
+            else
+                MPI_Put(r->sbuf, r->count, r->type, to, (MPI_Aint)r->rank * r->bytes, r->count, r->type, win(r)->win);
         }
-        if (r->variant == 0) MPI_Win_flush_all(win(r)->win);
-        else MPI_Win_flush_local_all(win(r)->win);
+        if (r->variant == 0)
+            MPI_Win_flush_all(win(r)->win);
+        else
+            MPI_Win_flush_local_all(win(r)->win);
     }
 }
 
@@ -192,7 +206,7 @@ static int all_setup(struct run *r)
     if (r->o->win == 2) return bench_ok(r, MPI_ERR_OTHER, "one to all on a dynamic window") - 1;
     r->payload = (double)r->bytes * (r->size - 1) * origins;
     int axis = r->variant;
-    r->variant = axis ? RMA_FLUSH_LOCAL : RMA_FLUSH; // the window is held for either
+    r->variant = axis ? RMA_FLUSH_LOCAL : RMA_FLUSH;    // the window is held for either
     int code = bench_rma_setup(r, (size_t)r->bytes * (size_t)r->size, 1, 1);
     r->variant = axis;
     return code;
@@ -218,7 +232,8 @@ static long check_all(struct run *r)
     for (int p = 0; p < r->size; p++) {
         if (p == r->rank || (!everyone && (gets ? r->rank : p) != 0)) continue;
         const char *at = (gets ? r->rbuf : win(r)->base) + (long)p * r->bytes;
-        long bad = bench_check(at, (size_t)r->bytes, gets ? (unsigned long)(p * 4099 + r->rank) + 1 : (unsigned long)p + 1);
+        long bad =
+            bench_check(at, (size_t)r->bytes, gets ? (unsigned long)(p * 4099 + r->rank) + 1 : (unsigned long)p + 1);
         if (bad >= 0) return (long)p * r->bytes + bad;
     }
     return -1;
@@ -228,7 +243,8 @@ static long check_all(struct run *r)
 #define PUT RMA, .call = put, .fill = fill_bytes, .check = check_put
 #define GET RMA, .call = get, .fill = fill_bytes, .check = check_get
 #define SUM RMA, .fill = fill_sum, .check = check_sum
-#define ALL .family = "rma", .min_ranks = 2, .setup = all_setup, .op = to_all, .fill = fill_all, .check = check_all, \
+#define ALL                                                                                                            \
+    .family = "rma", .min_ranks = 2, .setup = all_setup, .op = to_all, .fill = fill_all, .check = check_all,           \
     .teardown = bench_rma_end, .variants = "flush_all,flush_local_all"
 const struct kernel bench_rma_rows[] = {
     {.name = "put-lat", PUT, .max_ranks = 2, .what = "one put and its synchronisation", .flags = ROOT, .op = lat},
@@ -241,19 +257,76 @@ const struct kernel bench_rma_rows[] = {
     {.name = "get-mbw", GET, .what = "get-bw of all pairs at once, sum", .flags = EVEN, .op = bw},
     {.name = "put-mlat", PUT, .what = "put-lat of all pairs at once", .flags = EVEN, .op = lat},
     {.name = "get-mlat", GET, .what = "get-lat of all pairs at once", .flags = EVEN, .op = lat},
-    {.name = "acc-lat", SUM, .max_ranks = 2, .what = "one accumulate and its synchronisation", .flags = ROOT | TYPED, .op = lat, .call = acc},
-    {.name = "getacc-lat", SUM, .max_ranks = 2, .what = "one get_accumulate and its synchronisation", .flags = ROOT | TYPED, .op = lat,
+    {.name = "acc-lat",
+     SUM,
+     .max_ranks = 2,
+     .what = "one accumulate and its synchronisation",
+     .flags = ROOT | TYPED,
+     .op = lat,
+     .call = acc},
+    {.name = "getacc-lat",
+     SUM,
+     .max_ranks = 2,
+     .what = "one get_accumulate and its synchronisation",
+     .flags = ROOT | TYPED,
+     .op = lat,
      .call = getacc},
-    {.name = "fop-lat", .family = "rma", .min_ranks = 2, .what = "fetch_and_op on one word of the last rank, all others at once",
-     .flags = NOSIZE, .setup = word_setup, .op = one_word, .fill = fill_word, .check = check_word, .teardown = bench_rma_end},
-    {.name = "cas-lat", .family = "rma", .min_ranks = 2, .what = "compare_and_swap on one word of the last rank, all others at once",
-     .flags = NOSIZE, .setup = word_setup, .op = one_word, .fill = fill_word, .check = check_word, .teardown = bench_rma_end},
-    {.name = "rput", .family = "rma", .min_ranks = 2, .max_ranks = 2, .what = "a window of request-based puts, Waitall, flush", .flags = ROOT,
-     .setup = setup, .op = requests, .call = put, .fill = fill_bytes, .check = check_put, .teardown = bench_rma_end},
-    {.name = "rget", .family = "rma", .min_ranks = 2, .max_ranks = 2, .what = "a window of request-based gets, Waitall", .flags = ROOT,
-     .setup = setup, .op = requests, .call = get, .fill = fill_bytes, .check = check_get, .teardown = bench_rma_end},
-    {.name = "racc", .family = "rma", .min_ranks = 2, .max_ranks = 2, .what = "a window of request-based accumulates, Waitall, flush",
-     .flags = ROOT | TYPED, .setup = setup, .op = requests, .call = acc, .fill = fill_sum, .check = check_sum, .teardown = bench_rma_end},
+    {.name = "fop-lat",
+     .family = "rma",
+     .min_ranks = 2,
+     .what = "fetch_and_op on one word of the last rank, all others at once",
+     .flags = NOSIZE,
+     .setup = word_setup,
+     .op = one_word,
+     .fill = fill_word,
+     .check = check_word,
+     .teardown = bench_rma_end},
+    {.name = "cas-lat",
+     .family = "rma",
+     .min_ranks = 2,
+     .what = "compare_and_swap on one word of the last rank, all others at once",
+     .flags = NOSIZE,
+     .setup = word_setup,
+     .op = one_word,
+     .fill = fill_word,
+     .check = check_word,
+     .teardown = bench_rma_end},
+    {.name = "rput",
+     .family = "rma",
+     .min_ranks = 2,
+     .max_ranks = 2,
+     .what = "a window of request-based puts, Waitall, flush",
+     .flags = ROOT,
+     .setup = setup,
+     .op = requests,
+     .call = put,
+     .fill = fill_bytes,
+     .check = check_put,
+     .teardown = bench_rma_end},
+    {.name = "rget",
+     .family = "rma",
+     .min_ranks = 2,
+     .max_ranks = 2,
+     .what = "a window of request-based gets, Waitall",
+     .flags = ROOT,
+     .setup = setup,
+     .op = requests,
+     .call = get,
+     .fill = fill_bytes,
+     .check = check_get,
+     .teardown = bench_rma_end},
+    {.name = "racc",
+     .family = "rma",
+     .min_ranks = 2,
+     .max_ranks = 2,
+     .what = "a window of request-based accumulates, Waitall, flush",
+     .flags = ROOT | TYPED,
+     .setup = setup,
+     .op = requests,
+     .call = acc,
+     .fill = fill_sum,
+     .check = check_sum,
+     .teardown = bench_rma_end},
     {.name = "put-1all", ALL, .what = "rank 0 puts to all others", .flags = ROOT},
     {.name = "get-1all", ALL, .what = "rank 0 gets from all others", .flags = ROOT},
     {.name = "put-allall", ALL, .what = "all put to all others, rotated order"},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Family rma, what surrounds the accesses: exchange with two neighbours, empty epochs, making windows, progress of a target that computes,
-// and plain loads and stores through a shared window.
+// Family rma, what surrounds the accesses: exchange with two neighbours, empty epochs, making windows, progress of a
+// target that computes, and plain loads and stores through a shared window.
 #include "rma.h"
 
 #include <stdatomic.h>
@@ -67,9 +67,12 @@ static void win_make(struct run *r, long n)
     MPI_Win w;
     void *p;
     for (long i = 0; i < n; i++) {
-        if (r->variant == 0) MPI_Win_allocate(r->bytes, 1, MPI_INFO_NULL, r->comm, &p, &w);
-        else if (r->variant == 1) MPI_Win_create(r->sbuf, r->bytes, 1, MPI_INFO_NULL, r->comm, &w);
-        else if (r->variant == 2) MPI_Win_allocate_shared(r->bytes, 1, MPI_INFO_NULL, r->comm, &p, &w);
+        if (r->variant == 0)
+            MPI_Win_allocate(r->bytes, 1, MPI_INFO_NULL, r->comm, &p, &w);
+        else if (r->variant == 1)
+            MPI_Win_create(r->sbuf, r->bytes, 1, MPI_INFO_NULL, r->comm, &w);
+        else if (r->variant == 2)
+            MPI_Win_allocate_shared(r->bytes, 1, MPI_INFO_NULL, r->comm, &p, &w);
         else {
             MPI_Win_create_dynamic(MPI_INFO_NULL, r->comm, &w);
             MPI_Win_attach(w, r->sbuf, r->bytes > 0 ? r->bytes : 1);
@@ -79,7 +82,8 @@ static void win_make(struct run *r, long n)
     }
 }
 
-// Put and flush while the target waits in MPI, and while it computes; the extra is the ratio, 1 for a truly passive target.
+// Put and flush while the target waits in MPI, and while it computes; the extra is the ratio, 1 for a truly passive
+// target.
 static double passive_sample(struct run *r)
 {
     struct rma *w = r->priv;
@@ -163,8 +167,10 @@ static void shm_copy(struct run *r, long n)
 
 static void shm_op(struct run *r, long n)
 {
-    if (r->variant == 0) shm_pingpong(r, n);
-    else shm_copy(r, n);
+    if (r->variant == 0)
+        shm_pingpong(r, n);
+    else
+        shm_copy(r, n);
 }
 
 static void shm_fill(struct run *r)
@@ -183,18 +189,49 @@ static long shm_check(struct run *r)
     return r->variant == 1 && r->rank == 1 ? bench_check(s->mine + 64, (size_t)r->bytes, 6) : -1;
 }
 
-#define XCHG .family = "rma", .min_ranks = 2, .setup = xchg_setup, .op = xchg, .fill = xchg_fill, .check = xchg_check, .teardown = bench_rma_end
+#define XCHG                                                                                                           \
+    .family = "rma", .min_ranks = 2, .setup = xchg_setup, .op = xchg, .fill = xchg_fill, .check = xchg_check,          \
+    .teardown = bench_rma_end
 const struct kernel bench_rma_sync_rows[] = {
     {.name = "xchg-put", XCHG, .what = "puts to both neighbours of a ring, flush_all"},
     {.name = "xchg-get", XCHG, .what = "gets from both neighbours of a ring, flush_all"},
-    {.name = "passive", .family = "rma", .min_ranks = 2, .max_ranks = 2, .what = "put and flush while the target computes",
-     .extras = "in_mpi us,ratio x", .setup = passive_setup, .sample = passive_sample, .teardown = bench_rma_end},
-    {.name = "rma-sync", .family = "rma", .min_ranks = 2, .max_ranks = 2, .what = "an empty epoch", .flags = NOSIZE | ALLVARIANTS,
-     .variants = RMA_SYNCS, .setup = sync_setup, .op = rma_sync, .teardown = bench_rma_end},
-    {.name = "win-make", .family = "rma", .min_ranks = 2, .what = "make and free a window", .flags = VECTOR | ALLVARIANTS,
-     .variants = "allocate,create,shared,dynamic", .op = win_make},
-    {.name = "shm-win", .family = "rma", .min_ranks = 2, .max_ranks = 2, .what = "loads and stores in the other's window: round trip of a word; copy",
-     .flags = ROOT | ALLVARIANTS, .variants = "pingpong,copy", .setup = shm_setup, .op = shm_op, .fill = shm_fill, .check = shm_check,
+    {.name = "passive",
+     .family = "rma",
+     .min_ranks = 2,
+     .max_ranks = 2,
+     .what = "put and flush while the target computes",
+     .extras = "in_mpi us,ratio x",
+     .setup = passive_setup,
+     .sample = passive_sample,
+     .teardown = bench_rma_end},
+    {.name = "rma-sync",
+     .family = "rma",
+     .min_ranks = 2,
+     .max_ranks = 2,
+     .what = "an empty epoch",
+     .flags = NOSIZE | ALLVARIANTS,
+     .variants = RMA_SYNCS,
+     .setup = sync_setup,
+     .op = rma_sync,
+     .teardown = bench_rma_end},
+    {.name = "win-make",
+     .family = "rma",
+     .min_ranks = 2,
+     .what = "make and free a window",
+     .flags = VECTOR | ALLVARIANTS,
+     .variants = "allocate,create,shared,dynamic",
+     .op = win_make},
+    {.name = "shm-win",
+     .family = "rma",
+     .min_ranks = 2,
+     .max_ranks = 2,
+     .what = "loads and stores in the other's window: round trip of a word; copy",
+     .flags = ROOT | ALLVARIANTS,
+     .variants = "pingpong,copy",
+     .setup = shm_setup,
+     .op = shm_op,
+     .fill = shm_fill,
+     .check = shm_check,
      .teardown = shm_end},
     {0},
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Windows and epochs for the one-sided rows (rma.h). Flush kinds hold lock_all from setup to teardown; the others open and close an epoch
-// a batch. A target of lock and flush kinds has nothing to do: it waits inside MPI, in the driver's next barrier.
+// Windows and epochs for the one-sided rows (rma.h). Flush kinds hold lock_all from setup to teardown; the others open
+// and close an epoch a batch. A target of lock and flush kinds has nothing to do: it waits inside MPI, in the driver's
+// next barrier.
 #include "rma.h"
 
 #include <stdlib.h>
@@ -101,8 +102,10 @@ void bench_rma_read(struct run *r)
     struct rma *w = r->priv;
     if (w->held && w->accesses) MPI_Win_flush_all(w->win);
     MPI_Barrier(r->comm);
-    if (w->held) MPI_Win_sync(w->win);
-    else if (r->variant == RMA_FENCE) MPI_Win_fence(0, w->win);
+    if (w->held)
+        MPI_Win_sync(w->win);
+    else if (r->variant == RMA_FENCE)
+        MPI_Win_fence(0, w->win);
     else {
         MPI_Win_lock(MPI_LOCK_SHARED, r->rank, 0, w->win);
         MPI_Win_unlock(r->rank, w->win);
