@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Message buffers and their content. Send and receive areas are disjoint, page-aligned (plus --align), kept from one size to the next
-// and touched before use. Content is seeded and non-constant; the checks compare every byte and return the first wrong offset.
-// Reduction operands are small integers, so that sums and products are exact in every type. Also the random numbers of the suite.
+// Message buffers and their content. Send and receive areas are disjoint, page-aligned (plus --align), kept from one
+// size to the next and touched before use. Content is seeded and non-constant; the checks compare every byte and return
+// the first wrong offset. Reduction operands are small integers, so that sums and products are exact in every type.
+// Also the random numbers of the suite.
 #include "bench.h"
 
 #include <stdio.h>
@@ -115,11 +116,16 @@ static double combine(const struct run *r, double a, double b)
 
 static void put(const struct run *r, void *buf, long i, double v)
 {
-    if (r->type == MPI_FLOAT) ((float *)buf)[i] = (float)v;
-    else if (r->type == MPI_DOUBLE) ((double *)buf)[i] = v;
-    else if (r->type == MPI_INT64_T) ((int64_t *)buf)[i] = (int64_t)v;
-    else if (r->type == MPI_INT) ((int *)buf)[i] = (int)v;
-    else ((unsigned char *)buf)[i] = (unsigned char)v;
+    if (r->type == MPI_FLOAT)
+        ((float *)buf)[i] = (float)v;
+    else if (r->type == MPI_DOUBLE)
+        ((double *)buf)[i] = v;
+    else if (r->type == MPI_INT64_T)
+        ((int64_t *)buf)[i] = (int64_t)v;
+    else if (r->type == MPI_INT)
+        ((int *)buf)[i] = (int)v;
+    else
+        ((unsigned char *)buf)[i] = (unsigned char)v;
 }
 
 static double get(const struct run *r, const void *buf, long i)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The clock: its cost and tick, the offset between ranks' clocks, and the calibrated work loop used by overlap, noise and partitioned rows.
-// Ranks on one host read the same monotonic clock, so their offset is 0 by definition; for others rank 0 pings each and keeps the
-// smallest round trip: offset = remote - middle of the trip, with half the trip as its error bound.
+// The clock: its cost and tick, the offset between ranks' clocks, and the calibrated work loop used by overlap, noise
+// and partitioned rows. Ranks on one host read the same monotonic clock, so their offset is 0 by definition; for others
+// rank 0 pings each and keeps the smallest round trip: offset = remote - middle of the trip, with half the trip as its
+// error bound.
 #include "bench.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What all collective rows share: one operation in the three modes, persistent requests, and the counts of the vector variants.
-// Called by k_coll.c, k_vector.c and k_neigh.c.
+// What all collective rows share: one operation in the three modes, persistent requests, and the counts of the vector
+// variants. Called by k_coll.c, k_vector.c and k_neigh.c.
 #include "bench.h"
 
 #include <stdlib.h>

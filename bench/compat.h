@@ -12,7 +12,7 @@
 #define HAVE_MPI4 0
 #endif
 
-int bench_absent(const char *call); // ends the job with a line naming the call
+int bench_absent(const char *call);    // ends the job with a line naming the call
 
 #if !HAVE_MPI4
 #define MPI_Barrier_init(...) bench_absent("MPI_Barrier_init")

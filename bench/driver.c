@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Runs one row: picks the ranks that take part, makes their communicator, walks the axis and the sizes, calls measure.c for each, prints.
-// A row that cannot run here ends as `skipped: reason` on all ranks alike; a call that the library does not have yet
-// (MPI_ERR_UNSUPPORTED_OPERATION) is such a reason. Any other MPI error ends the job with its text.
+// Runs one row: picks the ranks that take part, makes their communicator, walks the axis and the sizes, calls measure.c
+// for each, prints. A row that cannot run here ends as `skipped: reason` on all ranks alike; a call that the library
+// does not have yet (MPI_ERR_UNSUPPORTED_OPERATION) is such a reason. Any other MPI error ends the job with its text.
 #include "measure.h"
 
 #include <setjmp.h>
@@ -67,11 +67,16 @@ static void take_type(struct run *r)
     for (int i = 0; r->o->op && i < 7; i++)
         if (!strcmp(ops[i], r->o->op)) r->op = codes[i];
     if (!t) t = !(r->k->flags & TYPED) ? "byte" : logic ? "int" : "float";
-    if (!strcmp(t, "float")) r->type = MPI_FLOAT;
-    else if (!strcmp(t, "double")) r->type = MPI_DOUBLE;
-    else if (!strcmp(t, "int64")) r->type = MPI_INT64_T;
-    else if (!strcmp(t, "int")) r->type = MPI_INT;
-    else r->type = MPI_BYTE;
+    if (!strcmp(t, "float"))
+        r->type = MPI_FLOAT;
+    else if (!strcmp(t, "double"))
+        r->type = MPI_DOUBLE;
+    else if (!strcmp(t, "int64"))
+        r->type = MPI_INT64_T;
+    else if (!strcmp(t, "int"))
+        r->type = MPI_INT;
+    else
+        r->type = MPI_BYTE;
 }
 
 // Sets what depends on the size; false if this size is none for the type.
@@ -105,22 +110,29 @@ static int attempt(struct run *r)
 {
     int bad = -1, worst;
     may_escape = 1;
-    if (setjmp(escape)) snprintf(r->skip, sizeof r->skip, "%s", unsupported);
-    else bad = begin(r);
+    if (setjmp(escape))
+        snprintf(r->skip, sizeof r->skip, "%s", unsupported);
+    else
+        bad = begin(r);
     MPI_Allreduce(&bad, &worst, 1, MPI_INT, MPI_MIN, r->comm);
     if (worst == 0 && !(r->k->flags & ONESHOT)) {
         bad = -1;
-        if (setjmp(escape)) snprintf(r->skip, sizeof r->skip, "%s", unsupported);
+        if (setjmp(escape))
+            snprintf(r->skip, sizeof r->skip, "%s", unsupported);
         else {
-            if (r->k->op) r->k->op(r, 1);
-            else r->k->sample(r);
+            if (r->k->op)
+                r->k->op(r, 1);
+            else
+                r->k->sample(r);
             bad = 0;
         }
         MPI_Allreduce(&bad, &worst, 1, MPI_INT, MPI_MIN, r->comm);
     }
     may_escape = 0;
     if (worst == 0) return 0;
-    struct { int bad, rank; } me = {r->skip[0] ? -1 : 0, r->rank}, who;
+    struct {
+        int bad, rank;
+    } me = {r->skip[0] ? -1 : 0, r->rank}, who;
     MPI_Allreduce(&me, &who, 1, MPI_2INT, MPI_MINLOC, r->comm);
     MPI_Bcast(r->skip, sizeof r->skip, MPI_CHAR, who.rank, r->comm);
     return -1;
@@ -131,11 +143,16 @@ static const long *default_sizes(const struct kernel *k, const struct opts *o, i
     static struct opts own;
     if (o->nsizes && !(k->flags & NOSIZE)) return *n = o->nsizes, o->sizes;
     const char *text = "0,1:4M";
-    if (k->flags & NOSIZE) text = "0";
-    else if (k->flags & DEPTH) text = o->quick ? "0,16,256" : "0,1,4,16,64,256,1024,4096";
-    else if (o->quick) text = k->flags & TYPED ? "4,1K,64K" : "1,1K,64K";
-    else if (k->flags & TYPED) text = "4:1M";
-    else if (k->flags & VECTOR) text = "1:1M";
+    if (k->flags & NOSIZE)
+        text = "0";
+    else if (k->flags & DEPTH)
+        text = o->quick ? "0,16,256" : "0,1,4,16,64,256,1024,4096";
+    else if (o->quick)
+        text = k->flags & TYPED ? "4,1K,64K" : "1,1K,64K";
+    else if (k->flags & TYPED)
+        text = "4:1M";
+    else if (k->flags & VECTOR)
+        text = "1:1M";
     else {
         bench_sizes_parse(&own, "1:4M");
         memmove(own.sizes + 1, own.sizes, sizeof own.sizes - sizeof own.sizes[0]);
@@ -195,7 +212,8 @@ static const char *cannot(const struct kernel *k, enum mode mode, const char *va
     int level = 0;
     if (k->absent) return k->absent;
     MPI_Query_thread(&level);
-    if ((k->flags & THREADED) && level < MPI_THREAD_MULTIPLE) return "needs MPI_THREAD_MULTIPLE, which this MPI did not grant";
+    if ((k->flags & THREADED) && level < MPI_THREAD_MULTIPLE)
+        return "needs MPI_THREAD_MULTIPLE, which this MPI did not grant";
     if (mode == PERSISTENT && !HAVE_MPI4) return "persistent collectives need MPI 4";
     if (variant && strcmp(variant, "all") && (!k->variants || bench_axis_find(k->variants, variant) < 0)) {
         snprintf(why, len, "has no variant '%s' (%s)", variant, k->variants ? k->variants : "no axis");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `unisono-bench hello`: whole jobs from the launcher's start to its exit, timed by this parent, which is no MPI program.
-// The job runs the row `noop` of this same program: MPI_Init, MPI_Finalize. A job that fails ends the measurement with status 1.
+// `unisono-bench hello`: whole jobs from the launcher's start to its exit, timed by this parent, which is no MPI
+// program. The job runs the row `noop` of this same program: MPI_Init, MPI_Finalize. A job that fails ends the
+// measurement with status 1.
 #include "bench.h"
 
 #include <fcntl.h>
@@ -53,10 +54,14 @@ int bench_hello(const struct opts *o)
     }
     bench_stats(sample, launches, &s);
     if (o->format == TABLE)
-        printf("hello: %d ranks, launcher start to exit: %.4f s median of %ld (%.4f .. %.4f)\n", o->np, s.median, s.n, s.min, s.max);
-    if (o->format == CSV) printf("row,np,value,unit,min,max,n\nhello,%d,%.6g,s,%.6g,%.6g,%ld\n", o->np, s.median, s.min, s.max, s.n);
+        printf("hello: %d ranks, launcher start to exit: %.4f s median of %ld (%.4f .. %.4f)\n", o->np, s.median, s.n,
+               s.min, s.max);
+    if (o->format == CSV)
+        printf("row,np,value,unit,min,max,n\nhello,%d,%.6g,s,%.6g,%.6g,%ld\n", o->np, s.median, s.min, s.max, s.n);
     if (o->format == JSON)
-        printf("{\"schema\": 1, \"row\": \"hello\", \"family\": \"start\", \"np\": %d, \"unit\": \"s\", \"value\": %.6g, \"min\": %.6g, \"max\": %.6g, "
-               "\"n\": %ld}\n", o->np, s.median, s.min, s.max, s.n);
+        printf("{\"schema\": 1, \"row\": \"hello\", \"family\": \"start\", \"np\": %d, \"unit\": \"s\", \"value\": "
+               "%.6g, \"min\": %.6g, \"max\": %.6g, "
+               "\"n\": %ld}\n",
+               o->np, s.median, s.min, s.max, s.n);
     return 0;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Family coll: barrier, broadcast, the reductions, and what happens when ranks come late or compute meanwhile.
-// Size is the whole vector. Operands are small integers, so results are exact in every type and checked element by element.
+// Size is the whole vector. Operands are small integers, so results are exact in every type and checked element by
+// element.
 #include "bench.h"
 
 #include <string.h>
@@ -59,7 +60,9 @@ static void reduce_scatter_block(struct run *r, MPI_Request *q)
     switch (r->mode) {
     case BLOCKING: MPI_Reduce_scatter_block(r->sbuf, r->rbuf, n, r->type, r->op, r->comm); break;
     case NONBLOCKING: MPI_Ireduce_scatter_block(r->sbuf, r->rbuf, n, r->type, r->op, r->comm, q); break;
-    case PERSISTENT: MPI_Reduce_scatter_block_init(r->sbuf, r->rbuf, n, r->type, r->op, r->comm, MPI_INFO_NULL, q); break;
+    case PERSISTENT:
+        MPI_Reduce_scatter_block_init(r->sbuf, r->rbuf, n, r->type, r->op, r->comm, MPI_INFO_NULL, q);
+        break;
     }
 }
 
@@ -97,7 +100,7 @@ static int scatter_setup(struct run *r)
 
 static int block_setup(struct run *r)
 {
-    r->count -= r->count % r->size; // whole blocks; a vector shorter than the ranks makes blocks of one element
+    r->count -= r->count % r->size;    // whole blocks; a vector shorter than the ranks makes blocks of one element
     if (r->count < r->size) r->count = r->size;
     int width;
     MPI_Type_size(r->type, &width);
@@ -108,7 +111,7 @@ static int block_setup(struct run *r)
 static void fill_values(struct run *r)
 {
     bench_values(r, r->sbuf, 0, r->count, r->rank);
-    bench_values(r, r->rbuf, 0, r->count, r->rank); // the operand, if in place
+    bench_values(r, r->rbuf, 0, r->count, r->rank);    // the operand, if in place
 }
 
 static long check_all(struct run *r)
@@ -147,8 +150,10 @@ static long check_exscan(struct run *r)
 
 static void fill_root(struct run *r)
 {
-    if (r->rank == r->root) bench_fill(r->sbuf, (size_t)r->bytes, 77);
-    else memset(r->sbuf, 0, (size_t)r->bytes);
+    if (r->rank == r->root)
+        bench_fill(r->sbuf, (size_t)r->bytes, 77);
+    else
+        memset(r->sbuf, 0, (size_t)r->bytes);
 }
 
 static long check_root(struct run *r)
@@ -183,12 +188,16 @@ static void chosen(struct run *r, MPI_Request *q)
     case 2: reduce(r, q); break;
     case 3: allreduce(r, q); break;
     case 4:
-        if (q) MPI_Iallgather(s, r->count, r->type, d, r->count, r->type, r->comm, q);
-        else MPI_Allgather(s, r->count, r->type, d, r->count, r->type, r->comm);
+        if (q)
+            MPI_Iallgather(s, r->count, r->type, d, r->count, r->type, r->comm, q);
+        else
+            MPI_Allgather(s, r->count, r->type, d, r->count, r->type, r->comm);
         break;
     default:
-        if (q) MPI_Ialltoall(s, r->count, r->type, d, r->count, r->type, r->comm, q);
-        else MPI_Alltoall(s, r->count, r->type, d, r->count, r->type, r->comm);
+        if (q)
+            MPI_Ialltoall(s, r->count, r->type, d, r->count, r->type, r->comm, q);
+        else
+            MPI_Alltoall(s, r->count, r->type, d, r->count, r->type, r->comm);
     }
 }
 
@@ -203,9 +212,12 @@ static double skew_sample(struct run *r)
 {
     static unsigned long state = 1;
     double most = r->o->compute > 0 ? r->o->compute : 20e-6, delay = 0, in, out, last, end;
-    if (!strcmp(r->o->arrival, "last")) delay = r->rank == r->size - 1 ? most : 0;
-    else if (!strcmp(r->o->arrival, "linear")) delay = most * r->rank / r->size;
-    else for (int i = 0; i <= r->rank; i++) delay = most * bench_uniform(&state);
+    if (!strcmp(r->o->arrival, "last"))
+        delay = r->rank == r->size - 1 ? most : 0;
+    else if (!strcmp(r->o->arrival, "linear"))
+        delay = most * r->rank / r->size;
+    else
+        for (int i = 0; i <= r->rank; i++) delay = most * bench_uniform(&state);
     enum mode mode = r->mode;
     r->mode = BLOCKING;
     MPI_Barrier(r->comm);
@@ -271,27 +283,104 @@ static double ovl_sample(struct run *r)
 
 #define COLL .family = "coll", .op = bench_coll_op, .teardown = bench_coll_end
 const struct kernel bench_coll_rows[] = {
-    {.name = "barrier", COLL, .what = "barrier", .min_ranks = 2, .flags = SPAN | MODES | NOSIZE, .setup = vector_setup, .call = barrier},
-    {.name = "bcast", COLL, .what = "broadcast of a whole vector", .min_ranks = 2, .flags = SPAN | MODES | VECTOR, .setup = vector_setup,
-     .call = bcast, .fill = fill_root, .check = check_root},
-    {.name = "reduce", COLL, .what = "reduction to the root", .min_ranks = 2, .flags = SPAN | MODES | TYPED, .setup = vector_setup,
-     .call = reduce, .fill = fill_values, .check = check_at_root},
-    {.name = "allreduce", COLL, .what = "reduction to all", .min_ranks = 2, .flags = SPAN | MODES | TYPED, .setup = vector_setup,
-     .call = allreduce, .fill = fill_values, .check = check_all},
-    {.name = "reduce-scatter", COLL, .what = "reduction, vector split over ranks", .min_ranks = 2, .flags = SPAN | MODES | TYPED,
-     .setup = scatter_setup, .call = reduce_scatter, .fill = fill_values, .check = check_share},
-    {.name = "reduce-scatter-block", COLL, .what = "reduction, equal blocks over ranks", .min_ranks = 2, .flags = SPAN | MODES | TYPED,
-     .setup = block_setup, .call = reduce_scatter_block, .fill = fill_values, .check = check_block},
-    {.name = "scan", COLL, .what = "inclusive prefix reduction", .min_ranks = 2, .flags = SPAN | MODES | TYPED, .setup = vector_setup,
-     .call = scan, .fill = fill_values, .check = check_scan},
-    {.name = "exscan", COLL, .what = "exclusive prefix reduction", .min_ranks = 2, .flags = SPAN | MODES | TYPED, .setup = vector_setup,
-     .call = exscan, .fill = fill_values, .check = check_exscan},
-    {.name = "reduce-local", .family = "coll", .what = "combine two vectors in one rank", .min_ranks = 1, .max_ranks = 1, .flags = TYPED,
-     .setup = vector_setup, .op = reduce_local, .fill = fill_local, .check = check_local, .teardown = bench_coll_end},
-    {.name = "coll-skew", .family = "coll", .what = "blocking collective with late ranks, after the last arrival (--arrival, --compute)",
-     .min_ranks = 2, .flags = TYPED, .variants = OVER, .extras = "root call us", .setup = any_setup, .sample = skew_sample},
-    {.name = "ovl-coll", .family = "coll", .what = "nonblocking collective with computation: total, slowest rank", .min_ranks = 2,
-     .flags = TYPED | ALLVARIANTS, .variants = OVER, .extras = "overlap %,worst %,pure us,compute us,start us,wait us",
-     .setup = any_setup, .sample = ovl_sample},
+    {.name = "barrier",
+     COLL,
+     .what = "barrier",
+     .min_ranks = 2,
+     .flags = SPAN | MODES | NOSIZE,
+     .setup = vector_setup,
+     .call = barrier},
+    {.name = "bcast",
+     COLL,
+     .what = "broadcast of a whole vector",
+     .min_ranks = 2,
+     .flags = SPAN | MODES | VECTOR,
+     .setup = vector_setup,
+     .call = bcast,
+     .fill = fill_root,
+     .check = check_root},
+    {.name = "reduce",
+     COLL,
+     .what = "reduction to the root",
+     .min_ranks = 2,
+     .flags = SPAN | MODES | TYPED,
+     .setup = vector_setup,
+     .call = reduce,
+     .fill = fill_values,
+     .check = check_at_root},
+    {.name = "allreduce",
+     COLL,
+     .what = "reduction to all",
+     .min_ranks = 2,
+     .flags = SPAN | MODES | TYPED,
+     .setup = vector_setup,
+     .call = allreduce,
+     .fill = fill_values,
+     .check = check_all},
+    {.name = "reduce-scatter",
+     COLL,
+     .what = "reduction, vector split over ranks",
+     .min_ranks = 2,
+     .flags = SPAN | MODES | TYPED,
+     .setup = scatter_setup,
+     .call = reduce_scatter,
+     .fill = fill_values,
+     .check = check_share},
+    {.name = "reduce-scatter-block",
+     COLL,
+     .what = "reduction, equal blocks over ranks",
+     .min_ranks = 2,
+     .flags = SPAN | MODES | TYPED,
+     .setup = block_setup,
+     .call = reduce_scatter_block,
+     .fill = fill_values,
+     .check = check_block},
+    {.name = "scan",
+     COLL,
+     .what = "inclusive prefix reduction",
+     .min_ranks = 2,
+     .flags = SPAN | MODES | TYPED,
+     .setup = vector_setup,
+     .call = scan,
+     .fill = fill_values,
+     .check = check_scan},
+    {.name = "exscan",
+     COLL,
+     .what = "exclusive prefix reduction",
+     .min_ranks = 2,
+     .flags = SPAN | MODES | TYPED,
+     .setup = vector_setup,
+     .call = exscan,
+     .fill = fill_values,
+     .check = check_exscan},
+    {.name = "reduce-local",
+     .family = "coll",
+     .what = "combine two vectors in one rank",
+     .min_ranks = 1,
+     .max_ranks = 1,
+     .flags = TYPED,
+     .setup = vector_setup,
+     .op = reduce_local,
+     .fill = fill_local,
+     .check = check_local,
+     .teardown = bench_coll_end},
+    {.name = "coll-skew",
+     .family = "coll",
+     .what = "blocking collective with late ranks, after the last arrival (--arrival, --compute)",
+     .min_ranks = 2,
+     .flags = TYPED,
+     .variants = OVER,
+     .extras = "root call us",
+     .setup = any_setup,
+     .sample = skew_sample},
+    {.name = "ovl-coll",
+     .family = "coll",
+     .what = "nonblocking collective with computation: total, slowest rank",
+     .min_ranks = 2,
+     .flags = TYPED | ALLVARIANTS,
+     .variants = OVER,
+     .extras = "overlap %,worst %,pure us,compute us,start us,wait us",
+     .setup = any_setup,
+     .sample = ovl_sample},
     {0},
 };

@@ -11,8 +11,8 @@ enum { TAG = 41, CONTIG = 0, VEC, INDEXED, STRUCT, SUBARRAY, RESIZED, COLUMN = 2
 struct layout {
     MPI_Datatype type;
     int count;
-    size_t span; // bytes from the first to behind the last
-    long bytes;  // payload
+    size_t span;    // bytes from the first to behind the last
+    long bytes;     // payload
 };
 
 struct mixed {
@@ -55,13 +55,13 @@ static void make(int which, long n, struct layout *l)
         MPI_Type_contiguous((int)n, MPI_DOUBLE, &l->type);
         l->span = (size_t)n * 8;
         break;
-    case VEC: // a column of a row-major matrix with 2048 columns, as far as that goes without gigabytes
-        {
-            int stride = n * COLUMN * 8 > 256L << 20 ? (int)((256L << 20) / (n * 8)) : COLUMN;
-            MPI_Type_vector((int)n, 1, stride, MPI_DOUBLE, &l->type);
-            l->span = (size_t)n * (size_t)stride * 8;
-            break;
-        }
+    case VEC:    // a column of a row-major matrix with 2048 columns, as far as that goes without gigabytes
+    {
+        int stride = n * COLUMN * 8 > 256L << 20 ? (int)((256L << 20) / (n * 8)) : COLUMN;
+        MPI_Type_vector((int)n, 1, stride, MPI_DOUBLE, &l->type);
+        l->span = (size_t)n * (size_t)stride * 8;
+        break;
+    }
     case INDEXED: make_indexed(n, &l->type, &l->span); break;
     case STRUCT:
         make_struct(&l->type);
@@ -69,16 +69,16 @@ static void make(int which, long n, struct layout *l)
         l->bytes = l->count * 13L;
         l->span = (size_t)l->count * sizeof(struct mixed);
         break;
-    case SUBARRAY: // the inner half of a square in each direction
-        {
-            int side = 1;
-            while ((long)(side + 1) * (side + 1) <= n) side++;
-            const int whole[2] = {2 * side, 2 * side}, part[2] = {side, side}, at[2] = {side / 2, side / 2};
-            MPI_Type_create_subarray(2, whole, part, at, MPI_ORDER_C, MPI_DOUBLE, &l->type);
-            l->span = 4 * (size_t)side * (size_t)side * 8;
-            l->bytes = 8L * side * side;
-            break;
-        }
+    case SUBARRAY:    // the inner half of a square in each direction
+    {
+        int side = 1;
+        while ((long)(side + 1) * (side + 1) <= n) side++;
+        const int whole[2] = {2 * side, 2 * side}, part[2] = {side, side}, at[2] = {side / 2, side / 2};
+        MPI_Type_create_subarray(2, whole, part, at, MPI_ORDER_C, MPI_DOUBLE, &l->type);
+        l->span = 4 * (size_t)side * (size_t)side * 8;
+        l->bytes = 8L * side * side;
+        break;
+    }
     default:
         MPI_Type_create_resized(MPI_DOUBLE, 0, 24, &l->type);
         l->count = (int)n;
@@ -154,15 +154,19 @@ static void bw(struct run *r, long n)
     MPI_Request q[WINDOW];
     for (long i = 0; i < n; i++) {
         for (int w = 0; w < WINDOW; w++)
-            if (r->rank == 0) MPI_Isend(r->sbuf, l->count, l->type, 1, TAG, r->comm, &q[w]);
-            else if (w == 0) MPI_Irecv(r->rbuf, l->count, l->type, 0, TAG, r->comm, &q[w]);
-            else { // the same place again, after the one before has come
+            if (r->rank == 0)
+                MPI_Isend(r->sbuf, l->count, l->type, 1, TAG, r->comm, &q[w]);
+            else if (w == 0)
+                MPI_Irecv(r->rbuf, l->count, l->type, 0, TAG, r->comm, &q[w]);
+            else {    // the same place again, after the one before has come
                 MPI_Wait(&q[w - 1], MPI_STATUS_IGNORE);
                 MPI_Irecv(r->rbuf, l->count, l->type, 0, TAG, r->comm, &q[w]);
             }
         MPI_Waitall(WINDOW, q, MPI_STATUSES_IGNORE);
-        if (r->rank == 0) MPI_Recv(NULL, 0, MPI_BYTE, 1, TAG, r->comm, MPI_STATUS_IGNORE);
-        else MPI_Send(NULL, 0, MPI_BYTE, 0, TAG, r->comm);
+        if (r->rank == 0)
+            MPI_Recv(NULL, 0, MPI_BYTE, 1, TAG, r->comm, MPI_STATUS_IGNORE);
+        else
+            MPI_Send(NULL, 0, MPI_BYTE, 0, TAG, r->comm);
     }
 }
 
@@ -201,14 +205,49 @@ static void type_make(struct run *r, long n)
 
 #define LAYOUTS .variants = "contig,vector,indexed,struct,subarray,resized"
 const struct kernel bench_ddt_rows[] = {
-    {.name = "ddt-lat", .family = "dtype", .what = "ping-pong of a derived type, half the round trip; size is the payload", .min_ranks = 2,
-     .max_ranks = 2, .flags = ROOT | HALF | VECTOR | ALLVARIANTS, LAYOUTS, .setup = setup, .op = lat, .fill = fill, .check = check,
+    {.name = "ddt-lat",
+     .family = "dtype",
+     .what = "ping-pong of a derived type, half the round trip; size is the payload",
+     .min_ranks = 2,
+     .max_ranks = 2,
+     .flags = ROOT | HALF | VECTOR | ALLVARIANTS,
+     LAYOUTS,
+     .setup = setup,
+     .op = lat,
+     .fill = fill,
+     .check = check,
      .teardown = end},
-    {.name = "ddt-bw", .family = "dtype", .what = "8 sends of a derived type in flight", .min_ranks = 2, .max_ranks = 2,
-     .flags = ROOT | VECTOR | ALLVARIANTS, LAYOUTS, .setup = bw_setup, .op = bw, .fill = fill, .check = check_receiver, .teardown = end},
-    {.name = "pack", .family = "dtype", .what = "Pack and Unpack in one rank; bytes both ways", .min_ranks = 1, .max_ranks = 1,
-     .flags = VECTOR | ALLVARIANTS, LAYOUTS, .setup = pack_setup, .op = pack_and_unpack, .fill = fill, .check = check, .teardown = end},
-    {.name = "type-make", .family = "dtype", .what = "create, commit and free a derived type", .min_ranks = 1, .max_ranks = 1,
-     .flags = VECTOR | ALLVARIANTS, LAYOUTS, .op = type_make},
+    {.name = "ddt-bw",
+     .family = "dtype",
+     .what = "8 sends of a derived type in flight",
+     .min_ranks = 2,
+     .max_ranks = 2,
+     .flags = ROOT | VECTOR | ALLVARIANTS,
+     LAYOUTS,
+     .setup = bw_setup,
+     .op = bw,
+     .fill = fill,
+     .check = check_receiver,
+     .teardown = end},
+    {.name = "pack",
+     .family = "dtype",
+     .what = "Pack and Unpack in one rank; bytes both ways",
+     .min_ranks = 1,
+     .max_ranks = 1,
+     .flags = VECTOR | ALLVARIANTS,
+     LAYOUTS,
+     .setup = pack_setup,
+     .op = pack_and_unpack,
+     .fill = fill,
+     .check = check,
+     .teardown = end},
+    {.name = "type-make",
+     .family = "dtype",
+     .what = "create, commit and free a derived type",
+     .min_ranks = 1,
+     .max_ranks = 1,
+     .flags = VECTOR | ALLVARIANTS,
+     LAYOUTS,
+     .op = type_make},
     {0},
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Family io: files. Size is what one rank moves in one call; the variant names the access. Rank blocks do not overlap, content is checked
-// by reading back what was written (io-write) or was prepared (io-read). The file lies in --file or TMPDIR and is removed.
+// Family io: files. Size is what one rank moves in one call; the variant names the access. Rank blocks do not overlap,
+// content is checked by reading back what was written (io-write) or was prepared (io-read). The file lies in --file or
+// TMPDIR and is removed.
 #include "bench.h"
 
 #include <stdio.h>
@@ -23,22 +24,34 @@ static const char *folder(void)
     return dir ? dir : "/tmp";
 }
 
+static MPI_Offset place(struct run *r)
+{
+    return r->variant == PRIVATE ? 0 : (MPI_Offset)r->rank * r->bytes;
+}
+
 static int setup(struct run *r)
 {
     struct io *f = calloc(1, sizeof *f);
     r->priv = f;
     int pid = (int)getpid(), mine = r->variant == PRIVATE;
     MPI_Bcast(&pid, 1, MPI_INT, 0, r->comm);
-    if (r->o->file) snprintf(f->path, sizeof f->path, "%s%s", r->o->file, mine ? ".0" : "");
-    else snprintf(f->path, sizeof f->path, "%s/unisono-bench.%d", folder(), pid);
+    if (r->o->file)
+        snprintf(f->path, sizeof f->path, "%s%s", r->o->file, mine ? ".0" : "");
+    else
+        snprintf(f->path, sizeof f->path, "%s/unisono-bench.%d", folder(), pid);
     if (mine) snprintf(f->path + strlen(f->path), 16, ".%d", r->rank);
     r->payload = (double)r->bytes * r->size;
     if (bench_buffers(r, (size_t)r->bytes + 8, (size_t)r->bytes + 8)) return -1;
-    int code = MPI_File_open(mine ? MPI_COMM_SELF : r->comm, f->path, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &f->file);
+    int code = MPI_File_open(mine ? MPI_COMM_SELF : r->comm, f->path, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL,
+                             &f->file);
     if (!bench_ok(r, code, "MPI_File_open")) return -1;
     f->open = 1;
     bench_fill(r->sbuf, (size_t)r->bytes, (unsigned long)r->rank + 1);
-    MPI_File_write_at(f->file, mine ? 0 : (MPI_Offset)r->rank * r->bytes, r->sbuf, (int)r->bytes, MPI_BYTE, MPI_STATUS_IGNORE);
+    code = MPI_File_write_at(f->file, place(r), r->sbuf, (int)r->bytes, MPI_BYTE, MPI_STATUS_IGNORE);
+    if (!bench_ok(r, code, "MPI_File_write_at")) return -1;
+    MPI_File_sync(f->file);
+    MPI_Barrier(r->comm);
+    MPI_File_sync(f->file);
     return 0;
 }
 
@@ -50,11 +63,6 @@ static void end(struct run *r)
     if (r->rank == 0 || r->variant == PRIVATE) unlink(f->path);
     free(f);
     r->priv = NULL;
-}
-
-static MPI_Offset place(struct run *r)
-{
-    return r->variant == PRIVATE ? 0 : (MPI_Offset)r->rank * r->bytes;
 }
 
 static void write_once(struct run *r)
@@ -146,11 +154,35 @@ static void io_open(struct run *r, long n)
 }
 
 const struct kernel bench_io_rows[] = {
-    {.name = "io-write", .family = "io", .what = "every rank writes its block", .min_ranks = 1, .flags = VECTOR, .variants = ACCESS,
-     .setup = setup, .op = io_write, .fill = fill, .check = check, .teardown = end},
-    {.name = "io-read", .family = "io", .what = "every rank reads its block", .min_ranks = 1, .flags = VECTOR, .variants = ACCESS,
-     .setup = setup, .op = io_read, .fill = fill, .check = check, .teardown = end},
-    {.name = "io-open", .family = "io", .what = "open and close a file", .min_ranks = 1, .flags = NOSIZE, .setup = setup, .op = io_open,
+    {.name = "io-write",
+     .family = "io",
+     .what = "every rank writes its block",
+     .min_ranks = 1,
+     .flags = VECTOR,
+     .variants = ACCESS,
+     .setup = setup,
+     .op = io_write,
+     .fill = fill,
+     .check = check,
+     .teardown = end},
+    {.name = "io-read",
+     .family = "io",
+     .what = "every rank reads its block",
+     .min_ranks = 1,
+     .flags = VECTOR,
+     .variants = ACCESS,
+     .setup = setup,
+     .op = io_read,
+     .fill = fill,
+     .check = check,
+     .teardown = end},
+    {.name = "io-open",
+     .family = "io",
+     .what = "open and close a file",
+     .min_ranks = 1,
+     .flags = NOSIZE,
+     .setup = setup,
+     .op = io_open,
      .teardown = end},
     {0},
 };

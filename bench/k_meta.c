@@ -28,19 +28,42 @@ static void callcost(struct run *r, long n)
     MPI_Request null = MPI_REQUEST_NULL;
     int x;
     for (long i = 0; i < n; i++) {
-        if (r->variant == 0) MPI_Comm_rank(r->comm, &x);
-        else if (r->variant == 1) MPI_Test(&null, &x, MPI_STATUS_IGNORE);
-        else if (r->variant == 2) MPI_Send(r->sbuf, 1, MPI_BYTE, MPI_PROC_NULL, 0, r->comm);
-        else MPI_Barrier(MPI_COMM_SELF);
+        if (r->variant == 0)
+            MPI_Comm_rank(r->comm, &x);
+        else if (r->variant == 1)
+            MPI_Test(&null, &x, MPI_STATUS_IGNORE);
+        else if (r->variant == 2)
+            MPI_Send(r->sbuf, 1, MPI_BYTE, MPI_PROC_NULL, 0, r->comm);
+        else
+            MPI_Barrier(MPI_COMM_SELF);
     }
 }
 
 const struct kernel bench_meta_rows[] = {
-    {.name = "clock", .family = "meta", .what = "cost of one read of the OS clock; of MPI_Wtime; their ticks", .min_ranks = 1, .max_ranks = 1,
-     .flags = NOSIZE, .extras = "wtime ns,tick ns,wtick ns", .unit = "ns", .sample = clock_sample},
-    {.name = "clksync", .family = "meta", .what = "error bound of the ranks' clock offsets, by ping-pong", .min_ranks = 2,
-     .flags = NOSIZE, .extras = "offset us", .sample = clksync_sample},
-    {.name = "callcost", .family = "meta", .what = "ns per call that moves nothing", .min_ranks = 1, .max_ranks = 1,
-     .flags = NOSIZE | ALLVARIANTS, .variants = "comm_rank,test_null,send_proc_null,barrier_self", .unit = "ns", .op = callcost},
+    {.name = "clock",
+     .family = "meta",
+     .what = "cost of one read of the OS clock; of MPI_Wtime; their ticks",
+     .min_ranks = 1,
+     .max_ranks = 1,
+     .flags = NOSIZE,
+     .extras = "wtime ns,tick ns,wtick ns",
+     .unit = "ns",
+     .sample = clock_sample},
+    {.name = "clksync",
+     .family = "meta",
+     .what = "error bound of the ranks' clock offsets, by ping-pong",
+     .min_ranks = 2,
+     .flags = NOSIZE,
+     .extras = "offset us",
+     .sample = clksync_sample},
+    {.name = "callcost",
+     .family = "meta",
+     .what = "ns per call that moves nothing",
+     .min_ranks = 1,
+     .max_ranks = 1,
+     .flags = NOSIZE | ALLVARIANTS,
+     .variants = "comm_rank,test_null,send_proc_null,barrier_self",
+     .unit = "ns",
+     .op = callcost},
     {0},
 };

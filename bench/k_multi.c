@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Family p2p, windows and pairs: bandwidth one way and both ways (plain and persistent), several pairs at once, message rate, fan-in
-// and fan-out, random pairs. Every window slot has its own buffer; its content is checked after each size.
+// Family p2p, windows and pairs: bandwidth one way and both ways (plain and persistent), several pairs at once, message
+// rate, fan-in and fan-out, random pairs. Every window slot has its own buffer; its content is checked after each size.
 #include "bench.h"
 
 #include <string.h>
@@ -32,8 +32,10 @@ static void post(struct run *r, int send, MPI_Request *q)
 {
     char *p = send ? r->sbuf : r->rbuf;
     for (int w = 0; w < r->window; w++, p += r->bytes) {
-        if (send) MPI_Isend(p, r->count, r->type, r->peer, TAG, r->comm, &q[w]);
-        else MPI_Irecv(p, r->count, r->type, r->peer, TAG, r->comm, &q[w]);
+        if (send)
+            MPI_Isend(p, r->count, r->type, r->peer, TAG, r->comm, &q[w]);
+        else
+            MPI_Irecv(p, r->count, r->type, r->peer, TAG, r->comm, &q[w]);
     }
 }
 
@@ -44,8 +46,10 @@ static void bw(struct run *r, long n)
     for (long i = 0; i < n; i++) {
         post(r, sender, r->req);
         MPI_Waitall(r->window, r->req, MPI_STATUSES_IGNORE);
-        if (sender) MPI_Recv(&ack, 1, MPI_BYTE, r->peer, ACK, r->comm, MPI_STATUS_IGNORE);
-        else MPI_Send(&ack, 1, MPI_BYTE, r->peer, ACK, r->comm);
+        if (sender)
+            MPI_Recv(&ack, 1, MPI_BYTE, r->peer, ACK, r->comm, MPI_STATUS_IGNORE);
+        else
+            MPI_Send(&ack, 1, MPI_BYTE, r->peer, ACK, r->comm);
     }
 }
 
@@ -64,8 +68,10 @@ static void make_persistent(struct run *r, int send, MPI_Request *q)
 {
     char *p = send ? r->sbuf : r->rbuf;
     for (int w = 0; w < r->window; w++, p += r->bytes) {
-        if (send) MPI_Send_init(p, r->count, r->type, r->peer, TAG, r->comm, &q[w]);
-        else MPI_Recv_init(p, r->count, r->type, r->peer, TAG, r->comm, &q[w]);
+        if (send)
+            MPI_Send_init(p, r->count, r->type, r->peer, TAG, r->comm, &q[w]);
+        else
+            MPI_Recv_init(p, r->count, r->type, r->peer, TAG, r->comm, &q[w]);
     }
 }
 
@@ -75,7 +81,8 @@ static int pwindow_setup(struct run *r)
     if (!strcmp(r->k->name, "pbibw")) {
         make_persistent(r, 0, r->req);
         make_persistent(r, 1, r->req + r->window);
-    } else make_persistent(r, r->rank < r->size / 2, r->req);
+    } else
+        make_persistent(r, r->rank < r->size / 2, r->req);
     return 0;
 }
 
@@ -94,8 +101,10 @@ static void pbw(struct run *r, long n)
         MPI_Waitall(all, r->req, MPI_STATUSES_IGNORE);
         if (all > r->window)
             MPI_Sendrecv(&out, 1, MPI_BYTE, r->peer, ACK, &in, 1, MPI_BYTE, r->peer, ACK, r->comm, MPI_STATUS_IGNORE);
-        else if (r->rank < r->size / 2) MPI_Recv(&in, 1, MPI_BYTE, r->peer, ACK, r->comm, MPI_STATUS_IGNORE);
-        else MPI_Send(&out, 1, MPI_BYTE, r->peer, ACK, r->comm);
+        else if (r->rank < r->size / 2)
+            MPI_Recv(&in, 1, MPI_BYTE, r->peer, ACK, r->comm, MPI_STATUS_IGNORE);
+        else
+            MPI_Send(&out, 1, MPI_BYTE, r->peer, ACK, r->comm);
     }
 }
 
@@ -138,7 +147,8 @@ static void fan_fill(struct run *r)
 {
     bench_fill(r->sbuf, (size_t)r->bytes * (size_t)r->window, 1);
     for (int p = 1; p < r->size && r->rank == 0; p++)
-        bench_fill(r->sbuf + (size_t)r->bytes * (size_t)r->window * (size_t)(p - 1), (size_t)r->bytes * (size_t)r->window, 1);
+        bench_fill(r->sbuf + (size_t)r->bytes * (size_t)r->window * (size_t)(p - 1),
+                   (size_t)r->bytes * (size_t)r->window, 1);
     memset(r->rbuf, 0, (size_t)r->bytes * (size_t)r->msgs);
 }
 
@@ -163,11 +173,14 @@ static void fan(struct run *r, long n)
         char *p = send ? r->sbuf : r->rbuf;
         for (int w = 0; w < all; w++, p += r->bytes) {
             int peer = one ? 1 + w / r->window : 0;
-            if (send) MPI_Isend(p, r->count, r->type, peer, TAG, r->comm, &r->req[w]);
-            else MPI_Irecv(p, r->count, r->type, peer, TAG, r->comm, &r->req[w]);
+            if (send)
+                MPI_Isend(p, r->count, r->type, peer, TAG, r->comm, &r->req[w]);
+            else
+                MPI_Irecv(p, r->count, r->type, peer, TAG, r->comm, &r->req[w]);
         }
         MPI_Waitall(all, r->req, MPI_STATUSES_IGNORE);
-        for (int peer = 1; peer < r->size && one; peer++) MPI_Recv(&ack, 1, MPI_BYTE, peer, ACK, r->comm, MPI_STATUS_IGNORE);
+        for (int peer = 1; peer < r->size && one; peer++)
+            MPI_Recv(&ack, 1, MPI_BYTE, peer, ACK, r->comm, MPI_STATUS_IGNORE);
         if (!one) MPI_Send(&ack, 1, MPI_BYTE, 0, ACK, r->comm);
     }
 }
@@ -177,7 +190,9 @@ static int random_setup(struct run *r)
     static unsigned long state;
     state = r->o->seed;
     r->priv = &state;
-    r->msgs = !strcmp(r->k->name, "rand-ring") ? r->size : !strcmp(r->k->name, "rand-bi") ? 2.0 * (r->size / 2) : r->size / 2;
+    r->msgs = !strcmp(r->k->name, "rand-ring") ? r->size
+              : !strcmp(r->k->name, "rand-bi") ? 2.0 * (r->size / 2)
+                                               : r->size / 2;
     r->payload = r->msgs * (double)r->bytes;
     return pairs_setup(r);
 }
@@ -211,10 +226,12 @@ static void rand_pairs(struct run *r, long n)
         int at = place(order, size, r->rank), first = at % 2 == 0, with = at < 0 ? size : at ^ 1;
         if (with >= size) continue;
         if (both)
-            MPI_Sendrecv(r->sbuf, r->count, r->type, order[with], TAG, r->rbuf, r->count, r->type, order[with], TAG, r->comm,
-                         MPI_STATUS_IGNORE);
-        else if (first) MPI_Send(r->sbuf, r->count, r->type, order[with], TAG, r->comm);
-        else MPI_Recv(r->rbuf, r->count, r->type, order[with], TAG, r->comm, MPI_STATUS_IGNORE);
+            MPI_Sendrecv(r->sbuf, r->count, r->type, order[with], TAG, r->rbuf, r->count, r->type, order[with], TAG,
+                         r->comm, MPI_STATUS_IGNORE);
+        else if (first)
+            MPI_Send(r->sbuf, r->count, r->type, order[with], TAG, r->comm);
+        else
+            MPI_Recv(r->rbuf, r->count, r->type, order[with], TAG, r->comm, MPI_STATUS_IGNORE);
     }
 }
 
@@ -225,8 +242,8 @@ static void rand_ring(struct run *r, long n)
         shuffle(r, order);
         int at = place(order, size, r->rank);
         if (at < 0) continue;
-        MPI_Sendrecv(r->sbuf, r->count, r->type, order[(at + 1) % size], TAG, r->rbuf, r->count, r->type, order[(at + size - 1) % size], TAG,
-                     r->comm, MPI_STATUS_IGNORE);
+        MPI_Sendrecv(r->sbuf, r->count, r->type, order[(at + 1) % size], TAG, r->rbuf, r->count, r->type,
+                     order[(at + size - 1) % size], TAG, r->comm, MPI_STATUS_IGNORE);
     }
 }
 
@@ -234,8 +251,10 @@ static void random_fill(struct run *r)
 {
     bench_fill(r->sbuf, (size_t)r->bytes, 5);
     bench_fill(r->rbuf, (size_t)r->bytes, 5);
-    if (r->bytes && strcmp(r->k->name, "rand-uni")) memset(r->rbuf, 0, (size_t)r->bytes); // uni: half of them receive nothing
-    if (r->size % 2 && strcmp(r->k->name, "rand-ring")) bench_fill(r->rbuf, (size_t)r->bytes, 5); // one is left alone
+    if (r->bytes && strcmp(r->k->name, "rand-uni"))
+        memset(r->rbuf, 0, (size_t)r->bytes);    // uni: half of them receive nothing
+    if (r->size % 2 && strcmp(r->k->name, "rand-ring"))
+        bench_fill(r->rbuf, (size_t)r->bytes, 5);    // one is left alone
 }
 
 static long random_check(struct run *r)
@@ -246,23 +265,77 @@ static long random_check(struct run *r)
 #define P2P .family = "p2p", .min_ranks = 2
 #define WINDOWED .setup = window_setup, .fill = window_fill, .check = window_check
 const struct kernel bench_multi_rows[] = {
-    {.name = "bw", P2P, .max_ranks = 2, .what = "window of messages one way, then one byte back", .flags = ROOT, .op = bw, WINDOWED},
+    {.name = "bw",
+     P2P,
+     .max_ranks = 2,
+     .what = "window of messages one way, then one byte back",
+     .flags = ROOT,
+     .op = bw,
+     WINDOWED},
     {.name = "bibw", P2P, .max_ranks = 2, .what = "windows both ways at once", .op = bibw, WINDOWED},
-    {.name = "pbw", P2P, .max_ranks = 2, .what = "bw with persistent requests", .flags = ROOT, .op = pbw, .setup = pwindow_setup,
-     .fill = window_fill, .check = window_check, .teardown = pwindow_end},
-    {.name = "pbibw", P2P, .max_ranks = 2, .what = "bibw with persistent requests", .op = pbw, .setup = pwindow_setup, .fill = window_fill,
-     .check = window_check, .teardown = pwindow_end},
-    {.name = "mlat", P2P, .what = "ping-pong of all pairs (r, r + n/2) at once, half the round trip", .flags = EVEN | HALF, .op = mlat, .setup = pairs_setup,
-     .fill = pairs_fill, .check = pairs_check},
+    {.name = "pbw",
+     P2P,
+     .max_ranks = 2,
+     .what = "bw with persistent requests",
+     .flags = ROOT,
+     .op = pbw,
+     .setup = pwindow_setup,
+     .fill = window_fill,
+     .check = window_check,
+     .teardown = pwindow_end},
+    {.name = "pbibw",
+     P2P,
+     .max_ranks = 2,
+     .what = "bibw with persistent requests",
+     .op = pbw,
+     .setup = pwindow_setup,
+     .fill = window_fill,
+     .check = window_check,
+     .teardown = pwindow_end},
+    {.name = "mlat",
+     P2P,
+     .what = "ping-pong of all pairs (r, r + n/2) at once, half the round trip",
+     .flags = EVEN | HALF,
+     .op = mlat,
+     .setup = pairs_setup,
+     .fill = pairs_fill,
+     .check = pairs_check},
     {.name = "mbw", P2P, .what = "bw of all pairs at once, sum; message rate", .flags = EVEN, .op = bw, WINDOWED},
     {.name = "mbibw", P2P, .what = "bibw of all pairs at once, sum", .flags = EVEN, .op = bibw, WINDOWED},
-    {.name = "fan-in", P2P, .what = "windows from all others to rank 0", .op = fan, .setup = fan_setup, .fill = fan_fill, .check = fan_check},
-    {.name = "fan-out", P2P, .what = "windows from rank 0 to all others", .op = fan, .setup = fan_setup, .fill = fan_fill, .check = fan_check},
-    {.name = "rand-uni", P2P, .what = "random pairs, one way, drawn anew each time", .op = rand_pairs, .setup = random_setup,
-     .fill = random_fill, .check = random_check},
-    {.name = "rand-bi", P2P, .what = "random pairs, both ways, drawn anew each time", .op = rand_pairs, .setup = random_setup,
-     .fill = random_fill, .check = random_check},
-    {.name = "rand-ring", P2P, .what = "ring in a random order, drawn anew each time", .op = rand_ring, .setup = random_setup,
-     .fill = random_fill, .check = random_check},
+    {.name = "fan-in",
+     P2P,
+     .what = "windows from all others to rank 0",
+     .op = fan,
+     .setup = fan_setup,
+     .fill = fan_fill,
+     .check = fan_check},
+    {.name = "fan-out",
+     P2P,
+     .what = "windows from rank 0 to all others",
+     .op = fan,
+     .setup = fan_setup,
+     .fill = fan_fill,
+     .check = fan_check},
+    {.name = "rand-uni",
+     P2P,
+     .what = "random pairs, one way, drawn anew each time",
+     .op = rand_pairs,
+     .setup = random_setup,
+     .fill = random_fill,
+     .check = random_check},
+    {.name = "rand-bi",
+     P2P,
+     .what = "random pairs, both ways, drawn anew each time",
+     .op = rand_pairs,
+     .setup = random_setup,
+     .fill = random_fill,
+     .check = random_check},
+    {.name = "rand-ring",
+     P2P,
+     .what = "ring in a random order, drawn anew each time",
+     .op = rand_ring,
+     .setup = random_setup,
+     .fill = random_fill,
+     .check = random_check},
     {0},
 };

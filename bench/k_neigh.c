@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Family neigh: neighbourhood collectives on a graph where every rank has the --depth nearest ranks on either side (default 1).
-// Size is the block for one neighbour. The graph's creation is timed once, by the row `topo`.
+// Family neigh: neighbourhood collectives on a graph where every rank has the --depth nearest ranks on either side
+// (default 1). Size is the block for one neighbour. The graph's creation is timed once, by the row `topo`.
 #include "bench.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 enum { MOST = 64 };
 
 struct neigh {
-    struct coll c; // first: the shared rows' code sees it as its own
+    struct coll c;    // first: the shared rows' code sees it as its own
     MPI_Comm graph;
     int n, who[MOST], counts[MOST], displs[MOST];
     MPI_Aint bytes[MOST];
@@ -23,7 +23,9 @@ static void allgather(struct run *r, MPI_Request *q)
     switch (r->mode) {
     case BLOCKING: MPI_Neighbor_allgather(r->sbuf, n, r->type, r->rbuf, n, r->type, g->graph); break;
     case NONBLOCKING: MPI_Ineighbor_allgather(r->sbuf, n, r->type, r->rbuf, n, r->type, g->graph, q); break;
-    case PERSISTENT: MPI_Neighbor_allgather_init(r->sbuf, n, r->type, r->rbuf, n, r->type, g->graph, MPI_INFO_NULL, q); break;
+    case PERSISTENT:
+        MPI_Neighbor_allgather_init(r->sbuf, n, r->type, r->rbuf, n, r->type, g->graph, MPI_INFO_NULL, q);
+        break;
     }
 }
 
@@ -34,7 +36,9 @@ static void allgatherv(struct run *r, MPI_Request *q)
     switch (r->mode) {
     case BLOCKING: MPI_Neighbor_allgatherv(r->sbuf, n, r->type, r->rbuf, c, d, r->type, g->graph); break;
     case NONBLOCKING: MPI_Ineighbor_allgatherv(r->sbuf, n, r->type, r->rbuf, c, d, r->type, g->graph, q); break;
-    case PERSISTENT: MPI_Neighbor_allgatherv_init(r->sbuf, n, r->type, r->rbuf, c, d, r->type, g->graph, MPI_INFO_NULL, q); break;
+    case PERSISTENT:
+        MPI_Neighbor_allgatherv_init(r->sbuf, n, r->type, r->rbuf, c, d, r->type, g->graph, MPI_INFO_NULL, q);
+        break;
     }
 }
 
@@ -45,7 +49,9 @@ static void alltoall(struct run *r, MPI_Request *q)
     switch (r->mode) {
     case BLOCKING: MPI_Neighbor_alltoall(r->sbuf, n, r->type, r->rbuf, n, r->type, g->graph); break;
     case NONBLOCKING: MPI_Ineighbor_alltoall(r->sbuf, n, r->type, r->rbuf, n, r->type, g->graph, q); break;
-    case PERSISTENT: MPI_Neighbor_alltoall_init(r->sbuf, n, r->type, r->rbuf, n, r->type, g->graph, MPI_INFO_NULL, q); break;
+    case PERSISTENT:
+        MPI_Neighbor_alltoall_init(r->sbuf, n, r->type, r->rbuf, n, r->type, g->graph, MPI_INFO_NULL, q);
+        break;
     }
 }
 
@@ -56,7 +62,9 @@ static void alltoallv(struct run *r, MPI_Request *q)
     switch (r->mode) {
     case BLOCKING: MPI_Neighbor_alltoallv(r->sbuf, c, d, r->type, r->rbuf, c, d, r->type, g->graph); break;
     case NONBLOCKING: MPI_Ineighbor_alltoallv(r->sbuf, c, d, r->type, r->rbuf, c, d, r->type, g->graph, q); break;
-    case PERSISTENT: MPI_Neighbor_alltoallv_init(r->sbuf, c, d, r->type, r->rbuf, c, d, r->type, g->graph, MPI_INFO_NULL, q); break;
+    case PERSISTENT:
+        MPI_Neighbor_alltoallv_init(r->sbuf, c, d, r->type, r->rbuf, c, d, r->type, g->graph, MPI_INFO_NULL, q);
+        break;
     }
 }
 
@@ -72,7 +80,6 @@ static void alltoallw(struct run *r, MPI_Request *q)
     case PERSISTENT: MPI_Neighbor_alltoallw_init(r->sbuf, c, d, t, r->rbuf, c, d, t, g->graph, MPI_INFO_NULL, q); break;
     }
 }
-
 
 // Volatile: gcc takes the constant for the address of an array too short to read.
 static int *volatile unweighted = MPI_UNWEIGHTED;
@@ -94,7 +101,8 @@ static int setup(struct run *r)
         g->bytes[i] = (MPI_Aint)i * r->count;
         g->types[i] = MPI_BYTE;
     }
-    MPI_Dist_graph_create_adjacent(r->comm, g->n, g->who, unweighted, g->n, g->who, unweighted, MPI_INFO_NULL, 0, &g->graph);
+    MPI_Dist_graph_create_adjacent(r->comm, g->n, g->who, unweighted, g->n, g->who, unweighted, MPI_INFO_NULL, 0,
+                                   &g->graph);
     bench_guard(g->graph);
     r->payload = (double)r->bytes * g->n;
     return bench_coll_setup(r, (size_t)r->payload, (size_t)r->payload);
@@ -114,7 +122,8 @@ static void fill(struct run *r)
     struct neigh *g = r->priv;
     int one = strstr(r->k->name, "gather") != NULL;
     for (int i = 0; i < (one ? 1 : g->n); i++)
-        bench_fill(r->sbuf + (long)i * r->count, (size_t)r->bytes, (unsigned long)(r->rank * 4099 + (one ? 0 : g->who[i])) + 1);
+        bench_fill(r->sbuf + (long)i * r->count, (size_t)r->bytes,
+                   (unsigned long)(r->rank * 4099 + (one ? 0 : g->who[i])) + 1);
     memset(r->rbuf, 0, (size_t)r->payload);
 }
 
@@ -123,14 +132,16 @@ static long check(struct run *r)
     struct neigh *g = r->priv;
     int one = strstr(r->k->name, "gather") != NULL;
     for (int i = 0; i < g->n; i++) {
-        long bad = bench_check(r->rbuf + (long)i * r->count, (size_t)r->bytes, (unsigned long)(g->who[i] * 4099 + (one ? 0 : r->rank)) + 1);
+        long bad = bench_check(r->rbuf + (long)i * r->count, (size_t)r->bytes,
+                               (unsigned long)(g->who[i] * 4099 + (one ? 0 : r->rank)) + 1);
         if (bad >= 0) return (long)i * r->count + bad;
     }
     return -1;
 }
 
-#define NEIGH .family = "neigh", .min_ranks = 3, .flags = SPAN | MODES | VECTOR, .op = bench_coll_op, .setup = setup, .fill = fill, \
-    .check = check, .teardown = end
+#define NEIGH                                                                                                          \
+    .family = "neigh", .min_ranks = 3, .flags = SPAN | MODES | VECTOR, .op = bench_coll_op, .setup = setup,            \
+    .fill = fill, .check = check, .teardown = end
 const struct kernel bench_neigh_rows[] = {
     {.name = "n-allgather", NEIGH, .what = "a block to all neighbours", .call = allgather},
     {.name = "n-allgatherv", NEIGH, .what = "the same with counts", .call = allgatherv},

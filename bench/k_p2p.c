@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Family p2p, two ranks or a ring: latency in all its forms, windows of messages, matching and unexpected messages, overlap.
-// Payload is filled by the sender with the seed of its rank and checked byte by byte by the receiver.
+// Family p2p, two ranks or a ring: latency in all its forms, windows of messages, matching and unexpected messages,
+// overlap. Payload is filled by the sender with the seed of its rank and checked byte by byte by the receiver.
 #include "bench.h"
 
 #include <signal.h>
@@ -30,9 +30,7 @@ static void send_by_mode(struct run *r)
     case STD: MPI_Send(r->sbuf, r->count, r->type, r->peer, TAG, r->comm); break;
     case SYNC: MPI_Ssend(r->sbuf, r->count, r->type, r->peer, TAG, r->comm); break;
     case BUFFERED: MPI_Bsend(r->sbuf, r->count, r->type, r->peer, TAG, r->comm); break;
-    default:
-        MPI_Isend(r->sbuf, r->count, r->type, r->peer, TAG, r->comm, &q);
-        MPI_Wait(&q, MPI_STATUS_IGNORE);
+    default: MPI_Isend(r->sbuf, r->count, r->type, r->peer, TAG, r->comm, &q); MPI_Wait(&q, MPI_STATUS_IGNORE);
     }
 }
 
@@ -118,11 +116,15 @@ static void probe_then_receive(struct run *r)
     MPI_Status s;
     MPI_Message m;
     int count;
-    if (r->variant == 0) MPI_Probe(r->peer, TAG, r->comm, &s);
-    else MPI_Mprobe(r->peer, TAG, r->comm, &m, &s);
+    if (r->variant == 0)
+        MPI_Probe(r->peer, TAG, r->comm, &s);
+    else
+        MPI_Mprobe(r->peer, TAG, r->comm, &m, &s);
     MPI_Get_count(&s, r->type, &count);
-    if (r->variant == 0) MPI_Recv(r->rbuf, count, r->type, r->peer, TAG, r->comm, MPI_STATUS_IGNORE);
-    else MPI_Mrecv(r->rbuf, count, r->type, &m, MPI_STATUS_IGNORE);
+    if (r->variant == 0)
+        MPI_Recv(r->rbuf, count, r->type, r->peer, TAG, r->comm, MPI_STATUS_IGNORE);
+    else
+        MPI_Mrecv(r->rbuf, count, r->type, &m, MPI_STATUS_IGNORE);
 }
 
 static void lat_probe(struct run *r, long n)
@@ -196,7 +198,8 @@ static void sendrecv(struct run *r, long n)
 {
     int right = (r->rank + 1) % r->size, left = (r->rank + r->size - 1) % r->size;
     for (long i = 0; i < n; i++)
-        MPI_Sendrecv(r->sbuf, r->count, r->type, right, TAG, r->rbuf, r->count, r->type, left, TAG, r->comm, MPI_STATUS_IGNORE);
+        MPI_Sendrecv(r->sbuf, r->count, r->type, right, TAG, r->rbuf, r->count, r->type, left, TAG, r->comm,
+                     MPI_STATUS_IGNORE);
 }
 
 static long check_left(struct run *r)
@@ -300,8 +303,10 @@ static double timed_transfer(struct run *r, double work)
     int sends = (r->variant == 0) == (r->rank == 0);
     MPI_Barrier(r->comm);
     double start = bench_now();
-    if (sends) MPI_Isend(r->sbuf, r->count, r->type, r->peer, TAG, r->comm, &q);
-    else MPI_Irecv(r->rbuf, r->count, r->type, r->peer, TAG, r->comm, &q);
+    if (sends)
+        MPI_Isend(r->sbuf, r->count, r->type, r->peer, TAG, r->comm, &q);
+    else
+        MPI_Irecv(r->rbuf, r->count, r->type, r->peer, TAG, r->comm, &q);
     if (r->rank == 0) bench_compute(work);
     MPI_Wait(&q, MPI_STATUS_IGNORE);
     return bench_now() - start;
@@ -324,29 +329,108 @@ static double ovl_sample(struct run *r)
 
 #define P2P .family = "p2p", .min_ranks = 2
 const struct kernel bench_p2p_rows[] = {
-    {.name = "lat", P2P, .max_ranks = 2, .what = "ping-pong, half the round trip", .flags = ROOT | HALF, .variants = "std,sync,ready,buffered,isend",
-     .setup = lat_setup, .op = lat, .fill = fill_own, .check = check_peer, .teardown = lat_teardown},
-    {.name = "plat", P2P, .max_ranks = 2, .what = "ping-pong with persistent requests, half the round trip", .flags = ROOT | HALF, .setup = pair_setup,
-     .op = plat, .fill = fill_own, .check = check_peer},
-    {.name = "lat-any", P2P, .max_ranks = 2, .what = "ping-pong received from a wildcard, half the round trip", .flags = ROOT | HALF,
-     .variants = "source,tag,both", .setup = pair_setup, .op = lat_any, .fill = fill_own, .check = check_peer},
-    {.name = "lat-probe", P2P, .max_ranks = 2, .what = "ping-pong, size found by a probe, half the round trip", .flags = ROOT | HALF,
-     .variants = "probe,mprobe", .setup = pair_setup, .op = lat_probe, .fill = fill_own, .check = check_peer},
-    {.name = "lat-fork", P2P, .max_ranks = 2, .what = "ping-pong with --depth live forked children a side", .flags = ROOT | HALF,
-     .setup = fork_setup, .op = lat_fork, .fill = fill_own, .check = check_peer, .teardown = fork_teardown},
-    {.name = "pingping", P2P, .max_ranks = 2, .what = "both send at once: Isend, Recv, Wait", .variants = "source,any", .setup = pingping_setup,
-     .op = pingping, .fill = fill_own, .check = check_peer},
-    {.name = "sendrecv", P2P, .what = "periodic ring, to the right and from the left", .setup = ring_setup, .op = sendrecv, .fill = fill_own,
+    {.name = "lat",
+     P2P,
+     .max_ranks = 2,
+     .what = "ping-pong, half the round trip",
+     .flags = ROOT | HALF,
+     .variants = "std,sync,ready,buffered,isend",
+     .setup = lat_setup,
+     .op = lat,
+     .fill = fill_own,
+     .check = check_peer,
+     .teardown = lat_teardown},
+    {.name = "plat",
+     P2P,
+     .max_ranks = 2,
+     .what = "ping-pong with persistent requests, half the round trip",
+     .flags = ROOT | HALF,
+     .setup = pair_setup,
+     .op = plat,
+     .fill = fill_own,
+     .check = check_peer},
+    {.name = "lat-any",
+     P2P,
+     .max_ranks = 2,
+     .what = "ping-pong received from a wildcard, half the round trip",
+     .flags = ROOT | HALF,
+     .variants = "source,tag,both",
+     .setup = pair_setup,
+     .op = lat_any,
+     .fill = fill_own,
+     .check = check_peer},
+    {.name = "lat-probe",
+     P2P,
+     .max_ranks = 2,
+     .what = "ping-pong, size found by a probe, half the round trip",
+     .flags = ROOT | HALF,
+     .variants = "probe,mprobe",
+     .setup = pair_setup,
+     .op = lat_probe,
+     .fill = fill_own,
+     .check = check_peer},
+    {.name = "lat-fork",
+     P2P,
+     .max_ranks = 2,
+     .what = "ping-pong with --depth live forked children a side",
+     .flags = ROOT | HALF,
+     .setup = fork_setup,
+     .op = lat_fork,
+     .fill = fill_own,
+     .check = check_peer,
+     .teardown = fork_teardown},
+    {.name = "pingping",
+     P2P,
+     .max_ranks = 2,
+     .what = "both send at once: Isend, Recv, Wait",
+     .variants = "source,any",
+     .setup = pingping_setup,
+     .op = pingping,
+     .fill = fill_own,
+     .check = check_peer},
+    {.name = "sendrecv",
+     P2P,
+     .what = "periodic ring, to the right and from the left",
+     .setup = ring_setup,
+     .op = sendrecv,
+     .fill = fill_own,
      .check = check_left},
-    {.name = "sendrecv-rep", P2P, .what = "periodic ring in place", .setup = ring_setup, .op = sendrecv_replace, .fill = fill_own,
+    {.name = "sendrecv-rep",
+     P2P,
+     .what = "periodic ring in place",
+     .setup = ring_setup,
+     .op = sendrecv_replace,
+     .fill = fill_own,
      .check = check_replaced},
-    {.name = "exchange", P2P, .what = "ring with both neighbours, 2 Isend + 2 Irecv + Waitall", .setup = exchange_setup, .op = exchange,
-     .fill = fill_own, .check = check_both},
-    {.name = "match", P2P, .max_ranks = 2, .what = "1 B latency behind posted receives that cannot match", .flags = DEPTH,
+    {.name = "exchange",
+     P2P,
+     .what = "ring with both neighbours, 2 Isend + 2 Irecv + Waitall",
+     .setup = exchange_setup,
+     .op = exchange,
+     .fill = fill_own,
+     .check = check_both},
+    {.name = "match",
+     P2P,
+     .max_ranks = 2,
+     .what = "1 B latency behind posted receives that cannot match",
+     .flags = DEPTH,
      .sample = match_sample},
-    {.name = "unexp", P2P, .max_ranks = 2, .what = "receive of a message that came before it", .setup = unexp_setup, .sample = unexp_sample,
-     .fill = fill_own, .check = check_root},
-    {.name = "ovl-p2p", P2P, .max_ranks = 2, .what = "start, compute, wait: total; overlap cut to 0..100, raw", .flags = ALLVARIANTS,
-     .variants = "sender,receiver", .extras = "overlap %,raw %,pure us,compute us", .setup = pair_setup, .sample = ovl_sample},
+    {.name = "unexp",
+     P2P,
+     .max_ranks = 2,
+     .what = "receive of a message that came before it",
+     .setup = unexp_setup,
+     .sample = unexp_sample,
+     .fill = fill_own,
+     .check = check_root},
+    {.name = "ovl-p2p",
+     P2P,
+     .max_ranks = 2,
+     .what = "start, compute, wait: total; overlap cut to 0..100, raw",
+     .flags = ALLVARIANTS,
+     .variants = "sender,receiver",
+     .extras = "overlap %,raw %,pure us,compute us",
+     .setup = pair_setup,
+     .sample = ovl_sample},
     {0},
 };

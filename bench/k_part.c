@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Family part: partitioned point-to-point between two ranks. Calls one by one, the whole exchange against one plain send, and the four
-// figures of an episode in which threads compute, call Pready, and the receiver notes each arrival (see docs/partitioned-figures.md).
-// Partitions are never empty: the size is rounded up to a multiple of both sides' counts, and the true bytes are what is counted.
+// Family part: partitioned point-to-point between two ranks. Calls one by one, the whole exchange against one plain
+// send, and the four figures of an episode in which threads compute, call Pready, and the receiver notes each arrival
+// (see docs/partitioned-figures.md). Partitions are never empty: the size is rounded up to a multiple of both sides'
+// counts, and the true bytes are what is counted.
 #include "bench.h"
 
 #include <stdio.h>
@@ -13,14 +14,14 @@
 enum { TAG = 21, MOST = 4096, WINDOW = 8 };
 
 struct part {
-    int sends, recvs, threads; // partitions of the two sides
-    size_t total;              // true bytes
-    long turns;                // exchanges a sample (part-lat)
+    int sends, recvs, threads;    // partitions of the two sides
+    size_t total;                 // true bytes
+    long turns;                   // exchanges a sample (part-lat)
     MPI_Request q[WINDOW];
     int made;
     struct team *team;
     struct run *r;
-    int talk; // 0: the silent twin of an episode
+    int talk;    // 0: the silent twin of an episode
     unsigned long state;
     double delay[MOST], ready[MOST], arrival[MOST];
 };
@@ -42,8 +43,10 @@ static int make(struct run *r, struct part *p, int n)
         char *at = (r->rank == 0 ? r->sbuf : r->rbuf) + (size_t)i * p->total;
         int parts = r->rank == 0 ? p->sends : p->recvs, code;
         MPI_Count each = (MPI_Count)(p->total / (size_t)parts);
-        if (r->rank == 0) code = MPI_Psend_init(at, parts, each, MPI_BYTE, 1, TAG, r->comm, MPI_INFO_NULL, &p->q[i]);
-        else code = MPI_Precv_init(at, parts, each, MPI_BYTE, 0, TAG, r->comm, MPI_INFO_NULL, &p->q[i]);
+        if (r->rank == 0)
+            code = MPI_Psend_init(at, parts, each, MPI_BYTE, 1, TAG, r->comm, MPI_INFO_NULL, &p->q[i]);
+        else
+            code = MPI_Precv_init(at, parts, each, MPI_BYTE, 0, TAG, r->comm, MPI_INFO_NULL, &p->q[i]);
         if (!bench_ok(r, code, "partitioned init")) return -1;
     }
     p->made = n;
@@ -108,8 +111,10 @@ static void exchange(struct run *r, long n, int threads, int t)
         }
         if (t > 0) continue;
         MPI_Wait(&p->q[0], MPI_STATUS_IGNORE);
-        if (r->rank == 0) MPI_Recv(NULL, 0, MPI_BYTE, 1, TAG, r->comm, MPI_STATUS_IGNORE);
-        else MPI_Send(NULL, 0, MPI_BYTE, 0, TAG, r->comm);
+        if (r->rank == 0)
+            MPI_Recv(NULL, 0, MPI_BYTE, 1, TAG, r->comm, MPI_STATUS_IGNORE);
+        else
+            MPI_Send(NULL, 0, MPI_BYTE, 0, TAG, r->comm);
     }
 }
 
@@ -123,8 +128,10 @@ static double partitioned(struct run *r)
 {
     struct part *p = r->priv;
     double in = bench_now(), out;
-    if (r->rank == 0 && p->team) bench_team_run(p->team, &in, &out);
-    else exchange(r, p->turns, 1, 0), out = bench_now();
+    if (r->rank == 0 && p->team)
+        bench_team_run(p->team, &in, &out);
+    else
+        exchange(r, p->turns, 1, 0), out = bench_now();
     return (out - in) / (double)p->turns;
 }
 
@@ -183,8 +190,10 @@ static void bw(struct run *r, long n)
         MPI_Startall(p->made, p->q);
         for (int k = 0; k < p->made && r->rank == 0; k++) ready_share(p, 0, 1, k);
         MPI_Waitall(p->made, p->q, MPI_STATUSES_IGNORE);
-        if (r->rank == 0) MPI_Recv(NULL, 0, MPI_BYTE, 1, TAG, r->comm, MPI_STATUS_IGNORE);
-        else MPI_Send(NULL, 0, MPI_BYTE, 0, TAG, r->comm);
+        if (r->rank == 0)
+            MPI_Recv(NULL, 0, MPI_BYTE, 1, TAG, r->comm, MPI_STATUS_IGNORE);
+        else
+            MPI_Send(NULL, 0, MPI_BYTE, 0, TAG, r->comm);
     }
 }
 
@@ -200,7 +209,8 @@ static int call_setup(struct run *r)
     return prepare(r, 1) ? 0 : -1;
 }
 
-// Three rounds with Pready one by one, by range, by list; each step timed once. Rank 1 times Parrived and hands its figure over.
+// Three rounds with Pready one by one, by range, by list; each step timed once. Rank 1 times Parrived and hands its
+// figure over.
 static double call_sample(struct run *r)
 {
     struct part *p = r->priv;
@@ -227,8 +237,10 @@ static double call_sample(struct run *r)
     }
     MPI_Request_free(&p->q[0]);
     p->made = 0;
-    if (r->rank == 1) MPI_Send(&arrived, 1, MPI_DOUBLE, 0, TAG, r->comm);
-    else MPI_Recv(&x[6], 1, MPI_DOUBLE, 1, TAG, r->comm, MPI_STATUS_IGNORE);
+    if (r->rank == 1)
+        MPI_Send(&arrived, 1, MPI_DOUBLE, 0, TAG, r->comm);
+    else
+        MPI_Recv(&x[6], 1, MPI_DOUBLE, 1, TAG, r->comm, MPI_STATUS_IGNORE);
     r->extra[0] = x[0];
     for (int i = 1; i < 7; i++) r->extra[i] = x[i];
     return x[2];
@@ -267,17 +279,19 @@ static int by_start(const void *a, const void *b)
 }
 
 struct episode {
-    double first, last_ready, last_arrival, busy, late, early; // late, early: transfer after and before the join of the silent twin
+    double first, last_ready, last_arrival, busy, late,
+        early;    // late, early: transfer after and before the join of the silent twin
     double join, plain;
 };
 
-// Transfer of receive partition k starts when the last send partition it covers was ready. Overlapping transfers are merged;
-// a merged one ends at the larger end.
+// Transfer of receive partition k starts when the last send partition it covers was ready. Overlapping transfers are
+// merged; a merged one ends at the larger end.
 static void merge(const struct part *p, struct episode *e)
 {
     double span[MOST][2];
     for (int k = 0; k < p->recvs; k++) {
-        int to = (int)(((long)(k + 1) * p->sends + p->recvs - 1) / p->recvs), from = (int)((long)k * p->sends / p->recvs);
+        int to = (int)(((long)(k + 1) * p->sends + p->recvs - 1) / p->recvs),
+            from = (int)((long)k * p->sends / p->recvs);
         span[k][0] = p->ready[from];
         for (int s = from; s < to; s++)
             if (p->ready[s] > span[k][0]) span[k][0] = p->ready[s];
@@ -332,7 +346,7 @@ static void run_episode(struct run *r, struct episode *e)
     e->plain = plain_once(r);
     bench_delays(r, &p->state, p->delay, p->sends);
     MPI_Barrier(r->comm);
-    if (r->rank == 0) { // fork, compute, join with no message
+    if (r->rank == 0) {    // fork, compute, join with no message
         p->talk = 0;
         bench_team_run(p->team, &in, &out);
         silent = out - in;
@@ -342,9 +356,11 @@ static void run_episode(struct run *r, struct episode *e)
     if (r->rank == 0) {
         p->talk = 1;
         bench_team_run(p->team, &in, &out);
-    } else watch(p);
+    } else
+        watch(p);
     MPI_Wait(&p->q[0], MPI_STATUS_IGNORE);
-    if (r->rank == 1) MPI_Send(p->arrival, p->recvs, MPI_DOUBLE, 0, TAG, r->comm);
+    if (r->rank == 1)
+        MPI_Send(p->arrival, p->recvs, MPI_DOUBLE, 0, TAG, r->comm);
     else {
         MPI_Recv(p->arrival, p->recvs, MPI_DOUBLE, 1, TAG, r->comm, MPI_STATUS_IGNORE);
         e->join = in + silent;
@@ -360,7 +376,8 @@ static int episode_setup(struct run *r)
     p->threads = bench_threads(r, p->sends < 64 ? p->sends : 64, p->sends);
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     if (r->rank == 0 && p->threads + 1 > cores && !warned++)
-        fprintf(stderr, "unisono-bench: %d threads and a receiver share %ld cores: times include waiting for a core\n", p->threads, cores);
+        fprintf(stderr, "unisono-bench: %d threads and a receiver share %ld cores: times include waiting for a core\n",
+                p->threads, cores);
     if (r->rank == 0) p->team = bench_team(p->threads, episode_turn, p);
     bench_compute_calibrate();
     return 0;
@@ -409,28 +426,69 @@ static double early_sample(struct run *r)
 #define PART .family = "part", .min_ranks = 2, .max_ranks = 2, .teardown = part_end
 #define EPISODE PART, .flags = THREADED, .setup = episode_setup, .fill = part_fill, .check = part_check
 const struct kernel bench_part_rows[] = {
-    {.name = "part-call", PART, .what = "Pready (extras: the other calls), each timed alone", .unit = "ns",
-     .extras = "init ns,start ns,pready ns,range ns,list ns,test ns,parrived ns", .setup = call_setup, .sample = call_sample,
-     .fill = part_fill, .check = part_check},
-    {.name = "part-lat", PART, .what = "Start, Pready each, Wait, answered by an empty message; against a plain send",
-     .extras = "plain us,ratio x", .setup = lat_setup, .sample = lat_sample, .fill = part_fill, .check = part_check},
-    {.name = "part-bw", PART, .what = "8 partitioned requests in flight, then an empty message back", .flags = ROOT, .setup = bw_setup, .op = bw,
-     .fill = part_fill, .check = part_check},
-    {.name = "part-over", EPISODE, .what = "overhead: first Pready to last arrival, over one plain send",
-     .extras = "ratio x,busy_ratio x,plain us,busy us", .sample = over_sample},
-    {.name = "part-pbw", EPISODE, .what = "perceived bandwidth: true bytes over the time after the last Pready",
-     .extras = "plain us,rest x", .sample = pbw_sample},
-    {.name = "part-avail", EPISODE, .what = "availability: 1 - transfer after the join / plain send", .unit = "%",
-     .extras = "plain us,late us", .sample = avail_sample},
-    {.name = "part-early", EPISODE, .what = "early bird: share of the transfer done before the join", .unit = "%",
-     .extras = "busy us,early us", .sample = early_sample},
+    {.name = "part-call",
+     PART,
+     .what = "Pready (extras: the other calls), each timed alone",
+     .unit = "ns",
+     .extras = "init ns,start ns,pready ns,range ns,list ns,test ns,parrived ns",
+     .setup = call_setup,
+     .sample = call_sample,
+     .fill = part_fill,
+     .check = part_check},
+    {.name = "part-lat",
+     PART,
+     .what = "Start, Pready each, Wait, answered by an empty message; against a plain send",
+     .extras = "plain us,ratio x",
+     .setup = lat_setup,
+     .sample = lat_sample,
+     .fill = part_fill,
+     .check = part_check},
+    {.name = "part-bw",
+     PART,
+     .what = "8 partitioned requests in flight, then an empty message back",
+     .flags = ROOT,
+     .setup = bw_setup,
+     .op = bw,
+     .fill = part_fill,
+     .check = part_check},
+    {.name = "part-over",
+     EPISODE,
+     .what = "overhead: first Pready to last arrival, over one plain send",
+     .extras = "ratio x,busy_ratio x,plain us,busy us",
+     .sample = over_sample},
+    {.name = "part-pbw",
+     EPISODE,
+     .what = "perceived bandwidth: true bytes over the time after the last Pready",
+     .extras = "plain us,rest x",
+     .sample = pbw_sample},
+    {.name = "part-avail",
+     EPISODE,
+     .what = "availability: 1 - transfer after the join / plain send",
+     .unit = "%",
+     .extras = "plain us,late us",
+     .sample = avail_sample},
+    {.name = "part-early",
+     EPISODE,
+     .what = "early bird: share of the transfer done before the join",
+     .unit = "%",
+     .extras = "busy us,early us",
+     .sample = early_sample},
     {0},
 };
 #else
-#define ABSENT(row, text) {.name = row, .family = "part", .what = text, .min_ranks = 2, .max_ranks = 2, .absent = "needs the partitioned calls of MPI 4"}
+#define ABSENT(row, text)                                                                                              \
+    {                                                                                                                  \
+        .name = row, .family = "part", .what = text, .min_ranks = 2, .max_ranks = 2,                                   \
+        .absent = "needs the partitioned calls of MPI 4"                                                               \
+    }
 const struct kernel bench_part_rows[] = {
-    ABSENT("part-call", "the calls one by one"), ABSENT("part-lat", "whole exchange against a plain send"),
-    ABSENT("part-bw", "partitioned requests in flight"), ABSENT("part-over", "overhead"), ABSENT("part-pbw", "perceived bandwidth"),
-    ABSENT("part-avail", "availability"), ABSENT("part-early", "early bird"), {0},
+    ABSENT("part-call", "the calls one by one"),
+    ABSENT("part-lat", "whole exchange against a plain send"),
+    ABSENT("part-bw", "partitioned requests in flight"),
+    ABSENT("part-over", "overhead"),
+    ABSENT("part-pbw", "perceived bandwidth"),
+    ABSENT("part-avail", "availability"),
+    ABSENT("part-early", "early bird"),
+    {0},
 };
 #endif

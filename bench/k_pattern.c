@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Family pattern: halo exchange in 2, 3 or n dimensions and the wavefront sweep of a transport code. Variants move the same bytes: one
-// thread (st), every thread its part of a face (mt), one partitioned request a face whose parts the threads make ready
-// (part), persistent requests (pers), a neighbourhood collective (ncoll). Every step: all threads compute (--compute, --noise), then exchange.
+// Family pattern: halo exchange in 2, 3 or n dimensions and the wavefront sweep of a transport code. Variants move the
+// same bytes: one thread (st), every thread its part of a face (mt), one partitioned request a face whose parts the
+// threads make ready (part), persistent requests (pers), a neighbourhood collective (ncoll). Every step: all threads
+// compute (--compute, --noise), then exchange.
 #include "bench.h"
 
 #include <stdio.h>
@@ -15,8 +16,8 @@ struct pattern {
     struct team *team;
     MPI_Comm grid;
     int dims, threads, size[DIMS], at[DIMS];
-    int to[FACES]; // neighbour behind face 2d (lower) and 2d + 1 (upper)
-    long face, n;  // bytes of a face, a multiple of the threads
+    int to[FACES];    // neighbour behind face 2d (lower) and 2d + 1 (upper)
+    long face, n;     // bytes of a face, a multiple of the threads
     MPI_Request req[2 * FACES];
     int made;
     unsigned long state;
@@ -41,7 +42,8 @@ static int make_grid(struct run *r, struct pattern *p, int periodic)
         if (text) text++;
     }
     if (r->o->dims && product != r->size) {
-        snprintf(r->skip, sizeof r->skip, "--dims %s is not a grid of %d ranks in %d dimensions", r->o->dims, r->size, p->dims);
+        snprintf(r->skip, sizeof r->skip, "--dims %s is not a grid of %d ranks in %d dimensions", r->o->dims, r->size,
+                 p->dims);
         return -1;
     }
     MPI_Dims_create(r->size, p->dims, p->size);
@@ -69,7 +71,7 @@ static int make_requests(struct run *r, struct pattern *p)
         MPI_Request *q = &p->req[2 * f];
         p->made = 2 * f + 2;
         q[0] = q[1] = MPI_REQUEST_NULL;
-        if (p->to[f] == MPI_PROC_NULL) continue; // peers fail on partitioned requests to nobody
+        if (p->to[f] == MPI_PROC_NULL) continue;    // peers fail on partitioned requests to nobody
         if (r->variant == PERS) {
             MPI_Recv_init(in, n, MPI_BYTE, p->to[f], tag_of(f ^ 1), p->grid, q);
             MPI_Send_init(out, n, MPI_BYTE, p->to[f], tag_of(f), p->grid, q + 1);
@@ -79,7 +81,8 @@ static int make_requests(struct run *r, struct pattern *p)
             MPI_Count each = (MPI_Count)(n / p->threads);
             code = MPI_Precv_init(in, p->threads, each, MPI_BYTE, p->to[f], tag_of(f ^ 1), p->grid, MPI_INFO_NULL, q);
             if (code == MPI_SUCCESS)
-                code = MPI_Psend_init(out, p->threads, each, MPI_BYTE, p->to[f], tag_of(f), p->grid, MPI_INFO_NULL, q + 1);
+                code =
+                    MPI_Psend_init(out, p->threads, each, MPI_BYTE, p->to[f], tag_of(f), p->grid, MPI_INFO_NULL, q + 1);
         }
 #else
         if (r->variant == PART) return snprintf(r->skip, sizeof r->skip, "needs the partitioned calls of MPI 4"), -1;
@@ -105,8 +108,10 @@ static void swap_faces(struct pattern *p, int part, int cuts)
     int n = 0, bytes = (int)(p->face / cuts);
     long at = (long)part * bytes;
     for (int f = 0; f < 2 * p->dims; f++) {
-        MPI_Irecv(face_of(p, p->r->rbuf, f) + at, bytes, MPI_BYTE, p->to[f], tag_of(f ^ 1) + FACES * part, p->grid, &q[n++]);
-        MPI_Isend(face_of(p, p->r->sbuf, f) + at, bytes, MPI_BYTE, p->to[f], tag_of(f) + FACES * part, p->grid, &q[n++]);
+        MPI_Irecv(face_of(p, p->r->rbuf, f) + at, bytes, MPI_BYTE, p->to[f], tag_of(f ^ 1) + FACES * part, p->grid,
+                  &q[n++]);
+        MPI_Isend(face_of(p, p->r->sbuf, f) + at, bytes, MPI_BYTE, p->to[f], tag_of(f) + FACES * part, p->grid,
+                  &q[n++]);
     }
     MPI_Waitall(n, q, MPI_STATUSES_IGNORE);
 }
@@ -120,7 +125,7 @@ static void halo_step(struct pattern *p, int t)
     if (variant == MT) swap_faces(p, t, p->threads);
     if (variant == PART)
         for (int f = 0; f < faces; f++) make_ready(p, t, f);
-    if (variant != PART) bench_team_meet(p->team); // join
+    if (variant != PART) bench_team_meet(p->team);    // join
     if (t == 0 && variant == ST) swap_faces(p, 0, 1);
     if (t == 0 && variant == PERS) MPI_Startall(p->made, p->req);
     if (t == 0 && (variant == PERS || variant == PART)) MPI_Waitall(p->made, p->req, MPI_STATUSES_IGNORE);
@@ -179,8 +184,8 @@ static void pattern_end(struct run *r)
     r->priv = NULL;
 }
 
-// In a dimension of one or two ranks both neighbours are the same rank, and libraries differ in which of its two blocks of a
-// neighbourhood collective comes first; both faces then hold the same data.
+// In a dimension of one or two ranks both neighbours are the same rank, and libraries differ in which of its two blocks
+// of a neighbourhood collective comes first; both faces then hold the same data.
 static unsigned long seed(const struct pattern *p, int rank, int face)
 {
     int same = p->r->variant == NCOLL && p->size[face / 2] <= 2;
@@ -205,18 +210,20 @@ static long faces_check(struct run *r)
     return -1;
 }
 
-// One corner of a sweep: the wave enters from faces fx, fy and leaves by the opposite ones, in k blocks along the third axis.
+// One corner of a sweep: the wave enters from faces fx, fy and leaves by the opposite ones, in k blocks along the third
+// axis.
 static void receive_part(struct pattern *p, int face, int part, int cuts)
 {
     int bytes = (int)(p->face / cuts);
-    MPI_Recv(face_of(p, p->r->rbuf, face) + (long)part * bytes, bytes, MPI_BYTE, p->to[face], tag_of(face ^ 1) + FACES * part, p->grid,
-             MPI_STATUS_IGNORE);
+    MPI_Recv(face_of(p, p->r->rbuf, face) + (long)part * bytes, bytes, MPI_BYTE, p->to[face],
+             tag_of(face ^ 1) + FACES * part, p->grid, MPI_STATUS_IGNORE);
 }
 
 static void send_part(struct pattern *p, int face, int part, int cuts)
 {
     int bytes = (int)(p->face / cuts);
-    MPI_Send(face_of(p, p->r->sbuf, face) + (long)part * bytes, bytes, MPI_BYTE, p->to[face], tag_of(face) + FACES * part, p->grid);
+    MPI_Send(face_of(p, p->r->sbuf, face) + (long)part * bytes, bytes, MPI_BYTE, p->to[face],
+             tag_of(face) + FACES * part, p->grid);
 }
 
 static void start(MPI_Request *q)
@@ -269,17 +276,30 @@ static int sweep_setup(struct run *r)
     p->team = bench_team(p->threads, sweep_turn, p);
     int blocks = r->o->depth ? r->o->depth : 4, ways = 0;
     for (int f = 0; f < 4; f++) ways += p->to[f] != MPI_PROC_NULL;
-    r->payload = 4.0 * blocks * ways * (double)p->face; // each face is left through by half of the corners
+    r->payload = 4.0 * blocks * ways * (double)p->face;    // each face is left through by half of the corners
     return 0;
 }
 
 #define PATTERN .family = "pattern", .op = pattern_op, .fill = faces_fill, .check = faces_check, .teardown = pattern_end
 #define HALO .flags = THREADED, .variants = "st,mt,part,pers,ncoll", .setup = halo_setup
 const struct kernel bench_pattern_rows[] = {
-    {.name = "halo2d", PATTERN, .min_ranks = 4, .what = "a step of a 5-point halo exchange, periodic; size of a face", HALO},
-    {.name = "halo3d", PATTERN, .min_ranks = 8, .what = "a step of a 7-point halo exchange, periodic; size of a face", HALO},
+    {.name = "halo2d",
+     PATTERN,
+     .min_ranks = 4,
+     .what = "a step of a 5-point halo exchange, periodic; size of a face",
+     HALO},
+    {.name = "halo3d",
+     PATTERN,
+     .min_ranks = 8,
+     .what = "a step of a 7-point halo exchange, periodic; size of a face",
+     HALO},
     {.name = "halo-nd", PATTERN, .min_ranks = 2, .what = "the same in --depth dimensions (default 4)", HALO},
-    {.name = "sweep3d", PATTERN, .min_ranks = 4, .what = "8 corner sweeps over a 2-D grid in --depth blocks (default 4); size of a block's face",
-     .flags = THREADED, .variants = "st,mt,part", .setup = sweep_setup},
+    {.name = "sweep3d",
+     PATTERN,
+     .min_ranks = 4,
+     .what = "8 corner sweeps over a 2-D grid in --depth blocks (default 4); size of a block's face",
+     .flags = THREADED,
+     .variants = "st,mt,part",
+     .setup = sweep_setup},
     {0},
 };

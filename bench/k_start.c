@@ -57,8 +57,8 @@ static void meet(struct run *r)
 {
     char a = 1, b;
     for (int d = 1; d < r->size; d++)
-        MPI_Sendrecv(&a, 1, MPI_BYTE, (r->rank + d) % r->size, 1, &b, 1, MPI_BYTE, (r->rank - d + r->size) % r->size, 1, r->comm,
-                     MPI_STATUS_IGNORE);
+        MPI_Sendrecv(&a, 1, MPI_BYTE, (r->rank + d) % r->size, 1, &b, 1, MPI_BYTE, (r->rank - d + r->size) % r->size, 1,
+                     r->comm, MPI_STATUS_IGNORE);
 }
 
 static double pss_mean(struct run *r, double *worst)
@@ -122,7 +122,8 @@ static double idle_sample(struct run *r)
     if (r->rank == 0) {
         usleep((useconds_t)(away * 1e6));
         for (int p = 1; p < r->size && r->variant < 3; p++) MPI_Send(&c, 1, MPI_BYTE, p, 3, r->comm);
-    } else if (r->variant == 0) MPI_Recv(&c, 1, MPI_BYTE, 0, 3, r->comm, MPI_STATUS_IGNORE);
+    } else if (r->variant == 0)
+        MPI_Recv(&c, 1, MPI_BYTE, 0, 3, r->comm, MPI_STATUS_IGNORE);
     else if (r->variant == 1) {
         MPI_Irecv(&c, 1, MPI_BYTE, 0, 3, r->comm, &q);
         MPI_Wait(&q, MPI_STATUS_IGNORE);
@@ -173,26 +174,69 @@ static double noop_sample(struct run *r)
 }
 
 const struct kernel bench_start_rows[] = {
-    {.name = "init", .family = "start", .what = "MPI_Init_thread, slowest rank (extra: fastest)", .min_ranks = 1,
-     .flags = NOSIZE | ONESHOT, .extras = "fastest us", .sample = init_sample},
+    {.name = "init",
+     .family = "start",
+     .what = "MPI_Init_thread, slowest rank (extra: fastest)",
+     .min_ranks = 1,
+     .flags = NOSIZE | ONESHOT,
+     .extras = "fastest us",
+     .sample = init_sample},
 #if HAVE_MPI4
-    {.name = "session", .family = "start", .what = "Session_init, group and communicator from it", .min_ranks = 1, .flags = NOSIZE,
+    {.name = "session",
+     .family = "start",
+     .what = "Session_init, group and communicator from it",
+     .min_ranks = 1,
+     .flags = NOSIZE,
      .sample = session_sample},
 #else
-    {.name = "session", .family = "start", .what = "Session_init, group and communicator from it", .min_ranks = 1, .flags = NOSIZE,
+    {.name = "session",
+     .family = "start",
+     .what = "Session_init, group and communicator from it",
+     .min_ranks = 1,
+     .flags = NOSIZE,
      .absent = "sessions need MPI 4"},
 #endif
-    {.name = "first", .family = "start", .what = "first message to each peer, one way (extra: the second)", .min_ranks = 2,
-     .flags = NOSIZE | ONESHOT, .extras = "steady us", .sample = first_sample},
-    {.name = "mem", .family = "start", .what = "memory a rank (PSS, mean) after all pairs have met", .min_ranks = 1,
-     .flags = NOSIZE | ONESHOT, .extras = "before KiB,worst KiB,rss KiB", .unit = "KiB", .sample = mem_sample},
-    {.name = "idle", .family = "start", .what = "CPU of a rank blocked for a second, % of a core", .min_ranks = 2,
-     .flags = NOSIZE | ONESHOT, .variants = "recv,wait,probe,barrier", .unit = "%", .sample = idle_sample},
-    {.name = "spawn", .family = "start", .what = "Comm_spawn of --depth children, merge, first barrier", .min_ranks = 1,
-     .flags = NOSIZE | ONESHOT | ALONE, .unit = "ms", .sample = spawn_sample},
-    {.name = "spawned", .family = "start", .what = "what the children of `spawn` run", .min_ranks = 1, .flags = NOSIZE | ONESHOT | ALONE,
+    {.name = "first",
+     .family = "start",
+     .what = "first message to each peer, one way (extra: the second)",
+     .min_ranks = 2,
+     .flags = NOSIZE | ONESHOT,
+     .extras = "steady us",
+     .sample = first_sample},
+    {.name = "mem",
+     .family = "start",
+     .what = "memory a rank (PSS, mean) after all pairs have met",
+     .min_ranks = 1,
+     .flags = NOSIZE | ONESHOT,
+     .extras = "before KiB,worst KiB,rss KiB",
+     .unit = "KiB",
+     .sample = mem_sample},
+    {.name = "idle",
+     .family = "start",
+     .what = "CPU of a rank blocked for a second, % of a core",
+     .min_ranks = 2,
+     .flags = NOSIZE | ONESHOT,
+     .variants = "recv,wait,probe,barrier",
+     .unit = "%",
+     .sample = idle_sample},
+    {.name = "spawn",
+     .family = "start",
+     .what = "Comm_spawn of --depth children, merge, first barrier",
+     .min_ranks = 1,
+     .flags = NOSIZE | ONESHOT | ALONE,
+     .unit = "ms",
+     .sample = spawn_sample},
+    {.name = "spawned",
+     .family = "start",
+     .what = "what the children of `spawn` run",
+     .min_ranks = 1,
+     .flags = NOSIZE | ONESHOT | ALONE,
      .sample = spawned_sample},
-    {.name = "noop", .family = "start", .what = "nothing: start and end of a job, for `hello`", .min_ranks = 1,
-     .flags = NOSIZE | ONESHOT | ALONE, .sample = noop_sample},
+    {.name = "noop",
+     .family = "start",
+     .what = "nothing: start and end of a job, for `hello`",
+     .min_ranks = 1,
+     .flags = NOSIZE | ONESHOT | ALONE,
+     .sample = noop_sample},
     {0},
 };

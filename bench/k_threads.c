@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Family threads: patterns run by thread i of a rank with thread i of another, all threads at once. Each thread has its own tag, buffer and
-// window; a communicator shared by all, or one of its own (variant). The interval runs from the first thread's start to
-// the last one's end.
+// Family threads: patterns run by thread i of a rank with thread i of another, all threads at once. Each thread has its
+// own tag, buffer and window; a communicator shared by all, or one of its own (variant). The interval runs from the
+// first thread's start to the last one's end.
 #include "bench.h"
 
 #include <stdlib.h>
@@ -78,7 +78,8 @@ static long check_from(struct run *r, int from, int slots)
 {
     struct crew *c = r->priv;
     for (int t = 0; t < c->threads; t++) {
-        long bad = bench_check(area(c, r->rbuf, t), (size_t)r->bytes * (size_t)slots, (unsigned long)(from * MOST + t) + 1);
+        long bad =
+            bench_check(area(c, r->rbuf, t), (size_t)r->bytes * (size_t)slots, (unsigned long)(from * MOST + t) + 1);
         if (bad >= 0) return bad;
     }
     return -1;
@@ -164,8 +165,10 @@ static void exchange_work(struct crew *c, int t)
 
 static int pattern_setup(struct run *r)
 {
-    static const struct { const char *name; void (*work)(struct crew *c, int t); } works[] = {
-        {"mt-sendrecv", ring_work}, {"mt-pingping", pingping_work}, {"mt-exchange", exchange_work}};
+    static const struct {
+        const char *name;
+        void (*work)(struct crew *c, int t);
+    } works[] = {{"mt-sendrecv", ring_work}, {"mt-pingping", pingping_work}, {"mt-exchange", exchange_work}};
     int i = 0;
     while (strcmp(works[i].name, r->k->name)) i++;
     r->window = i == 2 ? 2 : 1;
@@ -181,7 +184,8 @@ static long check_left(struct run *r)
 static void bw_work(struct crew *c, int t)
 {
     struct run *r = c->r;
-    int both = !strcmp(r->k->name, "mt-bibw"), w = r->window, sends = both || r->rank == 0, receives = both || r->rank == 1;
+    int both = !strcmp(r->k->name, "mt-bibw"), w = r->window, sends = both || r->rank == 0,
+        receives = both || r->rank == 1;
     MPI_Request *q = c->req + (size_t)t * 2 * (size_t)w;
     char ack = 0, got;
     for (long i = 0; i < c->n; i++) {
@@ -213,12 +217,17 @@ static long check_window(struct run *r)
 static void coll_work(struct crew *c, int t)
 {
     struct run *r = c->r;
-    char *s = area(c, r->sbuf, t), *d = area(c, r->rbuf, t), kind = r->k->name[4]; // mt-barrier, -bcast, -reduce, -allreduce
+    char *s = area(c, r->sbuf, t), *d = area(c, r->rbuf, t),
+         kind = r->k->name[4];    // mt-barrier, -bcast, -reduce, -allreduce
     for (long i = 0; i < c->n; i++) {
-        if (kind == 'a') MPI_Barrier(c->comm[t]);
-        else if (kind == 'c') MPI_Bcast(s, r->count, r->type, 0, c->comm[t]);
-        else if (kind == 'e') MPI_Reduce(s, d, r->count, r->type, r->op, 0, c->comm[t]);
-        else MPI_Allreduce(s, d, r->count, r->type, r->op, c->comm[t]);
+        if (kind == 'a')
+            MPI_Barrier(c->comm[t]);
+        else if (kind == 'c')
+            MPI_Bcast(s, r->count, r->type, 0, c->comm[t]);
+        else if (kind == 'e')
+            MPI_Reduce(s, d, r->count, r->type, r->op, 0, c->comm[t]);
+        else
+            MPI_Allreduce(s, d, r->count, r->type, r->op, c->comm[t]);
     }
 }
 
@@ -248,7 +257,8 @@ static long check_values(struct run *r)
 static void fill_bcast(struct run *r)
 {
     struct crew *c = r->priv;
-    for (int t = 0; t < c->threads; t++) bench_fill(area(c, r->sbuf, t), (size_t)r->bytes, r->rank ? 999 : (unsigned long)t + 1);
+    for (int t = 0; t < c->threads; t++)
+        bench_fill(area(c, r->sbuf, t), (size_t)r->bytes, r->rank ? 999 : (unsigned long)t + 1);
 }
 
 static long check_bcast(struct run *r)
@@ -273,26 +283,100 @@ static void level_lat(struct run *r, long n)
 #define MT .family = "threads", .min_ranks = 2
 #define CREW .op = one_op, .teardown = crew_end
 const struct kernel bench_thread_rows[] = {
-    {.name = "mt-lat", MT, .max_ranks = 2, .what = "ping-pong of each thread pair, half the round trip", .flags = THREADED | HALF,
-     .variants = "shared,own,1:T", .setup = lat_setup, .fill = fill_pair, .check = check_pair, CREW},
-    {.name = "mt-pingping", MT, .max_ranks = 2, .what = "both send at once, per thread pair", .flags = THREADED, .variants = "shared,own",
-     .setup = pattern_setup, .fill = fill_pair, .check = check_pair, CREW},
-    {.name = "mt-sendrecv", MT, .what = "ring of threads, to the right and from the left", .flags = THREADED, .variants = "shared,own",
-     .setup = pattern_setup, .fill = fill_pair, .check = check_left, CREW},
-    {.name = "mt-exchange", MT, .what = "ring of threads, both neighbours", .flags = THREADED, .variants = "shared,own",
-     .setup = pattern_setup, .fill = fill_pair, .check = check_left, CREW},
-    {.name = "mt-bw", MT, .max_ranks = 2, .what = "a window a thread, one way", .flags = THREADED, .variants = "shared,own", .setup = bw_setup,
-     .fill = fill_pair, .check = check_window, CREW},
-    {.name = "mt-bibw", MT, .max_ranks = 2, .what = "a window a thread, both ways", .flags = THREADED, .variants = "shared,own",
-     .setup = bw_setup, .fill = fill_pair, .check = check_window, CREW},
-    {.name = "mt-barrier", MT, .what = "a barrier a thread, each on its communicator", .flags = THREADED | NOSIZE, .setup = coll_setup, CREW},
-    {.name = "mt-bcast", MT, .what = "a broadcast a thread", .flags = THREADED | VECTOR, .setup = coll_setup, .fill = fill_bcast,
-     .check = check_bcast, CREW},
-    {.name = "mt-reduce", MT, .what = "a reduction a thread", .flags = THREADED | TYPED, .setup = coll_setup, .fill = fill_values,
-     .check = check_values, CREW},
-    {.name = "mt-allreduce", MT, .what = "an allreduce a thread", .flags = THREADED | TYPED, .setup = coll_setup, .fill = fill_values,
-     .check = check_values, CREW},
-    {.name = "mt-level", MT, .max_ranks = 2, .what = "lat with one thread at the level of --thread-level (default multiple)",
-     .flags = THREADED | HALF | ROOT, .op = level_lat, .fill = NULL},
+    {.name = "mt-lat",
+     MT,
+     .max_ranks = 2,
+     .what = "ping-pong of each thread pair, half the round trip",
+     .flags = THREADED | HALF,
+     .variants = "shared,own,1:T",
+     .setup = lat_setup,
+     .fill = fill_pair,
+     .check = check_pair,
+     CREW},
+    {.name = "mt-pingping",
+     MT,
+     .max_ranks = 2,
+     .what = "both send at once, per thread pair",
+     .flags = THREADED,
+     .variants = "shared,own",
+     .setup = pattern_setup,
+     .fill = fill_pair,
+     .check = check_pair,
+     CREW},
+    {.name = "mt-sendrecv",
+     MT,
+     .what = "ring of threads, to the right and from the left",
+     .flags = THREADED,
+     .variants = "shared,own",
+     .setup = pattern_setup,
+     .fill = fill_pair,
+     .check = check_left,
+     CREW},
+    {.name = "mt-exchange",
+     MT,
+     .what = "ring of threads, both neighbours",
+     .flags = THREADED,
+     .variants = "shared,own",
+     .setup = pattern_setup,
+     .fill = fill_pair,
+     .check = check_left,
+     CREW},
+    {.name = "mt-bw",
+     MT,
+     .max_ranks = 2,
+     .what = "a window a thread, one way",
+     .flags = THREADED,
+     .variants = "shared,own",
+     .setup = bw_setup,
+     .fill = fill_pair,
+     .check = check_window,
+     CREW},
+    {.name = "mt-bibw",
+     MT,
+     .max_ranks = 2,
+     .what = "a window a thread, both ways",
+     .flags = THREADED,
+     .variants = "shared,own",
+     .setup = bw_setup,
+     .fill = fill_pair,
+     .check = check_window,
+     CREW},
+    {.name = "mt-barrier",
+     MT,
+     .what = "a barrier a thread, each on its communicator",
+     .flags = THREADED | NOSIZE,
+     .setup = coll_setup,
+     CREW},
+    {.name = "mt-bcast",
+     MT,
+     .what = "a broadcast a thread",
+     .flags = THREADED | VECTOR,
+     .setup = coll_setup,
+     .fill = fill_bcast,
+     .check = check_bcast,
+     CREW},
+    {.name = "mt-reduce",
+     MT,
+     .what = "a reduction a thread",
+     .flags = THREADED | TYPED,
+     .setup = coll_setup,
+     .fill = fill_values,
+     .check = check_values,
+     CREW},
+    {.name = "mt-allreduce",
+     MT,
+     .what = "an allreduce a thread",
+     .flags = THREADED | TYPED,
+     .setup = coll_setup,
+     .fill = fill_values,
+     .check = check_values,
+     CREW},
+    {.name = "mt-level",
+     MT,
+     .max_ranks = 2,
+     .what = "lat with one thread at the level of --thread-level (default multiple)",
+     .flags = THREADED | HALF | ROOT,
+     .op = level_lat,
+     .fill = NULL},
     {0},
 };

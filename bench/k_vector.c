@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Family coll, movement of one share a rank: gather, scatter, allgather, alltoall and their vector forms with an axis of imbalance.
-// Size is the share of one rank (the mean share for vector forms), or one block per peer for alltoall. A block from rank s to rank d
-// is filled with the seed 1 + s * 4099 + d, so that a misplaced block is found.
+// Family coll, movement of one share a rank: gather, scatter, allgather, alltoall and their vector forms with an axis
+// of imbalance. Size is the share of one rank (the mean share for vector forms), or one block per peer for alltoall. A
+// block from rank s to rank d is filled with the seed 1 + s * 4099 + d, so that a misplaced block is found.
 #include "bench.h"
 
 #include <string.h>
@@ -32,7 +32,9 @@ static void gatherv(struct run *r, MPI_Request *q)
     switch (r->mode) {
     case BLOCKING: MPI_Gatherv(r->sbuf, n, r->type, r->rbuf, c, d, r->type, to, r->comm); break;
     case NONBLOCKING: MPI_Igatherv(r->sbuf, n, r->type, r->rbuf, c, d, r->type, to, r->comm, q); break;
-    case PERSISTENT: MPI_Gatherv_init(r->sbuf, n, r->type, r->rbuf, c, d, r->type, to, r->comm, MPI_INFO_NULL, q); break;
+    case PERSISTENT:
+        MPI_Gatherv_init(r->sbuf, n, r->type, r->rbuf, c, d, r->type, to, r->comm, MPI_INFO_NULL, q);
+        break;
     }
 }
 
@@ -52,7 +54,9 @@ static void scatterv(struct run *r, MPI_Request *q)
     switch (r->mode) {
     case BLOCKING: MPI_Scatterv(r->sbuf, c, d, r->type, r->rbuf, n, r->type, from, r->comm); break;
     case NONBLOCKING: MPI_Iscatterv(r->sbuf, c, d, r->type, r->rbuf, n, r->type, from, r->comm, q); break;
-    case PERSISTENT: MPI_Scatterv_init(r->sbuf, c, d, r->type, r->rbuf, n, r->type, from, r->comm, MPI_INFO_NULL, q); break;
+    case PERSISTENT:
+        MPI_Scatterv_init(r->sbuf, c, d, r->type, r->rbuf, n, r->type, from, r->comm, MPI_INFO_NULL, q);
+        break;
     }
 }
 
@@ -89,11 +93,13 @@ static void alltoall(struct run *r, MPI_Request *q)
 static void alltoallv(struct run *r, MPI_Request *q)
 {
     struct coll *c = r->priv;
-    int *n = c->rcounts, *d = c->rdispls; // symmetric: what goes to p is as much as comes from p
+    int *n = c->rcounts, *d = c->rdispls;    // symmetric: what goes to p is as much as comes from p
     switch (r->mode) {
     case BLOCKING: MPI_Alltoallv(r->sbuf, n, d, r->type, r->rbuf, n, d, r->type, r->comm); break;
     case NONBLOCKING: MPI_Ialltoallv(r->sbuf, n, d, r->type, r->rbuf, n, d, r->type, r->comm, q); break;
-    case PERSISTENT: MPI_Alltoallv_init(r->sbuf, n, d, r->type, r->rbuf, n, d, r->type, r->comm, MPI_INFO_NULL, q); break;
+    case PERSISTENT:
+        MPI_Alltoallv_init(r->sbuf, n, d, r->type, r->rbuf, n, d, r->type, r->comm, MPI_INFO_NULL, q);
+        break;
     }
 }
 
@@ -104,7 +110,9 @@ static void alltoallw(struct run *r, MPI_Request *q)
     switch (r->mode) {
     case BLOCKING: MPI_Alltoallw(r->sbuf, n, d, c->types, r->rbuf, n, d, c->types, r->comm); break;
     case NONBLOCKING: MPI_Ialltoallw(r->sbuf, n, d, c->types, r->rbuf, n, d, c->types, r->comm, q); break;
-    case PERSISTENT: MPI_Alltoallw_init(r->sbuf, n, d, c->types, r->rbuf, n, d, c->types, r->comm, MPI_INFO_NULL, q); break;
+    case PERSISTENT:
+        MPI_Alltoallw_init(r->sbuf, n, d, c->types, r->rbuf, n, d, c->types, r->comm, MPI_INFO_NULL, q);
+        break;
     }
 }
 
@@ -205,21 +213,61 @@ static long check_pairs(struct run *r)
     return -1;
 }
 
-#define COLL .family = "coll", .min_ranks = 2, .flags = SPAN | MODES | VECTOR, .op = bench_coll_op, .teardown = bench_coll_end
+#define COLL                                                                                                           \
+    .family = "coll", .min_ranks = 2, .flags = SPAN | MODES | VECTOR, .op = bench_coll_op, .teardown = bench_coll_end
 #define SHARES .variants = "even,linear,heavy,random,holes", .setup = vector_setup
-#define PAIRS .variants = "even,linear,heavy,random,holes", .setup = pairwise_setup, .fill = fill_pairs, .check = check_pairs
+#define PAIRS                                                                                                          \
+    .variants = "even,linear,heavy,random,holes", .setup = pairwise_setup, .fill = fill_pairs, .check = check_pairs
 const struct kernel bench_vector_rows[] = {
-    {.name = "gather", COLL, .what = "gather equal shares at the root", .setup = even_setup, .call = gather, .fill = fill_gather,
+    {.name = "gather",
+     COLL,
+     .what = "gather equal shares at the root",
+     .setup = even_setup,
+     .call = gather,
+     .fill = fill_gather,
      .check = check_gather},
-    {.name = "gatherv", COLL, .what = "gather unequal shares at the root", SHARES, .call = gatherv, .fill = fill_gather, .check = check_gather},
-    {.name = "scatter", COLL, .what = "scatter equal shares from the root", .setup = even_setup, .call = scatter, .fill = fill_scatter,
-     .check = check_scatter},
-    {.name = "scatterv", COLL, .what = "scatter unequal shares from the root", SHARES, .call = scatterv, .fill = fill_scatter,
-     .check = check_scatter},
-    {.name = "allgather", COLL, .what = "gather equal shares at all", .setup = even_setup, .call = allgather, .fill = fill_gather,
+    {.name = "gatherv",
+     COLL,
+     .what = "gather unequal shares at the root",
+     SHARES,
+     .call = gatherv,
+     .fill = fill_gather,
      .check = check_gather},
-    {.name = "allgatherv", COLL, .what = "gather unequal shares at all", SHARES, .call = allgatherv, .fill = fill_gather, .check = check_gather},
-    {.name = "alltoall", COLL, .what = "a block to every peer", .setup = even_setup, .call = alltoall, .fill = fill_pairs, .check = check_pairs},
+    {.name = "scatter",
+     COLL,
+     .what = "scatter equal shares from the root",
+     .setup = even_setup,
+     .call = scatter,
+     .fill = fill_scatter,
+     .check = check_scatter},
+    {.name = "scatterv",
+     COLL,
+     .what = "scatter unequal shares from the root",
+     SHARES,
+     .call = scatterv,
+     .fill = fill_scatter,
+     .check = check_scatter},
+    {.name = "allgather",
+     COLL,
+     .what = "gather equal shares at all",
+     .setup = even_setup,
+     .call = allgather,
+     .fill = fill_gather,
+     .check = check_gather},
+    {.name = "allgatherv",
+     COLL,
+     .what = "gather unequal shares at all",
+     SHARES,
+     .call = allgatherv,
+     .fill = fill_gather,
+     .check = check_gather},
+    {.name = "alltoall",
+     COLL,
+     .what = "a block to every peer",
+     .setup = even_setup,
+     .call = alltoall,
+     .fill = fill_pairs,
+     .check = check_pairs},
     {.name = "alltoallv", COLL, .what = "unequal blocks to every peer", PAIRS, .call = alltoallv},
     {.name = "alltoallw", COLL, .what = "unequal blocks with a type each", PAIRS, .call = alltoallw},
     {0},

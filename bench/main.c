@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// unisono-bench: parses the command line, runs the tools that need no MPI (list, floor, hello, project, compare), otherwise starts MPI at the
-// thread level that the chosen rows need, and runs them in order. Ends non-zero if any validation failed (1) or the usage was wrong (2).
+// unisono-bench: parses the command line, runs the tools that need no MPI (list, floor, hello, project, compare),
+// otherwise starts MPI at the thread level that the chosen rows need, and runs them in order. Ends non-zero if any
+// validation failed (1) or the usage was wrong (2).
 #include "bench.h"
 
 #include <limits.h>
@@ -28,12 +29,12 @@ static int misspelt(const char *name)
     int n = 0;
     const struct kernel *k;
     for (int i = 0; n < 290 && (k = bench_row(i)); i++) names[n++] = k->name;
-    static const char *const tools[] = {"list", "floor", "hello", "project", "compare", "all"};
-    for (int i = 0; i < 6; i++) names[n++] = tools[i];
+    static const char *const tools[] = {"list", "floor", "hello", "core", "project", "compare", "all"};
+    for (int i = 0; i < 7; i++) names[n++] = tools[i];
     const char *near = bench_nearest(name, names, n);
     if (!bench_speaks()) return 2;
-    fprintf(stderr, "unisono-bench: no row or family '%s'%s%s%s\n", name, near ? " (did you mean " : "; try `unisono-bench list`",
-            near ? near : "", near ? "?)" : "");
+    fprintf(stderr, "unisono-bench: no row or family '%s'%s%s%s\n", name,
+            near ? " (did you mean " : "; try `unisono-bench list`", near ? near : "", near ? "?)" : "");
     return 2;
 }
 
@@ -53,7 +54,8 @@ static int choose_rows(const struct opts *o)
         choose(k, k->flags & MODES ? mode : BLOCKING, variant);
     }
     if (chosen_count) return 0;
-    if (bench_speaks()) fprintf(stderr, "unisono-bench: name a row, a family, all, list or floor; --help shows the options\n");
+    if (bench_speaks())
+        fprintf(stderr, "unisono-bench: name a row, a family, all, list or floor; --help shows the options\n");
     return 2;
 }
 
@@ -103,7 +105,8 @@ static MPI_Comm start(const struct opts *o, int *argc, char ***argv, int *level)
     MPI_Comm comm, world;
     *level = MPI_THREAD_SINGLE;
     double begun = bench_now();
-    if (o->session) world = session_world();
+    if (o->session)
+        world = session_world();
     else {
         MPI_Init_thread(argc, argv, level_needed(o), level);
         world = MPI_COMM_WORLD;
@@ -136,15 +139,18 @@ static int run_all(const struct opts *o, int argc, char **argv)
         MPI_Comm_free(&world);
     }
     bench_buffers_free();
-    if (o->session) session_end();
-    else MPI_Finalize();
+    if (o->session)
+        session_end();
+    else
+        MPI_Finalize();
     return failed ? 1 : 0;
 }
 
 // The comparison is a Python program beside this one, or in share/unisono/bench of an installed tree.
 static int compare(char **argv)
 {
-    static const char *const places[] = {"compare", "../bench/compare", "../../bench/compare", "../share/unisono/bench/compare"};
+    static const char *const places[] = {"compare", "../bench/compare", "../../bench/compare",
+                                         "../share/unisono/bench/compare"};
     char self[PATH_MAX], path[PATH_MAX + 64];
     ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
     self[n > 0 ? n : 0] = 0;
@@ -168,6 +174,8 @@ int main(int argc, char **argv)
     if (!strcmp(first, "list")) return bench_list(), 0;
     if (!strcmp(first, "floor")) return bench_floor(&o);
     if (!strcmp(first, "hello")) return bench_hello(&o);
+    if (!strcmp(first, "core")) return bench_core(&o);
+    if (!strcmp(first, "project")) return bench_project(&o);
     if (choose_rows(&o)) return 2;
     return run_all(&o, argc, argv);
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How one (row, size) is sampled: warm-up until two blocks agree, a batch long enough for the clock, blocks of samples until the interval of
-// the median is narrow or the time is over. Rank 0 decides and broadcasts the plan of each block; ranks send their times
-// back after it, so nothing but the row's own traffic runs between the clock reads. Called by driver.c on all ranks of r->comm.
+// How one (row, size) is sampled: warm-up until two blocks agree, a batch long enough for the clock, blocks of samples
+// until the interval of the median is narrow or the time is over. Rank 0 decides and broadcasts the plan of each block;
+// ranks send their times back after it, so nothing but the row's own traffic runs between the clock reads. Called by
+// driver.c on all ranks of r->comm.
 #include "measure.h"
 
 #include <stdio.h>
@@ -11,17 +12,21 @@
 
 enum { BLOCK = 256, CAP = 20000 };
 
-struct plan { // broadcast by rank 0 before each block
+struct plan {    // broadcast by rank 0 before each block
     double batch, count, start, spacing, stop;
 };
 
-struct samples { // on rank 0, one entry a kept sample
+struct samples {    // on rank 0, one entry a kept sample
     double main[CAP], low[CAP], mean[CAP], high[CAP], skew[CAP], extra[BENCH_EXTRAS][CAP];
     long n, late;
 };
 static struct samples all;
-static struct { double dur[BLOCK], in[BLOCK], out[BLOCK], late[BLOCK], extra[BENCH_EXTRAS][BLOCK]; } mine;
-static struct { double low[BLOCK], sum[BLOCK], high[BLOCK], first[BLOCK], last[BLOCK], end[BLOCK], late[BLOCK]; } over;
+static struct {
+    double dur[BLOCK], in[BLOCK], out[BLOCK], late[BLOCK], extra[BENCH_EXTRAS][BLOCK];
+} mine;
+static struct {
+    double low[BLOCK], sum[BLOCK], high[BLOCK], first[BLOCK], last[BLOCK], end[BLOCK], late[BLOCK];
+} over;
 
 int bench_cores(void)
 {
@@ -42,17 +47,22 @@ int bench_validate(struct run *r)
 {
     long bad = -1;
     if (r->o->no_check || !r->k->check) {
-        if (r->k->op) r->k->op(r, 1);
-        else r->k->sample(r);
+        if (r->k->op)
+            r->k->op(r, 1);
+        else
+            r->k->sample(r);
         return 0;
     }
     if (r->k->fill) r->k->fill(r);
     MPI_Barrier(r->comm);
-    if (r->k->op) r->k->op(r, 1);
-    else r->k->sample(r);
+    if (r->k->op)
+        r->k->op(r, 1);
+    else
+        r->k->sample(r);
     bad = r->k->check(r);
     if (bad >= 0)
-        fprintf(stderr, "unisono-bench: %s, size %ld, rank %d: wrong data from byte %ld on\n", r->k->name, r->bytes, r->rank, bad);
+        fprintf(stderr, "unisono-bench: %s, size %ld, rank %d: wrong data from byte %ld on\n", r->k->name, r->bytes,
+                r->rank, bad);
     int wrong = bad >= 0, any;
     MPI_Allreduce(&wrong, &any, 1, MPI_INT, MPI_MAX, r->comm);
     return any;
@@ -105,8 +115,10 @@ static void one_sample(struct run *r, const struct plan *p, enum sync sync, int 
     if (r->o->cache == FLUSH) bench_flush((size_t)r->o->flush);
     r->root = r->o->root < 0 ? i % r->size : r->o->root % r->size;
     mine.late[i] = 0;
-    if (sync == SYNC_WINDOW) wait_until(p->start + i * p->spacing + bench_offset, &mine.late[i]);
-    else MPI_Barrier(r->comm);
+    if (sync == SYNC_WINDOW)
+        wait_until(p->start + i * p->spacing + bench_offset, &mine.late[i]);
+    else
+        MPI_Barrier(r->comm);
     r->in = r->out = 0;
     double in = bench_now(), out;
     if (r->k->sample) {
@@ -133,14 +145,17 @@ static void keep(struct run *r, const struct plan *p, enum sync sync)
             continue;
         }
         double main = over.high[i];
-        if (r->k->flags & ROOT || r->k->sample) main = mine.dur[i];
-        else if ((r->k->flags & SPAN) && sync == SYNC_WINDOW) main = over.end[i] - (p->start + i * p->spacing);
-        else if ((r->k->flags & SPAN) && sync == SYNC_BARRIER) main = over.end[i] - over.last[i];
+        if (r->k->flags & ROOT || r->k->sample)
+            main = mine.dur[i];
+        else if ((r->k->flags & SPAN) && sync == SYNC_WINDOW)
+            main = over.end[i] - (p->start + i * p->spacing);
+        else if ((r->k->flags & SPAN) && sync == SYNC_BARRIER)
+            main = over.end[i] - over.last[i];
         all.main[all.n] = main * share;
         all.low[all.n] = over.low[i] * share;
         all.high[all.n] = over.high[i] * share;
         all.mean[all.n] = over.sum[i] / r->size * share;
-        all.skew[all.n] = over.last[i] + over.first[i]; // first holds the negated minimum
+        all.skew[all.n] = over.last[i] + over.first[i];    // first holds the negated minimum
         for (int e = 0; e < BENCH_EXTRAS; e++) all.extra[e][all.n] = mine.extra[e][i];
         all.n++;
     }
@@ -172,9 +187,12 @@ static void decide(struct run *r, struct plan *p, double begun, double each)
     struct stats s;
     p->stop = GO;
     long want = r->k->flags & ONESHOT ? 1 : o->iterations;
-    if (want && all.n + all.late >= want) p->stop = STOP_FIXED;
-    else if (all.n >= CAP - BLOCK) p->stop = STOP_CAP;
-    else if (!want && spent > o->time && (all.n >= 1 || spent > 4 * o->time)) p->stop = STOP_TIME;
+    if (want && all.n + all.late >= want)
+        p->stop = STOP_FIXED;
+    else if (all.n >= CAP - BLOCK)
+        p->stop = STOP_CAP;
+    else if (!want && spent > o->time && (all.n >= 1 || spent > 4 * o->time))
+        p->stop = STOP_TIME;
     else if (!want && all.n >= 30) {
         memcpy(copy, all.main, (size_t)all.n * sizeof *copy);
         bench_stats(copy, all.n, &s);

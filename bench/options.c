@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The command line: one table of options, their peers' spellings, and the checks. Called once by main before MPI_Init, so that a bad
-// option costs one line on stderr (with the nearest name) and exit status 2. Nothing here calls MPI.
+// The command line: one table of options, their peers' spellings, and the checks. Called once by main before MPI_Init,
+// so that a bad option costs one line on stderr (with the nearest name) and exit status 2. Nothing here calls MPI.
 #include "bench.h"
 
 #include <errno.h>
@@ -12,21 +12,23 @@
 enum kind { FLAG, INT, LONG, BYTES, REAL, MICROS, TEXT, WORD, SIZES, ROOTS, UNSET };
 
 struct option {
-    const char *name, *alias; // alias: the peers' spellings, comma-separated
+    const char *name, *alias;    // alias: the peers' spellings, comma-separated
     enum kind kind;
     size_t at;
-    const char *words; // WORD: allowed values, in the order of the enum
+    const char *words;    // WORD: allowed values, in the order of the enum
     const char *help;
 };
 
 #define AT(field) offsetof(struct opts, field)
 static const struct option table[] = {
-    {"--sizes", "-m,--message-size", SIZES, 0, NULL, "A:B[:xF] (steps of F, default 2) or a list; K, M, G; one number is the upper end for -m"},
+    {"--sizes", "-m,--message-size", SIZES, 0, NULL,
+     "A:B[:xF] (steps of F, default 2) or a list; K, M, G; one number is the upper end for -m"},
     {"--iterations", "-i,-iter", LONG, AT(iterations), NULL, "fixed number of samples instead of adaptive repetition"},
     {"--warmup", "-x,--warm-up", LONG, AT(warmup), NULL, "fixed number of warm-up operations"},
     {"--time", NULL, REAL, AT(time), NULL, "most seconds of sampling per size (default 1)"},
     {"--ci", NULL, REAL, AT(ci), NULL, "stop when the 95 % interval of the median is within this per cent (default 2)"},
-    {"--samples", NULL, WORD, AT(each), "batch,each", "batch: many operations a sample; each: one, for the true spread"},
+    {"--samples", NULL, WORD, AT(each), "batch,each",
+     "batch: many operations a sample; each: one, for the true spread"},
     {"--window", "-W,--window-size", INT, AT(window), NULL, "messages in flight (default 64)"},
     {"--threads", "-t", INT, AT(threads), NULL, "threads a rank (default 2; partitioned: one a partition)"},
     {"--parts", "--partitions", INT, AT(parts), NULL, "partitions of the sender (default 8)"},
@@ -34,27 +36,33 @@ static const struct option table[] = {
     {"--depth", NULL, INT, AT(depth), NULL, "queue depth, radius of a neighbourhood, children (row's default when 0)"},
     {"--dims", NULL, TEXT, AT(dims), NULL, "process grid of patterns, as 2x2x1"},
     {"--variant", NULL, TEXT, AT(variant), NULL, "one value of the row's axis, or all"},
-    {"--mode", NULL, WORD, AT(mode), "blocking,nonblocking,persistent", "of collectives; also by name: iallreduce, pallreduce"},
-    {"--sync", NULL, WORD, AT(sync), "auto,batch,barrier,window", "how ranks start a sample (auto: window, or batch when ranks exceed cores)"},
+    {"--mode", NULL, WORD, AT(mode), "blocking,nonblocking,persistent",
+     "of collectives; also by name: iallreduce, pallreduce"},
+    {"--sync", NULL, WORD, AT(sync), "auto,batch,barrier,window",
+     "how ranks start a sample (auto: window, or batch when ranks exceed cores)"},
     {"--root", "-root", ROOTS, AT(root), NULL, "root of rooted collectives, or rotate"},
     {"--type", "-d", TEXT, AT(type), NULL, "byte, int, int64, float or double (reductions: float)"},
     {"--op", NULL, WORD, AT(op), NULL, "sum, prod, max, min, band, bor, bxor"},
     {"--in-place", NULL, FLAG, AT(in_place), NULL, "MPI_IN_PLACE where the call allows it"},
-    {"--cache", NULL, WORD, AT(cache), "hot,rotate,flush", "buffers reused, walked, or flushed from the caches before each sample"},
+    {"--cache", NULL, WORD, AT(cache), "hot,rotate,flush",
+     "buffers reused, walked, or flushed from the caches before each sample"},
     {"--flush-bytes", NULL, BYTES, AT(flush), NULL, "size of the walk for --cache flush (default 64M)"},
     {"--align", NULL, BYTES, AT(align), NULL, "offset of the buffers from a page boundary"},
     {"--mem", NULL, WORD, AT(mem), NULL, "host, hugepage, cuda, managed, rocm"},
     {"--no-check", NULL, FLAG, AT(no_check), NULL, "do not validate the data"},
     {"--check", "-c,--validation", UNSET, AT(no_check), NULL, "validate the data (default)"},
-    {"--thread-level", NULL, WORD, AT(level), "single,funneled,serialized,multiple", "level asked of MPI_Init_thread (default: what the rows need)"},
+    {"--thread-level", NULL, WORD, AT(level), "single,funneled,serialized,multiple",
+     "level asked of MPI_Init_thread (default: what the rows need)"},
     {"--session", NULL, FLAG, AT(session), NULL, "start through an MPI-4 session instead of MPI_Init"},
     {"--ranks", "-npmin", INT, AT(ranks), NULL, "ranks that take part (default all)"},
     {"--groups", "-multi", INT, AT(groups), NULL, "disjoint groups that run at once"},
     {"--map-reverse", NULL, FLAG, AT(map_reverse), NULL, "reverse the order of ranks"},
     {"--arrival", NULL, WORD, AT(arrival), NULL, "coll-skew: last, linear or random"},
+    {"--win", NULL, WORD, AT(win), "allocate,create,dynamic,shared", "one-sided: how the window is made"},
     {"--compute", "--compute-time", MICROS, AT(compute), NULL, "work between messages, us (overlap, part, pattern)"},
     {"--noise", "--noise-type", WORD, AT(noise), "none,single,uniform,gauss", "noise on that work"},
-    {"--noise-pct", "--percent-noise", REAL, AT(noise_pct), NULL, "amount of noise in per cent of the work (default 4)"},
+    {"--noise-pct", "--percent-noise", REAL, AT(noise_pct), NULL,
+     "amount of noise in per cent of the work (default 4)"},
     {"--noise-us", NULL, MICROS, AT(noise_abs), NULL, "amount of noise in us, on top of that"},
     {"--seed", NULL, LONG, AT(seed), NULL, "of content, noise and random patterns"},
     {"--file", NULL, TEXT, AT(file), NULL, "path for the io rows (default: in TMPDIR)"},
@@ -75,7 +83,8 @@ enum { OPTIONS = sizeof table / sizeof *table };
 // Before MPI is started every rank parses the same line; by the launchers' variables only rank 0 complains.
 int bench_speaks(void)
 {
-    static const char *const names[] = {"PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "UNISONO_RANK", "SLURM_PROCID"};
+    static const char *const names[] = {"PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "UNISONO_RANK",
+                                        "SLURM_PROCID"};
     for (int i = 0; i < 5; i++) {
         const char *rank = getenv(names[i]);
         if (rank && strcmp(rank, "0")) return 0;
@@ -86,7 +95,8 @@ int bench_speaks(void)
 static int complain(const char *what, const char *word, const char *hint)
 {
     if (bench_speaks())
-        fprintf(stderr, "unisono-bench: %s '%s'%s%s%s\n", what, word, hint ? " (did you mean " : "", hint ? hint : "", hint ? "?)" : "");
+        fprintf(stderr, "unisono-bench: %s '%s'%s%s%s\n", what, word, hint ? " (did you mean " : "", hint ? hint : "",
+                hint ? "?)" : "");
     return 2;
 }
 
@@ -138,7 +148,8 @@ int bench_sizes_parse(struct opts *o, const char *text)
 static const struct option *find(const char *name)
 {
     for (int i = 0; i < OPTIONS; i++)
-        if (!strcmp(table[i].name, name) || (table[i].alias && bench_axis_find(table[i].alias, name) >= 0)) return &table[i];
+        if (!strcmp(table[i].name, name) || (table[i].alias && bench_axis_find(table[i].alias, name) >= 0))
+            return &table[i];
     return NULL;
 }
 
@@ -151,13 +162,14 @@ static int unknown(const char *name)
 
 static int word_value(struct opts *o, const struct option *opt, const char *value)
 {
-    if (!opt->words) { // kept as text, checked here against the list in its help
+    if (!opt->words) {    // kept as text, checked here against the list in its help
         *(const char **)((char *)o + opt->at) = value;
         return 0;
     }
     int i = bench_axis_find(opt->words, value);
     if (i < 0) {
-        if (bench_speaks()) fprintf(stderr, "unisono-bench: %s takes one of %s, not '%s'\n", opt->name, opt->words, value);
+        if (bench_speaks())
+            fprintf(stderr, "unisono-bench: %s takes one of %s, not '%s'\n", opt->name, opt->words, value);
         return 2;
     }
     memcpy((char *)o + opt->at, &i, sizeof i);
@@ -170,16 +182,23 @@ static int number_value(struct opts *o, const struct option *opt, const char *va
     double real = 0;
     long n = 0;
     if (opt->kind == ROOTS && !strcmp(value, "rotate")) return memcpy(field, &(int){-1}, sizeof(int)), 0;
-    if (opt->kind == BYTES) n = bytes_parse(value, &end);
-    else if (opt->kind == REAL || opt->kind == MICROS) real = strtod(value, &end);
-    else n = strtol(value, &end, 10);
+    if (opt->kind == BYTES)
+        n = bytes_parse(value, &end);
+    else if (opt->kind == REAL || opt->kind == MICROS)
+        real = strtod(value, &end);
+    else
+        n = strtol(value, &end, 10);
     int narrow = opt->kind == INT || opt->kind == ROOTS;
     if (end == value || *end || !(real >= 0) || n < 0 || n > (narrow ? 1L << 20 : 1L << 40))
         return complain(opt->name, value, NULL);
-    if (opt->kind == REAL) memcpy(field, &real, sizeof real);
-    else if (opt->kind == MICROS) memcpy(field, &(double){real * 1e-6}, sizeof real);
-    else if (narrow) memcpy(field, &(int){(int)n}, sizeof(int));
-    else memcpy(field, &n, sizeof n);
+    if (opt->kind == REAL)
+        memcpy(field, &real, sizeof real);
+    else if (opt->kind == MICROS)
+        memcpy(field, &(double){real * 1e-6}, sizeof real);
+    else if (narrow)
+        memcpy(field, &(int){(int)n}, sizeof(int));
+    else
+        memcpy(field, &n, sizeof n);
     return 0;
 }
 
@@ -222,14 +241,16 @@ static int check_words(const struct opts *o)
     static const char *const names[] = {"--type", "--op", "--mem", "--arrival", "--compat"};
     for (int i = 0; i < 5; i++) {
         if (!values[i] || bench_axis_find(lists[i], values[i]) >= 0) continue;
-        if (bench_speaks()) fprintf(stderr, "unisono-bench: %s takes one of %s, not '%s'\n", names[i], lists[i], values[i]);
+        if (bench_speaks())
+            fprintf(stderr, "unisono-bench: %s takes one of %s, not '%s'\n", names[i], lists[i], values[i]);
         return 2;
     }
     int logic = o->op && o->op[0] == 'b';
     if (logic && o->type && (!strcmp(o->type, "float") || !strcmp(o->type, "double")))
         return complain("a bitwise --op has no meaning on --type", o->type, NULL);
     if (o->threads > 64 || o->parts < 1 || o->window < 1 || o->launches < 1 || o->np < 1 || o->groups < 1)
-        return complain("counts must be 1 or more (threads at most 64): parts, window, groups, launches, np,", "threads", NULL);
+        return complain("counts must be 1 or more (threads at most 64): parts, window, groups, launches, np,",
+                        "threads", NULL);
     return 0;
 }
 
@@ -246,6 +267,7 @@ static void help(void)
     puts("usage: unisono-bench ROW... [options]     under mpiexec; rows by name, family, or all\n"
          "       unisono-bench list                 every row and what it measures\n"
          "       unisono-bench floor                what this machine allows, without MPI\n"
+         "       unisono-bench core                 the core figures of two ranks beside that floor\n"
          "       unisono-bench hello [--np N]       start-up of whole jobs, without mpiexec around it\n"
          "       unisono-bench project --profile F  what porting to partitioned would bring\n"
          "       unisono-bench compare ...          several MPIs side by side (see bench/compare --help)\n");
@@ -256,9 +278,22 @@ static void help(void)
 
 int bench_options(struct opts *o, int argc, char **argv)
 {
-    *o = (struct opts){.time = 1, .ci = 2, .window = 64, .parts = 8, .level = -1, .mem = "host", .noise_pct = 4,
-                       .flush = 64L << 20, .seed = 1, .launches = 5, .np = 2, .launcher = "mpiexec", .groups = 1,
-                       .arrival = "last", .argc = argc, .argv = argv};
+    *o = (struct opts){.time = 1,
+                       .ci = 2,
+                       .window = 64,
+                       .parts = 8,
+                       .level = -1,
+                       .mem = "host",
+                       .noise_pct = 4,
+                       .flush = 64L << 20,
+                       .seed = 1,
+                       .launches = 5,
+                       .np = 2,
+                       .launcher = "mpiexec",
+                       .groups = 1,
+                       .arrival = "last",
+                       .argc = argc,
+                       .argv = argv};
     for (int i = 1; i < argc; i++) {
         char name[64];
         const char *arg = argv[i], *equal = strchr(arg, '=');

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is printed: a table for people, CSV, or JSON records; called on rank 0 only, apart from bench_out_begin. With groups, rank 0 of
-// every group would print; only group 0 does. One record per (row, variant, size); the schema has a version.
+// What is printed: a table for people, CSV, or JSON records; called on rank 0 only, apart from bench_out_begin. With
+// groups, rank 0 of every group would print; only group 0 does. One record per (row, variant, size); the schema has a
+// version.
 #include "bench.h"
 
 #include <stdio.h>
@@ -69,20 +70,26 @@ void bench_out_begin(const struct opts *o, MPI_Comm world, int level)
     uname(&u);
     snprintf(host, sizeof host, "%s %s %s", u.nodename, u.sysname, u.machine);
     oversubscribed = ranks > sysconf(_SC_NPROCESSORS_ONLN);
-    level_name = names[level == MPI_THREAD_MULTIPLE ? 3 : level == MPI_THREAD_SERIALIZED ? 2 : level == MPI_THREAD_FUNNELED ? 1 : 0];
+    level_name = names[level == MPI_THREAD_MULTIPLE     ? 3
+                       : level == MPI_THREAD_SERIALIZED ? 2
+                       : level == MPI_THREAD_FUNNELED   ? 1
+                                                        : 0];
     if (o->json) json = fopen(o->json, "w");
     if (o->json && !json) fprintf(stderr, "unisono-bench: cannot write %s\n", o->json);
     if (o->format == TABLE)
         printf("# %s | %d rank%s on %ld cores%s | threads: %s | %s\n", library, ranks, ranks == 1 ? "" : "s",
                sysconf(_SC_NPROCESSORS_ONLN), oversubscribed ? " (over-subscribed)" : "", level_name, host);
     if (o->format == CSV)
-        printf("row,mode,variant,size,np,value,unit,ci_lo,ci_hi,min,p5,p95,max,mean,sd,n,batch,MB_s,Mmsg_s,rank_min,rank_mean,rank_max,"
+        printf("row,mode,variant,size,np,value,unit,ci_lo,ci_hi,min,p5,p95,max,mean,sd,n,batch,MB_s,Mmsg_s,rank_min,"
+               "rank_mean,rank_max,"
                "skew,sync,stop,checked,extras\n");
 }
 
 static const char *prefix(const struct run *r)
 {
-    return r->mode == NONBLOCKING && r->k->flags & MODES ? "i" : r->mode == PERSISTENT && r->k->flags & MODES ? "p" : "";
+    return r->mode == NONBLOCKING && r->k->flags & MODES  ? "i"
+           : r->mode == PERSISTENT && r->k->flags & MODES ? "p"
+                                                          : "";
 }
 
 static int collective(const struct run *r)
@@ -92,7 +99,7 @@ static int collective(const struct run *r)
 
 static int rated(const struct run *r)
 {
-    return r->payload > 0 && !r->k->unit; // a figure that is no time of an operation has no bandwidth
+    return r->payload > 0 && !r->k->unit;    // a figure that is no time of an operation has no bandwidth
 }
 
 void bench_out_row(const struct run *r, const char *variant)
@@ -101,7 +108,11 @@ void bench_out_row(const struct run *r, const char *variant)
     char word[64], unit[24];
     printf("\n%s%s%s%s: %s\n", prefix(r), r->k->name, *variant ? "/" : "", variant, r->k->what);
     snprintf(unit, sizeof unit, "%s", r->k->unit ? r->k->unit : "us");
-    printf("%10s %12s %10s %10s", r->k->flags & NOSIZE ? "" : r->k->flags & DEPTH ? "count" : "bytes", unit, "p5", "p95");
+    printf("%10s %12s %10s %10s",
+           r->k->flags & NOSIZE  ? ""
+           : r->k->flags & DEPTH ? "count"
+                                 : "bytes",
+           unit, "p5", "p95");
     if (collective(r)) printf(" %10s %10s", "ranks' avg", "skew us");
     if (rated(r)) printf(" %10s", "MB/s");
     if (r->msgs > 0) printf(" %10s", "Mmsg/s");
@@ -132,23 +143,30 @@ static void record(FILE *f, const struct run *r, const char *variant, const stru
     double k = bench_scale(r->k->unit);
     char name[48], unit[16];
     json_head(f);
-    fprintf(f, ", \"row\": \"%s%s\", \"family\": \"%s\", \"variant\": \"%s\", \"size\": %ld, \"ranks\": %d, \"unit\": \"%s\"",
-            prefix(r), r->k->name, r->k->family, variant, r->bytes, r->size, r->k->unit ? r->k->unit : "us");
-    fprintf(f, ", \"value\": %.6g, \"ci\": [%.6g, %.6g], \"n\": %ld, \"mean\": %.6g, \"sd\": %.6g, \"min\": %.6g, \"p1\": %.6g", s->median * k,
-            s->lo * k, s->hi * k, s->n, s->mean * k, s->sd * k, s->min * k, s->p1 * k);
-    fprintf(f, ", \"p5\": %.6g, \"p25\": %.6g, \"p75\": %.6g, \"p95\": %.6g, \"p99\": %.6g, \"max\": %.6g, \"lag1\": %.3g", s->p5 * k,
-            s->p25 * k, s->p75 * k, s->p95 * k, s->p99 * k, s->max * k, s->lag1);
-    fprintf(f, ", \"rank_min\": %.6g, \"rank_mean\": %.6g, \"rank_max\": %.6g, \"skew\": %.6g, \"late\": %ld", g->rank_min * k,
-            g->rank_mean * k, g->rank_max * k, g->skew * k, g->late);
-    fprintf(f, ", \"batch\": %d, \"stop\": \"%s\", \"sync\": \"%s\", \"checked\": %s, \"window\": %d, \"threads\": %d, \"parts\": %d",
+    fprintf(
+        f,
+        ", \"row\": \"%s%s\", \"family\": \"%s\", \"variant\": \"%s\", \"size\": %ld, \"ranks\": %d, \"unit\": \"%s\"",
+        prefix(r), r->k->name, r->k->family, variant, r->bytes, r->size, r->k->unit ? r->k->unit : "us");
+    fprintf(f,
+            ", \"value\": %.6g, \"ci\": [%.6g, %.6g], \"n\": %ld, \"mean\": %.6g, \"sd\": %.6g, \"min\": %.6g, \"p1\": "
+            "%.6g",
+            s->median * k, s->lo * k, s->hi * k, s->n, s->mean * k, s->sd * k, s->min * k, s->p1 * k);
+    fprintf(f,
+            ", \"p5\": %.6g, \"p25\": %.6g, \"p75\": %.6g, \"p95\": %.6g, \"p99\": %.6g, \"max\": %.6g, \"lag1\": %.3g",
+            s->p5 * k, s->p25 * k, s->p75 * k, s->p95 * k, s->p99 * k, s->max * k, s->lag1);
+    fprintf(f, ", \"rank_min\": %.6g, \"rank_mean\": %.6g, \"rank_max\": %.6g, \"skew\": %.6g, \"late\": %ld",
+            g->rank_min * k, g->rank_mean * k, g->rank_max * k, g->skew * k, g->late);
+    fprintf(f,
+            ", \"batch\": %d, \"stop\": \"%s\", \"sync\": \"%s\", \"checked\": %s, \"window\": %d, \"threads\": %d, "
+            "\"parts\": %d",
             g->batch, g->stop, g->sync, g->checked ? "true" : "false", r->window, opt->threads, opt->parts);
     if (rated(r) && s->median > 0) fprintf(f, ", \"MB_s\": %.6g", r->payload / s->median * 1e-6);
     if (r->msgs > 0 && s->median > 0) fprintf(f, ", \"Mmsg_s\": %.6g", r->msgs / s->median * 1e-6);
     for (int e = 0; e < g->nextra; e++) {
         extra_name(r->k->extras, e, name, unit);
         double ke = bench_scale(unit[0] ? unit : "1");
-        fprintf(f, ", \"%s\": %.6g, \"%s_lo\": %.6g, \"%s_hi\": %.6g", name, g->extra[e].median * ke, name, g->extra[e].lo * ke, name,
-                g->extra[e].hi * ke);
+        fprintf(f, ", \"%s\": %.6g, \"%s_lo\": %.6g, \"%s_hi\": %.6g", name, g->extra[e].median * ke, name,
+                g->extra[e].lo * ke, name, g->extra[e].hi * ke);
     }
     fprintf(f, "}\n");
     fflush(f);
@@ -160,12 +178,14 @@ static void csv(const struct run *r, const char *variant, const struct figures *
     double k = bench_scale(r->k->unit);
     char name[48], unit[16];
     printf("%s%s,%s,%s,%ld,%d,%.6g,%s,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%ld,%d,", prefix(r), r->k->name,
-           r->mode == BLOCKING ? "" : r->mode == NONBLOCKING ? "i" : "p", variant, r->bytes, r->size, s->median * k,
-           r->k->unit ? r->k->unit : "us", s->lo * k, s->hi * k, s->min * k, s->p5 * k, s->p95 * k, s->max * k, s->mean * k, s->sd * k,
-           s->n, g->batch);
+           r->mode == BLOCKING      ? ""
+           : r->mode == NONBLOCKING ? "i"
+                                    : "p",
+           variant, r->bytes, r->size, s->median * k, r->k->unit ? r->k->unit : "us", s->lo * k, s->hi * k, s->min * k,
+           s->p5 * k, s->p95 * k, s->max * k, s->mean * k, s->sd * k, s->n, g->batch);
     printf("%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%s,%s,%d,", rated(r) && s->median > 0 ? r->payload / s->median * 1e-6 : 0,
-           s->median > 0 ? r->msgs / s->median * 1e-6 : 0, g->rank_min * k, g->rank_mean * k, g->rank_max * k, g->skew * k, g->sync,
-           g->stop, g->checked);
+           s->median > 0 ? r->msgs / s->median * 1e-6 : 0, g->rank_min * k, g->rank_mean * k, g->rank_max * k,
+           g->skew * k, g->sync, g->stop, g->checked);
     for (int e = 0; e < g->nextra; e++) {
         extra_name(r->k->extras, e, name, unit);
         printf("%s%s=%.6g", e ? ";" : "", name, g->extra[e].median * bench_scale(unit[0] ? unit : "1"));

@@ -1,45 +1,109 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The register of rows: the tables of all families in order, look-up by name (with the prefixes i and p for modes and the peers'
-// names as aliases), the nearest name for a misspelt one, and `list`. A new family adds its table here; a new row adds nothing here.
+// The register of rows: the tables of all families in order, look-up by name (with the prefixes i and p for modes and
+// the peers' names as aliases), the nearest name for a misspelt one, and `list`. A new family adds its table here; a
+// new row adds nothing here.
 #include "bench.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
-extern const struct kernel bench_meta_rows[], bench_start_rows[], bench_p2p_rows[], bench_multi_rows[], bench_thread_rows[],
-    bench_part_rows[], bench_pattern_rows[], bench_coll_rows[], bench_vector_rows[], bench_neigh_rows[], bench_rma_rows[], bench_ddt_rows[],
-    bench_comm_rows[], bench_io_rows[];
+extern const struct kernel bench_meta_rows[], bench_start_rows[], bench_p2p_rows[], bench_multi_rows[],
+    bench_thread_rows[], bench_part_rows[], bench_pattern_rows[], bench_coll_rows[], bench_vector_rows[],
+    bench_neigh_rows[], bench_rma_rows[], bench_rma_sync_rows[], bench_ddt_rows[], bench_comm_rows[], bench_io_rows[];
 
 static const struct kernel *const families[] = {
-    bench_meta_rows, bench_start_rows, bench_p2p_rows, bench_multi_rows, bench_thread_rows, bench_part_rows, bench_pattern_rows,
-    bench_coll_rows, bench_vector_rows, bench_neigh_rows, bench_ddt_rows, bench_comm_rows, bench_io_rows,
+    bench_meta_rows, bench_start_rows,    bench_p2p_rows,  bench_multi_rows,  bench_thread_rows,
+    bench_part_rows, bench_pattern_rows,  bench_coll_rows, bench_vector_rows, bench_neigh_rows,
+    bench_rma_rows,  bench_rma_sync_rows, bench_ddt_rows,  bench_comm_rows,   bench_io_rows,
 };
 enum { FAMILIES = sizeof families / sizeof *families };
 
 // The peers' names: OMB's programs and IMB's tables, without case; "row" or "row/variant".
 static const char *const aliases[][2] = {
-    {"latency", "lat"}, {"latency_mt", "mt-lat"}, {"latency_mp", "lat-fork"}, {"latency_persistent", "plat"},
-    {"bandwidth", "bw"}, {"bw_persistent", "pbw"}, {"bibw_persistent", "pbibw"}, {"multi_lat", "mlat"}, {"mbw_mr", "mbw"},
-    {"pingpong", "lat"}, {"pingpongspecificsource", "lat"}, {"pingpinganysource", "pingping/any"}, {"pingponganysource", "lat-any"},
-    {"uniband", "mbw"}, {"biband", "mbibw"}, {"init", "init"}, {"bw_fan_in", "fan-in"}, {"bw_fan_out", "fan-out"},
-    {"reduce_scatter", "reduce-scatter"}, {"reduce_scatter_block", "reduce-scatter-block"}, {"reduce_local", "reduce-local"},
-    {"neighbor_allgather", "n-allgather"}, {"neighbor_allgatherv", "n-allgatherv"}, {"neighbor_alltoall", "n-alltoall"},
-    {"neighbor_alltoallv", "n-alltoallv"}, {"neighbor_alltoallw", "n-alltoallw"},
-    {"put_latency", "put-lat"}, {"get_latency", "get-lat"}, {"put_bw", "put-bw"}, {"get_bw", "get-bw"}, {"put_bibw", "put-bibw"},
-    {"acc_latency", "acc-lat"}, {"get_acc_latency", "getacc-lat"}, {"fop_latency", "fop-lat"}, {"cas_latency", "cas-lat"},
-    {"unidir_put", "put-lat"}, {"unidir_get", "get-lat"}, {"bidir_put", "put-bibw"}, {"bidir_get", "get-bibw"},
-    {"accumulate", "acc-lat"}, {"get_accumulate", "getacc-lat"}, {"fetch_and_op", "fop-lat"}, {"compare_and_swap", "cas-lat"},
-    {"one_put_all", "put-1all"}, {"one_get_all", "get-1all"}, {"all_put_all", "put-allall"}, {"all_get_all", "get-allall"},
-    {"exchange_put", "xchg-put"}, {"exchange_get", "xchg-get"}, {"truly_passive_put", "passive"}, {"put_local", "put-lat"},
-    {"put_all_local", "put-1all"}, {"get_local", "get-lat"}, {"get_all_local", "get-1all"}, {"unidir_rput", "rput"},
-    {"stencil2d", "halo2d"}, {"stencil3d", "halo3d"}, {"randomring", "rand-ring"}, {"random_uni", "rand-uni"}, {"random_bi", "rand-bi"},
-    {"corandom", "rand-uni"}, {"birandom", "rand-bi"}, {"pingpongmt", "mt-lat"}, {"pingpingmt", "mt-pingping"},
-    {"sendrecvmt", "mt-sendrecv"}, {"exchangemt", "mt-exchange"}, {"unibandmt", "mt-bw"}, {"bibandmt", "mt-bibw"},
-    {"barriermt", "mt-barrier"}, {"bcastmt", "mt-bcast"}, {"reducemt", "mt-reduce"}, {"allreducemt", "mt-allreduce"},
-    {"overhead", "part-over"}, {"perceived_bandwidth", "part-pbw"}, {"application_availability", "part-avail"},
-    {"early_bird", "part-early"}, {"sendrecv_replace", "sendrecv-rep"}, {"open_close", "io-open"}, {"p_write_indv", "io-write"},
-    {"p_read_indv", "io-read"}, {"s_write_indv", "io-write"}, {"s_read_indv", "io-read"}, {"ddt_lat", "ddt-lat"},
+    {"latency", "lat"},
+    {"latency_mt", "mt-lat"},
+    {"latency_mp", "lat-fork"},
+    {"latency_persistent", "plat"},
+    {"bandwidth", "bw"},
+    {"bw_persistent", "pbw"},
+    {"bibw_persistent", "pbibw"},
+    {"multi_lat", "mlat"},
+    {"mbw_mr", "mbw"},
+    {"pingpong", "lat"},
+    {"pingpongspecificsource", "lat"},
+    {"pingpinganysource", "pingping/any"},
+    {"pingponganysource", "lat-any"},
+    {"uniband", "mbw"},
+    {"biband", "mbibw"},
+    {"init", "init"},
+    {"bw_fan_in", "fan-in"},
+    {"bw_fan_out", "fan-out"},
+    {"reduce_scatter", "reduce-scatter"},
+    {"reduce_scatter_block", "reduce-scatter-block"},
+    {"reduce_local", "reduce-local"},
+    {"neighbor_allgather", "n-allgather"},
+    {"neighbor_allgatherv", "n-allgatherv"},
+    {"neighbor_alltoall", "n-alltoall"},
+    {"neighbor_alltoallv", "n-alltoallv"},
+    {"neighbor_alltoallw", "n-alltoallw"},
+    {"put_latency", "put-lat"},
+    {"get_latency", "get-lat"},
+    {"put_bw", "put-bw"},
+    {"get_bw", "get-bw"},
+    {"put_bibw", "put-bibw"},
+    {"acc_latency", "acc-lat"},
+    {"get_acc_latency", "getacc-lat"},
+    {"fop_latency", "fop-lat"},
+    {"cas_latency", "cas-lat"},
+    {"unidir_put", "put-lat"},
+    {"unidir_get", "get-lat"},
+    {"bidir_put", "put-bibw"},
+    {"bidir_get", "get-bibw"},
+    {"accumulate", "acc-lat"},
+    {"get_accumulate", "getacc-lat"},
+    {"fetch_and_op", "fop-lat"},
+    {"compare_and_swap", "cas-lat"},
+    {"one_put_all", "put-1all"},
+    {"one_get_all", "get-1all"},
+    {"all_put_all", "put-allall"},
+    {"all_get_all", "get-allall"},
+    {"exchange_put", "xchg-put"},
+    {"exchange_get", "xchg-get"},
+    {"truly_passive_put", "passive"},
+    {"put_local", "put-lat"},
+    {"put_all_local", "put-1all"},
+    {"get_local", "get-lat"},
+    {"get_all_local", "get-1all"},
+    {"unidir_rput", "rput"},
+    {"stencil2d", "halo2d"},
+    {"stencil3d", "halo3d"},
+    {"randomring", "rand-ring"},
+    {"random_uni", "rand-uni"},
+    {"random_bi", "rand-bi"},
+    {"corandom", "rand-uni"},
+    {"birandom", "rand-bi"},
+    {"pingpongmt", "mt-lat"},
+    {"pingpingmt", "mt-pingping"},
+    {"sendrecvmt", "mt-sendrecv"},
+    {"exchangemt", "mt-exchange"},
+    {"unibandmt", "mt-bw"},
+    {"bibandmt", "mt-bibw"},
+    {"barriermt", "mt-barrier"},
+    {"bcastmt", "mt-bcast"},
+    {"reducemt", "mt-reduce"},
+    {"allreducemt", "mt-allreduce"},
+    {"overhead", "part-over"},
+    {"perceived_bandwidth", "part-pbw"},
+    {"application_availability", "part-avail"},
+    {"early_bird", "part-early"},
+    {"sendrecv_replace", "sendrecv-rep"},
+    {"open_close", "io-open"},
+    {"p_write_indv", "io-write"},
+    {"p_read_indv", "io-read"},
+    {"s_write_indv", "io-write"},
+    {"s_read_indv", "io-read"},
+    {"ddt_lat", "ddt-lat"},
 };
 enum { ALIASES = sizeof aliases / sizeof *aliases };
 
@@ -148,8 +212,10 @@ void bench_list(void)
         if (strcmp(family, k->family)) printf("%s%s\n", *family ? "\n" : "", k->family);
         family = k->family;
         char ranks[24], name[48];
-        if (k->max_ranks == k->min_ranks) snprintf(ranks, sizeof ranks, "%d", k->min_ranks);
-        else snprintf(ranks, sizeof ranks, "%d%s", k->min_ranks, k->max_ranks ? "-" : "+");
+        if (k->max_ranks == k->min_ranks)
+            snprintf(ranks, sizeof ranks, "%d", k->min_ranks);
+        else
+            snprintf(ranks, sizeof ranks, "%d%s", k->min_ranks, k->max_ranks ? "-" : "+");
         snprintf(name, sizeof name, "%s%s", k->flags & MODES ? "[i|p]" : "", k->name);
         printf("  %-26s %-3s ranks  %-5s  %s%s%s%s\n", name, ranks, size_meaning(k), k->what, k->variants ? "  {" : "",
                k->variants ? k->variants : "", k->variants ? "}" : "");

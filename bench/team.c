@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A team of threads that stays for a whole run of a row; thread 0 is the caller. A run starts and ends at barriers that sleep, so
-// more threads than cores do no harm, and each thread notes its own start and end. Threads are pinned to the cores the process
-// may use, in turn, when the process is bound and there are enough of them.
+// A team of threads that stays for a whole run of a row; thread 0 is the caller. A run starts and ends at barriers that
+// sleep, so more threads than cores do no harm, and each thread notes its own start and end. Threads are pinned to the
+// cores the process may use, in turn, when the process is bound and there are enough of them.
 #include "bench.h"
 
 #include <pthread.h>
@@ -15,14 +15,19 @@ struct team {
     void *arg;
     pthread_barrier_t gate;
     pthread_t *id;
-    struct seat { struct team *team; int thread; double in, out; char pad[64]; } *seat;
+    struct seat {
+        struct team *team;
+        int thread;
+        double in, out;
+        char pad[64];
+    } * seat;
 };
 
 static void pin(int thread, int n)
 {
     cpu_set_t may, one;
     if (sched_getaffinity(0, sizeof may, &may) || CPU_COUNT(&may) < n) return;
-    if (CPU_COUNT(&may) == sysconf(_SC_NPROCESSORS_ONLN)) return; // unbound: other ranks share these cores
+    if (CPU_COUNT(&may) == sysconf(_SC_NPROCESSORS_ONLN)) return;    // unbound: other ranks share these cores
     for (int cpu = 0, seen = 0; cpu < CPU_SETSIZE; cpu++) {
         if (!CPU_ISSET(cpu, &may) || seen++ != thread) continue;
         CPU_ZERO(&one);
@@ -103,8 +108,8 @@ int bench_threads(const struct run *r, int least, int most)
     return n > most ? most : n < 1 ? 1 : n;
 }
 
-// Work before each of n partitions (or threads). single: the last one is late; uniform: each by up to the amount either way;
-// gauss: with the amount as deviation. Never negative.
+// Work before each of n partitions (or threads). single: the last one is late; uniform: each by up to the amount either
+// way; gauss: with the amount as deviation. Never negative.
 void bench_delays(const struct run *r, unsigned long *state, double *delay, int n)
 {
     const struct opts *o = r->o;
