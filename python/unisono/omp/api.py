@@ -70,13 +70,14 @@ def _loose(text, frame):
     """A directive that is executed: at module level a declaration, elsewhere a function that nobody decorated."""
     code = frame.f_code
     if code.co_name == "<module>" and text.strip().startswith(_MODULE_LEVEL):
+        import ast
+
         from . import directive, support
-        where = types.SimpleNamespace(lineno=frame.f_lineno, col_offset=0, end_lineno=frame.f_lineno, end_col_offset=0)
+        where = ast.Constant(text, lineno=frame.f_lineno, col_offset=0, end_lineno=frame.f_lineno, end_col_offset=0)
         d = directive.parse(text, where, code.co_filename)
         if d.name == "threadprivate":
             support.threadprivate_in(frame.f_globals).add(d.argument)
         else:
-            import ast
             start = d.expr("initializer")
             support.declared_reductions(frame.f_globals)[d.argument[0]] = (d.argument[1], ast.unparse(start) if start else None)
         return None

@@ -112,6 +112,8 @@ def _emit(r, d, loops, scope, known, mapping, begin):
     run = ast.copy_location(for_(target, name(loop), body or [ast.Pass()]), loops[0])
     result = made + before + [assign(loop, make(how))] + guard(r, [run], loop, cancels, ordered)
     last = d.names("lastprivate", "linear")
+    if set(last) & set(d.names("firstprivate", "linear")):
+        result.append(expr(r.call("barrier")))       # everybody has read the originals before somebody writes them
     if last:
         result += _last(r, d, last, mapping, scope, loop)
     result.append(expr(r.call("loop_end", name(loop))))
@@ -232,6 +234,8 @@ def sections(r, d, node, scope, known):
     make = r.call("loop", const(0), const(len(blocks)), const(1), const(DYNAMIC), const(1), const(flags))
     run = [for_(name(which, True), name(loop), chain or [ast.Pass()])]
     result = start + [assign(loop, make)] + guard(r, run, loop, cancels, 0)
+    if set(d.names("lastprivate")) & set(d.names("firstprivate")):
+        result.append(expr(r.call("barrier")))
     if d.names("lastprivate"):
         result += _last(r, d, d.names("lastprivate"), mapping, scope, loop)
     result.append(expr(r.call("loop_end", name(loop))))

@@ -2,7 +2,7 @@
 """Who binds and who reads which name, in evaluation order. Used by the rewriter to decide what is shared and what is private.
 
 Events of a function body are (name, kind, node) with kind 'load', 'store' (also del, import, def, ...), 'for' (target of a
-loop), 'except' (name of a handler) or 'nested' (bound by a nested function through nonlocal). The events of a directive stand
+loop), 'except' (name of a handler), 'clause' (a clause says so) or 'nested' (bound by a nested function through nonlocal). The events of a directive stand
 between a 'begin' and an 'end' without a name, so that "before" and "after" a region can be told apart.
 """
 import ast
@@ -15,8 +15,9 @@ FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 class Events(ast.NodeVisitor):
     """Collects the events of statements that belong to one function."""
 
-    def __init__(self):
+    def __init__(self, raw=False):
         self.events, self.globals, self.nonlocals = [], set(), set()
+        self.raw = raw               # as Python sees it, without the directives
 
     def add(self, name, kind, node):
         self.events.append((name, kind, node))
@@ -158,7 +159,7 @@ class Events(ast.NodeVisitor):
         self.add(None, "begin", node)
         for c in d.clauses:
             self.run(c.exprs)
-            if c.kind not in ("private", "shared"):
+            if c.kind not in ("private", "shared", "copyprivate"):
                 for n in c.names:
                     self.add(n, "load", node)
         at = len(self.events)
@@ -166,17 +167,17 @@ class Events(ast.NodeVisitor):
         private = set(d.names("private", "firstprivate", "lastprivate", "reduction", "linear", "in_reduction"))
         self.events[at:] = [e for e in self.events[at:] if e[0] not in private]
         for n in d.names("lastprivate", "reduction", "linear", "copyprivate", "in_reduction"):
-            self.add(n, "store", node)
+            self.add(n, "clause", node)
         self.add(None, "end", node)
 
     def visit_With(self, node):
-        if hasattr(node, "_omp"):
+        if hasattr(node, "_omp") and not self.raw:
             self._directive(node, node.body)
         else:
             self.generic_visit(node)
 
     def visit_Expr(self, node):
-        if hasattr(node, "_omp"):
+        if hasattr(node, "_omp") and not self.raw:
             self._directive(node, [])
         else:
             self.generic_visit(node)

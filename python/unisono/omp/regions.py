@@ -143,8 +143,7 @@ def copies(r, d, node, scope, known, kinds=("private", "firstprivate")):
     for n in names:
         if n in d.names("firstprivate"):
             start.append(assign(mapping[n], r.call("copy", r.argument(n, known, scope))))
-            sure = n in known or scope.where(n) == "global"
-            start += r.given(mapping[n], {mapping[n]} if sure else (), _ALWAYS)
+            start += r.given(mapping[n], {mapping[n]} if r.sure(n, known, scope) else (), _ALWAYS)
         elif n in d.names("private") and n in touched:
             start.append(assign(mapping[n], r.call("private", r.argument(n, known, scope))))
             start += r.given(mapping[n], (), _ALWAYS)

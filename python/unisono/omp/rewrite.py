@@ -168,15 +168,18 @@ class Rewriter:
         scope.hoist.append(f)
         return id_, []
 
+    def sure(self, id_, known, scope):
+        return id_ in known or (scope.where(id_) == "global" and id_ in self.function.__globals__)
+
     def argument(self, id_, known, scope):
         """An expression for the value of a variable that may not be bound."""
-        if id_ in known or scope.where(id_) == "global":
+        if self.sure(id_, known, scope):
             return name(id_)
         return self.call("snap", lambda_([], name(id_)))
 
     def given(self, id_, known, scope):
         """What the function that gets such a value does first."""
-        if id_ in known or scope.where(id_) == "global":
+        if self.sure(id_, known, scope):
             return []
         return [if_(ast.Compare(name(id_), [ast.Is()], [name(self.value(PREFIX + "unset", support.UNSET))]),
                     [ast.Delete([ast.Name(id_, ast.Del())])])]
@@ -273,23 +276,19 @@ def _resolver(function_):
     from .api import omp
     cells = dict(zip(function_.__code__.co_freevars, function_.__closure__ or ()))
 
+    def value(id_):
+        if id_ in function_.__code__.co_varnames:
+            return None
+        try:
+            return cells[id_].cell_contents if id_ in cells else function_.__globals__.get(id_, omp if id_ == "omp" else None)
+        except ValueError:
+            return None
+
     def is_omp(node):
-        if isinstance(node, ast.Attribute):
-            owner = node.value
-            if not isinstance(owner, ast.Name) or owner.id in function_.__code__.co_varnames:
-                return False
-            module = function_.__globals__.get(owner.id)
-            return getattr(module, node.attr, None) is omp if module is not None else False
-        if not isinstance(node, ast.Name):
-            return False
-        if node.id in cells:
-            try:
-                return cells[node.id].cell_contents is omp
-            except ValueError:
-                return False
-        if node.id in function_.__globals__:
-            return function_.__globals__[node.id] is omp
-        return node.id == "omp"
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            module = value(node.value.id)
+            return module is not None and getattr(module, node.attr, None) is omp
+        return isinstance(node, ast.Name) and value(node.id) is omp
 
     return is_omp
 

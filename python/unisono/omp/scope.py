@@ -31,7 +31,8 @@ class Scope:
         for name in parameters(node.args):
             events.add(name, "store", node)
         events.run(node.body)
-        scope = cls(node, parent, events, events.bound())
+        raw = Events(raw=True).run(node.body)
+        scope = cls(node, parent, events, raw.bound() | set(parameters(node.args)))
         scope.known = set(parameters(node.args))
         return scope
 
@@ -53,7 +54,7 @@ class Scope:
         for name, kind, node in self.events:
             if kind in ("begin", "end") and node._omp.words[-1] in ("task", "taskloop"):
                 depth += 1 if kind == "begin" else -1
-            elif depth and kind in ("store", "for", "except"):
+            elif depth and kind in ("store", "for", "except", "clause"):
                 late.add(name)
         return late
 
@@ -124,7 +125,7 @@ def plan(d, node, scope, known, task=False):
     said = set(d.names("private", "firstprivate", "reduction", "lastprivate", "linear", "in_reduction"))
     shared = set(d.names("shared"))
     default = d.one("default").value if d.one("default") else None
-    bound = {n for n, kind, _ in inner.events if kind in ("store", "for", "except", "nested")}
+    bound = {n for n, kind, _ in inner.events if kind in ("store", "for", "except", "nested", "clause")}
     loops = loop_only(inner.events) - shared - after
     missing = []
     p.private |= said

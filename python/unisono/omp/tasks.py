@@ -51,7 +51,7 @@ def _storage(r, e, scope):
         owner = scope
         while owner.parent is not None and (owner.outlined or e.id not in owner.locals) and owner.root is not owner:
             owner = owner.parent
-        token = "_omprt_storage"
+        token = "_omprt_here"
         if token not in owner.locals:
             owner.locals.add(token)
             owner.top += r.put(e, assign(token, r.call("storage")))

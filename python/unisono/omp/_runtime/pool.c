@@ -6,6 +6,8 @@
 #include <pthread.h>
 #include <signal.h>
 
+#define INTERRUPTED 3        // value of a team's cancelled: by KeyboardInterrupt
+
 static __thread struct rt_member *me __attribute__((tls_model("initial-exec")));
 static _Atomic int threads_now;      // workers started and not ended
 static _Atomic int quitting;
@@ -122,17 +124,20 @@ void rt_fail(struct rt_team *team)
     Py_DECREF(e);
     rt_cancel_team(team, 1);
     if (!interrupt) return;
+    atomic_store(&team->cancelled, INTERRUPTED);
     // The user wants it to end: threads in the middle of Python code get an exception at their next byte code.
     for (int i = 0; i < team->n; i++) {
-        if (team->m[i] != me && team->m[i]->ident) PyThreadState_SetAsyncExc(team->m[i]->ident, rt_exc_cancelled);
+        // Sequentially consistent: pairs with the store in rt_worker_main(). A thread that is not seen here sees the cancellation.
+        unsigned long ident = atomic_load(&team->m[i]->ident);
+        if (team->m[i] != me && ident) PyThreadState_SetAsyncExc(ident, rt_exc_cancelled);
     }
 }
 
 void rt_cancel_team(struct rt_team *team, int why)
 {
     int none = 0;
-    // Release: pairs with the acquire in rt_check().
-    atomic_compare_exchange_strong_explicit(&team->cancelled, &none, why, memory_order_release, memory_order_relaxed);
+    // Sequentially consistent (a release too): pairs with the acquire in rt_check() and with the load in run_member().
+    atomic_compare_exchange_strong(&team->cancelled, &none, why);
     rt_wake(team);
 }
 
@@ -151,7 +156,8 @@ static void run_member(struct rt_member *m)
         argv[have] = m->num == 0 ? Py_NewRef(arg) : rt_localize(arg);
         if (!argv[have]) break;
     }
-    PyObject *r = argv && have == n ? PyObject_Vectorcall(team->fn, argv, (size_t)n, NULL) : NULL;
+    bool late = atomic_load(&team->cancelled) == INTERRUPTED;   // too late for an asynchronous exception: do not begin
+    PyObject *r = argv && have == n && !late ? PyObject_Vectorcall(team->fn, argv, (size_t)n, NULL) : NULL;
     while (have > 0) Py_DECREF(argv[--have]);
     if (argv != small) PyMem_Free(argv);
     if (!r && argv) rt_fail(team);
@@ -329,7 +335,7 @@ static PyObject *failure(struct rt_team *team)
 
 static PyObject *finish(struct rt_team *team, int collect)
 {
-    if (team->n > 1 && atomic_load(&team->cancelled) == 1) {
+    if (team->n > 1 && atomic_load(&team->cancelled) == INTERRUPTED) {
         for (int i = 1; i < team->n; i++) PyThreadState_SetAsyncExc(team->m[i]->ident, NULL);
     }
     PyObject *first = failure(team), *result = NULL;

@@ -104,7 +104,7 @@ struct rt_member {
     PyObject *value;                 // partial result, or the outlined function's result
     struct rt_team *child;           // teams this membership was master of, kept with their workers for its next regions
     struct rt_member *outer;         // what rt_me() was before this thread entered the team
-    unsigned long ident;             // Python's thread identifier, for asynchronous exceptions
+    _Atomic unsigned long ident;     // Python's thread identifier, for asynchronous exceptions
     int place;                       // index into the places, or -1
 } __attribute__((aligned(RT_LINE)));
 
@@ -122,7 +122,7 @@ struct rt_team {
     _Atomic int fail_lock;
     struct rt_phase barrier, join;
     _Atomic unsigned singles;
-    _Atomic int cancelled;           // waits end: 1 a failure, 2 cancel parallel
+    _Atomic int cancelled;           // waits end: 1 a failure, 2 cancel parallel, 3 an interrupt
     _Atomic unsigned tasks;          // tasks created and not finished
     _Atomic unsigned pushes;         // grows with each task queued
     _Atomic unsigned event, sleepers;
