@@ -19,11 +19,19 @@ static int query(MPI_Request r, MPI_Status *status)
     return g->query ? g->query(g->extra, status) : MPI_SUCCESS;
 }
 
-static void release(MPI_Request r)
+// The user's free function runs once: when the operation is ended, or when a freed request is given back.
+static int end(MPI_Request r)
 {
     struct general *g = r->extra;
-    if (g->free) g->free(g->extra);
-    free(g);
+    MPI_Grequest_free_function *fn = g->free;
+    g->free = NULL;
+    return fn ? fn(g->extra) : MPI_SUCCESS;
+}
+
+static void release(MPI_Request r)
+{
+    end(r);
+    free(r->extra);
 }
 
 static int cancel(MPI_Request r)
@@ -32,7 +40,7 @@ static int cancel(MPI_Request r)
     return g->cancel ? g->cancel(g->extra, (int)uno_request_is_done(r)) : MPI_SUCCESS;
 }
 
-static const struct uno_request_ops general_ops = {.name = "generalized", .query = query, .free = release, .cancel = cancel};
+static const struct uno_request_ops general_ops = {.name = "generalized", .query = query, .end = end, .free = release, .cancel = cancel};
 
 int MPI_Grequest_start(MPI_Grequest_query_function *query_fn, MPI_Grequest_free_function *free_fn,
                        MPI_Grequest_cancel_function *cancel_fn, void *extra_state, MPI_Request *request)

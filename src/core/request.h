@@ -22,6 +22,7 @@ struct uno_request_ops {
     int (*start)(MPI_Request r);                // persistent: activates. The handle was checked to be inactive
     int (*cancel)(MPI_Request r);               // may do nothing; completes the request as cancelled when it can
     int (*query)(MPI_Request r, MPI_Status *s); // called once at completion to fill *s (generalized); NULL: r->status as it is
+    int (*end)(MPI_Request r);                  // NULL, or called once when wait or test ends the operation; an error class
     void (*free)(MPI_Request r);                // gives back what the kind holds; the request itself is freed by the caller
     bool (*poll)(MPI_Request r);                // NULL, or moves the operation on when somebody waits for it
 };

@@ -22,6 +22,10 @@ int uno_wait(MPI_Request *req, MPI_Status *status)
     MPI_Request r = *req;
     uno_wait_request(r);
     int err = uno_request_finish(r, status);
+    if (r->ops && r->ops->end) {
+        int err2 = r->ops->end(r);
+        if (!err) err = err2;
+    }
     if (r->persistent) {
         r->active = false;
     } else {

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# run: np=2 needs=mpi4py
+"""Receives awaited inside asyncio through the doorbell's descriptor: other tasks go on, and idling costs no processor time."""
+import asyncio
+import ctypes
+import os
+import resource
+
+from mpi4py import MPI
+
+library = ctypes.CDLL("libmpi_abi.so.1")
+comm = MPI.COMM_WORLD
+rank = comm.Get_rank()
+
+
+def check(err):
+    """An MPI error class as an exception."""
+    if err:
+        raise MPI.Exception(err)
+
+
+class Bell:
+    """Awaits MPI requests on the running loop."""
+
+    def __init__(self):
+        number = ctypes.c_int(-1)
+        check(library.MPIX_Doorbell_fd(ctypes.byref(number)))
+        self.fd = number.value
+
+    async def wait(self, request):
+        """Until request has completed."""
+        loop = asyncio.get_running_loop()
+        ready = ctypes.c_int(0)
+        handle = (ctypes.c_void_p * 1)(request.handle)
+        while not request.Test():
+            handle[0] = request.handle
+            check(library.MPIX_Doorbell_arm(1, handle, ctypes.byref(ready)))
+            if ready.value:
+                continue
+            rung = loop.create_future()
+            loop.add_reader(self.fd, lambda f=rung: f.done() or f.set_result(None))
+            await asyncio.wait_for(rung, 30)
+            loop.remove_reader(self.fd)
+        library.MPIX_Doorbell_disarm()
+
+
+async def main():
+    """A rank that waits two seconds for the other, while a clock ticks in its own loop."""
+    bell = Bell()
+    ticks = 0
+
+    async def clock():
+        nonlocal ticks
+        while True:
+            await asyncio.sleep(0.2)
+            ticks += 1
+
+    buffer = bytearray(1 << 16)
+    for turn in range(50):
+        if (turn + rank) % 2:
+            await bell.wait(comm.Irecv(buffer, 1 - rank, turn))
+            assert buffer[0] == turn and buffer[-1] == turn
+        else:
+            await bell.wait(comm.Isend(bytes([turn]) * len(buffer), 1 - rank, turn))
+    if rank == 0:
+        await asyncio.sleep(2)
+        comm.Send(b"x", 1, 77)
+        return
+    other = asyncio.create_task(clock())
+    before = resource.getrusage(resource.RUSAGE_SELF)
+    await bell.wait(comm.Irecv(bytearray(1), 0, 77))
+    after = resource.getrusage(resource.RUSAGE_SELF)
+    used = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+    other.cancel()
+    assert ticks >= 5, ticks
+    assert used <= 0.04, f"{used:.3f} s of processor time in 2 s with ten ticks of a clock"
+
+
+asyncio.run(main())
+assert os.getpid() > 0
