@@ -9,7 +9,7 @@ import ast
 import re
 import sys
 
-from house import TOP, Finding, functions, text_of, tracked, verdict
+from house import Finding, functions, reach, text_of, tracked, verdict
 
 GENERATED = {"include/mpi.h"}
 FIXED_BY_STANDARD = re.compile(r"P?MPIX?_|mpi_\w+_?$")
@@ -68,22 +68,6 @@ def nesting():
     for path, f in c_functions():
         if f.nesting > 3:
             yield Finding("nesting", path, f.first, f"{f.name} nests {f.nesting} deep, 3 allowed", f.name)
-
-
-def ours(include):
-    """The path of a header of ours as #include names it, or None; mpi.h does not count."""
-    return next((base + include for base in ("src/", "include/", "launch/", "bench/", "tests/", "")
-                 if include != "mpi.h" and (TOP / (base + include)).is_file()), None)
-
-
-def reach(path, seen):
-    """All our headers that a file includes, directly or not."""
-    for include in re.findall(r'^\s*#\s*include\s*["<]([^">]+)[">]', text_of(path), re.MULTILINE):
-        header = ours(include) or ours(f"{path.parent}/{include}")
-        if header and header not in seen:
-            seen.add(header)
-            reach(TOP.joinpath(header).relative_to(TOP), seen)
-    return seen
 
 
 def headers():

@@ -94,6 +94,22 @@ def functions(path):
         yield Function(match.group(1), first, last, count_parameters(match.group(2)), depth_of(code[brace:position]))
 
 
+def ours(include):
+    """The path of a header of ours as #include names it, or None; mpi.h does not count."""
+    return next((base + include for base in ("src/", "include/", "launch/", "bench/", "tests/", "")
+                 if include != "mpi.h" and (TOP / (base + include)).is_file()), None)
+
+
+def reach(path, seen):
+    """All our headers that a file includes, directly or not."""
+    for include in re.findall(r'^\s*#\s*include\s*["<]([^">]+)[">]', text_of(path), re.MULTILINE):
+        header = ours(include) or ours(f"{path.parent}/{include}")
+        if header and header not in seen:
+            seen.add(header)
+            reach(TOP.joinpath(header).relative_to(TOP), seen)
+    return seen
+
+
 @dataclasses.dataclass
 class Finding:
     """One thing that breaks a rule."""
