@@ -57,7 +57,8 @@ static int check_grid(const struct MPI_ABI_Comm *c, int ndims, const int *dims, 
     return err;
 }
 
-int MPI_Cart_create(MPI_Comm comm_old, int ndims, const int dims[], const int periods[], int reorder, MPI_Comm *comm_cart)
+int MPI_Cart_create(MPI_Comm comm_old, int ndims, const int dims[], const int periods[], int reorder,
+                    MPI_Comm *comm_cart)
 {
     static const char call[] = "MPI_Cart_create";
     (void)reorder;                    // allowed, not demanded: ranks stay as they are

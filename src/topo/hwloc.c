@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Loads hwloc when it is first needed (an MPI job that never splits by hardware does not pay for it). Called by hw.c alone.
-// The hardware is looked at once; what this process is bound to is asked each time.
+// Loads hwloc when it is first needed (an MPI job that never splits by hardware does not pay for it). Called by hw.c
+// alone. The hardware is looked at once; what this process is bound to is asked each time.
 // Always holds: a missing library, or a build without its header, means that nothing is known; no call fails for it.
 #include "topo/hwloc.h"
 
@@ -23,7 +23,8 @@ const char *uno_hwloc_level(int level)
 #include <hwloc.h>
 
 static const hwloc_obj_type_t level_type[UNO_HW_LEVELS] = {
-    HWLOC_OBJ_PACKAGE, HWLOC_OBJ_NUMANODE, HWLOC_OBJ_L3CACHE, HWLOC_OBJ_L2CACHE, HWLOC_OBJ_L1CACHE, HWLOC_OBJ_CORE, HWLOC_OBJ_PU,
+    HWLOC_OBJ_PACKAGE, HWLOC_OBJ_NUMANODE, HWLOC_OBJ_L3CACHE, HWLOC_OBJ_L2CACHE,
+    HWLOC_OBJ_L1CACHE, HWLOC_OBJ_CORE,     HWLOC_OBJ_PU,
 };
 
 static struct {

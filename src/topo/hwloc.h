@@ -6,6 +6,6 @@
 
 const char *uno_hwloc_level(int level);                      // "Package", "NUMANode", ... as hwloc calls them
 
-// part[level]: the number of the part that holds all processors this process may run on, -1 when it may run on several parts
-// or the parts are unknown.
+// part[level]: the number of the part that holds all processors this process may run on, -1 when it may run on several
+// parts or the parts are unknown.
 void uno_hwloc_parts(int part[UNO_HW_LEVELS]);

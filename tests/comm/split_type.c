@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // run: np=1,2,4
-// MPI_Comm_split_type: by host, guided and unguided by hardware, by process set, and what is wrong input. Ranks bind themselves.
+// MPI_Comm_split_type: by host, guided and unguided by hardware, by process set, and what is wrong input. Ranks bind
+// themselves.
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -33,18 +34,26 @@ static int split(int type, const char *key, const char *value)
     return size_of(&c);
 }
 
-// Binds this process to its nth allowed processor. Returns how many there are.
+// Binds this process to its nth allowed processor (mpiexec may have left it a single one). Returns how many ranks, this
+// one too, are on the same.
 static int bind_to(int nth)
 {
     cpu_set_t all, one;
     CHECK(sched_getaffinity(0, sizeof all, &all) == 0);
-    int count = CPU_COUNT(&all), seen = 0;
+    int count = CPU_COUNT(&all), seen = 0, mine = -1, same = 0;
     CPU_ZERO(&one);
     for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
-        if (CPU_ISSET(cpu, &all) && seen++ == nth % count) CPU_SET(cpu, &one);
+        if (CPU_ISSET(cpu, &all) && seen++ == nth % count) mine = cpu;
     }
+    CPU_SET(mine, &one);
     CHECK(sched_setaffinity(0, sizeof one, &one) == 0);
-    return count;
+    for (int r = 0; r < size; r++) {
+        int theirs = -1;
+        MPI_Sendrecv(&mine, 1, MPI_INT, (rank + r) % size, r, &theirs, 1, MPI_INT, (rank + size - r) % size, r,
+                     MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        same += theirs == mine;
+    }
+    return same;
 }
 
 static void bound(void)
@@ -52,8 +61,7 @@ static void bound(void)
     MPI_Comm c;
     MPI_Info info;
     char value[MPI_MAX_INFO_VAL] = "";
-    int flag, n = sizeof value, cpus = bind_to(rank), same = 0;
-    for (int r = 0; r < size; r++) same += r % cpus == rank % cpus;
+    int flag, n = sizeof value, same = bind_to(rank);
     int got = split(MPI_COMM_TYPE_HW_GUIDED, "mpi_hw_resource_type", "PU");
     if (got == 0 && rank == 0) printf("hwloc is missing: splitting by hardware not tested\n");
     if (got == 0) return;
@@ -64,7 +72,7 @@ static void bound(void)
     MPI_Info_get_string(info, "mpi_hw_resource_type", &n, value, &flag);
     got = size_of(&c);
     // Strictly smaller parts, and their kind is told; nothing when all share everything.
-    CHECK(flag == (got > 0) && got < (size > 1 ? size : 2) && (size == 1 || cpus == 1 || got > 0));
+    CHECK(flag == (got > 0) && got >= (same < size) && got <= size - (size > 1));
     MPI_Info_free(&info);
 }
 
