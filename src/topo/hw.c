@@ -3,6 +3,7 @@
 // Always holds: all processes see the whole table of who is where, so they come to the same parts.
 #include "topo/hw.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -109,5 +110,17 @@ int uno_hw_color(struct MPI_ABI_Comm *c, int split_type, struct MPI_ABI_Info *in
     int err = uno_team_allgather(&team, spot, sizeof *spot);
     if (!err && unguided) *color = unguided_color(spot, c->size, &me, info);
     free(spot);
+    return err;
+}
+
+int uno_hw_info(struct MPI_ABI_Info *info)
+{
+    int part[UNO_HW_LEVELS], err = uno_info_set(info, "mpi_shared_memory", "true");
+    uno_hwloc_parts(part);
+    for (int i = 0; i < UNO_HW_LEVELS && !err && uno_hwloc_known(); i++) {
+        char key[32];
+        snprintf(key, sizeof key, "hwloc://%s", uno_hwloc_level(i));
+        err = uno_info_set(info, key, part[i] >= 0 ? "true" : "false");
+    }
     return err;
 }

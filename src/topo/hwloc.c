@@ -88,10 +88,10 @@ static bool look(int part[UNO_HW_LEVELS])
     if (state == FRESH) state = load_topology(&t) ? LOADED : ABSENT;
     if (state == ABSENT) return false;
     hwloc_bitmap_t bound = lib.alloc();
-    bool known = bound && lib.bound(t, bound, HWLOC_CPUBIND_PROCESS) == 0;
-    for (int i = 0; i < UNO_HW_LEVELS && known; i++) part[i] = part_of(t, level_type[i], bound);
+    bool seen = bound && lib.bound(t, bound, HWLOC_CPUBIND_PROCESS) == 0;
+    for (int i = 0; i < UNO_HW_LEVELS && seen; i++) part[i] = part_of(t, level_type[i], bound);
     if (bound) lib.free(bound);
-    return known;
+    return seen;
 }
 #else
 static bool look(int part[UNO_HW_LEVELS])
@@ -101,8 +101,16 @@ static bool look(int part[UNO_HW_LEVELS])
 }
 #endif
 
+static bool known;
+
+bool uno_hwloc_known(void)
+{
+    return known;
+}
+
 void uno_hwloc_parts(int part[UNO_HW_LEVELS])
 {
     for (int i = 0; i < UNO_HW_LEVELS; i++) part[i] = -1;
-    if (!look(part)) uno_log(1, "hwloc cannot be used: communicators are not split by parts of the hardware");
+    known = look(part);
+    if (!known) uno_log(1, "hwloc cannot be used: communicators are not split by parts of the hardware");
 }

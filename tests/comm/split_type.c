@@ -76,6 +76,26 @@ static void bound(void)
     MPI_Info_free(&info);
 }
 
+// What the library says it can split by, it can.
+static void resource_info(void)
+{
+    MPI_Info info;
+    int n, flag;
+    CHECK(MPI_Get_hw_resource_info(&info) == MPI_SUCCESS);
+    MPI_Info_get_nkeys(info, &n);
+    CHECK(n >= 1);
+    for (int i = 0; i < n; i++) {
+        char key[MPI_MAX_INFO_KEY], value[8];
+        int len = sizeof value;
+        MPI_Info_get_nthkey(info, i, key);
+        MPI_Info_get_string(info, key, &len, value, &flag);
+        CHECK(strcmp(value, "true") == 0 || strcmp(value, "false") == 0);
+        int got = split(MPI_COMM_TYPE_HW_GUIDED, "mpi_hw_resource_type", key);
+        CHECK((got > 0) == (strcmp(value, "true") == 0));
+    }
+    MPI_Info_free(&info);
+}
+
 int main(void)
 {
     MPI_Comm c;
@@ -96,7 +116,9 @@ int main(void)
         CHECK(got == (rank ? size - 1 : 0));
     }
     split(rank ? MPI_COMM_TYPE_HW_UNGUIDED : MPI_UNDEFINED, NULL, NULL);
+    resource_info();
     bound();
+    resource_info();
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     CHECK(MPI_Comm_split_type(MPI_COMM_WORLD, 7, 0, MPI_INFO_NULL, &c) == MPI_ERR_ARG);
     CHECK(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, NULL) == MPI_ERR_ARG);
