@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Attribute caching on communicators and datatypes, the keys of all kinds, and the deprecated names of MPI-1. Windows cache
-// through the same functions of core/attr.h (src/api/win*.c).
+// Attribute caching on communicators and datatypes, the keys of all kinds, and the deprecated names of MPI-1. Windows
+// cache through the same functions of core/attr.h (src/api/win*.c).
 // Always holds: predefined attributes are read-only and are values kept here; the pointer given out stays valid.
 #include "api/check.h"
 #include "core/attr.h"
@@ -8,7 +8,8 @@
 
 // ---- keys ----
 
-static int make_key(const char *call, enum uno_attr_kind kind, uno_attr_copy *copy, uno_attr_delete *del, void *extra, int *key)
+static int make_key(const char *call, enum uno_attr_kind kind, uno_attr_copy *copy, uno_attr_delete *del, void *extra,
+                    int *key)
 {
     uno_enter(call);
     int err = uno_check_running();
@@ -27,24 +28,31 @@ static int free_key(const char *call, enum uno_attr_kind kind, int *key)
     return uno_finish_self(call, err);
 }
 
-int MPI_Comm_create_keyval(MPI_Comm_copy_attr_function *copy, MPI_Comm_delete_attr_function *del, int *keyval, void *extra_state)
+int MPI_Comm_create_keyval(MPI_Comm_copy_attr_function *copy, MPI_Comm_delete_attr_function *del, int *keyval,
+                           void *extra_state)
 {
-    return make_key("MPI_Comm_create_keyval", UNO_ATTR_COMM, (uno_attr_copy *)copy, (uno_attr_delete *)del, extra_state, keyval);
+    return make_key("MPI_Comm_create_keyval", UNO_ATTR_COMM, (uno_attr_copy *)copy, (uno_attr_delete *)del, extra_state,
+                    keyval);
 }
 
-int MPI_Type_create_keyval(MPI_Type_copy_attr_function *copy, MPI_Type_delete_attr_function *del, int *keyval, void *extra_state)
+int MPI_Type_create_keyval(MPI_Type_copy_attr_function *copy, MPI_Type_delete_attr_function *del, int *keyval,
+                           void *extra_state)
 {
-    return make_key("MPI_Type_create_keyval", UNO_ATTR_TYPE, (uno_attr_copy *)copy, (uno_attr_delete *)del, extra_state, keyval);
+    return make_key("MPI_Type_create_keyval", UNO_ATTR_TYPE, (uno_attr_copy *)copy, (uno_attr_delete *)del, extra_state,
+                    keyval);
 }
 
-int MPI_Win_create_keyval(MPI_Win_copy_attr_function *copy, MPI_Win_delete_attr_function *del, int *keyval, void *extra_state)
+int MPI_Win_create_keyval(MPI_Win_copy_attr_function *copy, MPI_Win_delete_attr_function *del, int *keyval,
+                          void *extra_state)
 {
-    return make_key("MPI_Win_create_keyval", UNO_ATTR_WIN, (uno_attr_copy *)copy, (uno_attr_delete *)del, extra_state, keyval);
+    return make_key("MPI_Win_create_keyval", UNO_ATTR_WIN, (uno_attr_copy *)copy, (uno_attr_delete *)del, extra_state,
+                    keyval);
 }
 
 int MPI_Keyval_create(MPI_Copy_function *copy, MPI_Delete_function *del, int *keyval, void *extra_state)
 {
-    return make_key("MPI_Keyval_create", UNO_ATTR_COMM, (uno_attr_copy *)copy, (uno_attr_delete *)del, extra_state, keyval);
+    return make_key("MPI_Keyval_create", UNO_ATTR_COMM, (uno_attr_copy *)copy, (uno_attr_delete *)del, extra_state,
+                    keyval);
 }
 
 int MPI_Comm_free_keyval(int *keyval)

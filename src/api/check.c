@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Checks of arguments and the raising of error handlers. Called by every entry point.
-// Always holds: the message names the call, what is wrong and what is allowed; the library lock is free when a handler runs.
+// Always holds: the message names the call, what is wrong and what is allowed; the library lock is free when a handler
+// runs.
 #include "api/check.h"
 
 #include <stdio.h>
@@ -26,7 +27,8 @@ static void compose(const char *call, int err, const struct MPI_ABI_Comm *c)
     if (!*why) uno_error_text(err, text, sizeof text);
     int n = snprintf(raised, sizeof raised, "%s: %s", call, *why ? why : text);
     if (c && n < (int)sizeof raised) {
-        snprintf(raised + n, sizeof raised - (size_t)n, " on %s, rank %d", c->name[0] ? c->name : "a communicator", c->rank);
+        snprintf(raised + n, sizeof raised - (size_t)n, " on %s, rank %d", c->name[0] ? c->name : "a communicator",
+                 c->rank);
     }
     raised_code = err;
     uno_fail_clear();
@@ -113,7 +115,8 @@ int uno_check_intracomm(MPI_Comm comm)
 {
     int err = uno_check_comm(comm);
     if (err) return err;
-    if (uno_comm(comm)->inter) return uno_fail(MPI_ERR_COMM, "comm is an intercommunicator (an intracommunicator is needed)");
+    if (uno_comm(comm)->inter)
+        return uno_fail(MPI_ERR_COMM, "comm is an intercommunicator (an intracommunicator is needed)");
     return MPI_SUCCESS;
 }
 
@@ -138,8 +141,8 @@ int uno_check_buffer(const void *buf, MPI_Count count, const struct MPI_ABI_Data
     if (buf || count == 0 || type->size == 0) return MPI_SUCCESS;
     // MPI_BOTTOM is NULL too: only a type that reaches down to the first pages makes it wrong.
     if (type->true_lb >= 65536 || type->true_lb < 0) return MPI_SUCCESS;
-    return uno_fail(MPI_ERR_BUFFER, "buffer is NULL, with count %lld of a type that starts at address %lld", (long long)count,
-                    (long long)type->true_lb);
+    return uno_fail(MPI_ERR_BUFFER, "buffer is NULL, with count %lld of a type that starts at address %lld",
+                    (long long)count, (long long)type->true_lb);
 }
 
 static const char *size_text(const struct MPI_ABI_Comm *c, char *out, size_t n)
@@ -153,7 +156,8 @@ int uno_check_dest(const struct MPI_ABI_Comm *c, int rank, const char *name)
 {
     if ((rank >= 0 && rank < c->npeers) || rank == MPI_PROC_NULL) return MPI_SUCCESS;
     char text[40];
-    return uno_fail(MPI_ERR_RANK, "%s %d is not a rank (%s, or MPI_PROC_NULL)", name, rank, size_text(c, text, sizeof text));
+    return uno_fail(MPI_ERR_RANK, "%s %d is not a rank (%s, or MPI_PROC_NULL)", name, rank,
+                    size_text(c, text, sizeof text));
 }
 
 int uno_check_source(const struct MPI_ABI_Comm *c, int rank)

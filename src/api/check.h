@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Argument checks and raising of error handlers for the entry points. A check returns 0 or the MPI error class, with a message
-// `what is wrong (what is allowed)` kept by uno_fail; the entry point then returns uno_raise(...), which composes
+// Argument checks and raising of error handlers for the entry points. A check returns 0 or the MPI error class, with a
+// message `what is wrong (what is allowed)` kept by uno_fail; the entry point then returns uno_raise_*, which composes
 //   MPI_Send: tag -5 is negative (0 .. 2147483647 allowed) on MPI_COMM_WORLD, rank 3
 // and calls the handler. Pattern of an entry point:
 //
@@ -8,7 +8,8 @@
 //   {
 //       return bcast("MPI_Bcast", buf, count, type, root, comm);
 //   }
-//   with, in the static function: uno_enter(call); if (err) return uno_raise_comm(comm, call, err); ... uno_leave(); return MPI_SUCCESS;
+//
+// where bcast begins with uno_enter(call) and ends with return uno_finish_comm(comm, call, err).
 #pragma once
 #include <mpi.h>
 
@@ -32,11 +33,11 @@ static inline void uno_leave(void)
     uno_unlock();
 }
 
-// Called between uno_enter and uno_leave, in place of the latter: each lets the lock go, calls the handler of the object (for a
-// handle that is invalid: of MPI_COMM_SELF, as MPI-4 says) and returns err for the entry point to return. Before MPI_Init and
-// after MPI_Finalize they print and abort.
+// Called between uno_enter and uno_leave, in place of the latter: each lets the lock go, calls the handler of the
+// object (for a handle that is invalid: of MPI_COMM_SELF, as MPI-4 says) and returns err for the entry point to return.
+// Before MPI_Init and after MPI_Finalize they print and abort.
 int uno_raise_comm(MPI_Comm comm, const char *call, int err);
-int uno_raise_self(const char *call, int err);               // no object: MPI_COMM_SELF's handler (datatypes, groups, info, ...)
+int uno_raise_self(const char *call, int err);    // no object: MPI_COMM_SELF's handler (datatypes, groups, info, ...)
 int uno_raise_session(MPI_Session session, const char *call, int err);
 
 // How an entry point ends: raises err, or lets the lock go when there is none.
@@ -54,7 +55,8 @@ static inline int uno_finish_self(const char *call, int err)
     return MPI_SUCCESS;
 }
 
-// The same for calls that are allowed at any time, before MPI_Init too: they do not enter (uno_enter), and so do not hold the lock.
+// The same for calls that are allowed at any time, before MPI_Init too: they do not enter (uno_enter), and so do not
+// hold the lock.
 static inline int uno_finish_any(const char *call, int err)
 {
     if (__builtin_expect(err == MPI_SUCCESS, 1)) return MPI_SUCCESS;
@@ -72,7 +74,8 @@ int uno_check_intracomm(MPI_Comm comm);
 int uno_check_count(MPI_Count count);                        // MPI_ERR_COUNT
 int uno_check_type(MPI_Datatype type);                       // MPI_ERR_TYPE: live and committed
 int uno_check_buffer(const void *buf, MPI_Count count, const struct MPI_ABI_Datatype *type);    // MPI_ERR_BUFFER
-int uno_check_dest(const struct MPI_ABI_Comm *c, int rank, const char *name);      // MPI_ERR_RANK: 0 .. npeers-1 or MPI_PROC_NULL
+// MPI_ERR_RANK: 0 .. npeers-1 or MPI_PROC_NULL.
+int uno_check_dest(const struct MPI_ABI_Comm *c, int rank, const char *name);
 int uno_check_source(const struct MPI_ABI_Comm *c, int rank);                      // ... or MPI_ANY_SOURCE
 int uno_check_tag(int tag);                                  // MPI_ERR_TAG: 0 .. MPI_TAG_UB
 int uno_check_recv_tag(int tag);                             // ... or MPI_ANY_TAG
@@ -80,5 +83,5 @@ int uno_check_root(const struct MPI_ABI_Comm *c, int root);  // MPI_ERR_ROOT
 int uno_check_pointer(const void *p, const char *name);      // MPI_ERR_ARG: NULL
 int uno_check_group(MPI_Group group, const char *name);      // MPI_ERR_GROUP
 int uno_check_session(MPI_Session session);                  // MPI_ERR_SESSION
-int uno_check_errhandler(MPI_Errhandler errhandler, enum uno_errh_kind kind);      // UNO_ERRH_PREDEFINED: any kind will do
+int uno_check_errhandler(MPI_Errhandler errhandler, enum uno_errh_kind kind);    // UNO_ERRH_PREDEFINED: any kind
 int uno_check_info(MPI_Info info);                           // MPI_ERR_INFO: a live object or MPI_INFO_NULL

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Communicators: accessors, duplication, creation, splitting, freeing. Entry points of the chapter on contexts; those on
-// intercommunicators are in intercomm.c.
+// Communicators: accessors, duplication, creation, splitting, freeing. Entry points of the chapter on contexts; those
+// on intercommunicators are in intercomm.c.
 // Always holds: outputs are written on success only; a process that is no member gets MPI_COMM_NULL.
 #include <string.h>
 
@@ -20,7 +20,8 @@ static MPI_Comm handle_of(struct MPI_ABI_Comm *c)
 
 // ---- accessors ----
 
-static int get_number(MPI_Comm comm, const char *call, const char *name, int *out, int (*value)(const struct MPI_ABI_Comm *c))
+static int get_number(MPI_Comm comm, const char *call, const char *name, int *out,
+                      int (*value)(const struct MPI_ABI_Comm *c))
 {
     uno_enter(call);
     int err = uno_check_comm(comm);
@@ -285,7 +286,9 @@ int MPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_Info info, M
     if (!err) err = uno_check_info(info);
     if (!err) err = uno_check_pointer(newcomm, "newcomm");
     struct MPI_ABI_Comm *child;
-    if (!err) err = uno_hw_split(uno_comm(comm), split_type, key, uno_info(info), &child);
+    int color;
+    if (!err) err = uno_hw_color(uno_comm(comm), split_type, uno_info(info), &color);
+    if (!err) err = uno_comm_split(uno_comm(comm), color, key, &child);
     if (!err) *newcomm = handle_of(child);
     return uno_finish_comm(comm, call, err);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Error handlers, classes, codes and strings. Entry points of the chapter on error handling; those that name no object are
-// allowed before MPI_Init. Handlers of windows and files are set in their own files.
+// Error handlers, classes, codes and strings. Entry points of the chapter on error handling; those that name no object
+// are allowed before MPI_Init. Handlers of windows and files are set in their own files.
 // Always holds: outputs are written on success only.
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +11,8 @@
 
 // ---- objects ----
 
-static int create(const char *call, enum uno_errh_kind kind, bool given, struct MPI_ABI_Errhandler **e, MPI_Errhandler *out)
+static int create(const char *call, enum uno_errh_kind kind, bool given, struct MPI_ABI_Errhandler **e,
+                  MPI_Errhandler *out)
 {
     int err = given ? uno_check_pointer(out, "errhandler") : uno_fail(MPI_ERR_ARG, "the handler function is NULL");
     if (!err) {
@@ -77,7 +78,9 @@ int uno_check_errhandler(MPI_Errhandler errhandler, enum uno_errh_kind kind)
     static const char *const name[] = {"communicators", "windows", "files", "sessions"};
     struct MPI_ABI_Errhandler *e = uno_errh(errhandler);
     if (errhandler == MPI_ERRHANDLER_NULL) return uno_fail(MPI_ERR_ERRHANDLER, "errhandler is MPI_ERRHANDLER_NULL");
-    if (!e) return uno_fail(MPI_ERR_ERRHANDLER, "errhandler %p is not an error handler (was it freed?)", (void *)errhandler);
+    if (!e)
+        return uno_fail(MPI_ERR_ERRHANDLER, "errhandler %p is not an error handler (was it freed?)",
+                        (void *)errhandler);
     if (e->kind == kind || e->kind == UNO_ERRH_PREDEFINED || kind == UNO_ERRH_PREDEFINED) return MPI_SUCCESS;
     return uno_fail(MPI_ERR_ERRHANDLER, "errhandler is one of %s (one of %s is needed)", name[e->kind], name[kind]);
 }

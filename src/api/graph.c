@@ -39,7 +39,8 @@ static int check_graph(const struct MPI_ABI_Comm *c, int nnodes, const int *inde
     return err;
 }
 
-int MPI_Graph_create(MPI_Comm comm_old, int nnodes, const int indx[], const int edges[], int reorder, MPI_Comm *comm_graph)
+int MPI_Graph_create(MPI_Comm comm_old, int nnodes, const int indx[], const int edges[], int reorder,
+                     MPI_Comm *comm_graph)
 {
     static const char call[] = "MPI_Graph_create";
     (void)reorder;                    // allowed, not demanded: ranks stay as they are

@@ -210,12 +210,14 @@ static int check_range(const struct MPI_ABI_Group *g, const int *r, int i)
     if (r[2] == 0) return uno_fail(MPI_ERR_ARG, "ranges[%d] has stride 0", i);
     for (int k = 0; k < 2; k++) {
         if (r[k] >= 0 && r[k] < g->size) continue;
-        return uno_fail(MPI_ERR_RANK, "ranges[%d] has %s rank %d (0 .. %d allowed)", i, k ? "last" : "first", r[k], g->size - 1);
+        return uno_fail(MPI_ERR_RANK, "ranges[%d] has %s rank %d (0 .. %d allowed)", i, k ? "last" : "first", r[k],
+                        g->size - 1);
     }
     return MPI_SUCCESS;
 }
 
-// The ranks that the ranges name, in order. More than the group has means that one is named twice: the list op finds it.
+// The ranks that the ranges name, in order. More than the group has means that one is named twice: the list op finds
+// it.
 static int expand(const struct MPI_ABI_Group *g, int n, int ranges[][3], int *ranks, int *count)
 {
     int m = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Handles as integers and back, for languages without pointers. Entry points of the chapter on language bindings; allowed at any
-// time, they check nothing: a number that was never given out becomes NULL, which every call refuses.
+// Handles as integers and back, for languages without pointers. Entry points of the chapter on language bindings;
+// allowed at any time, they check nothing: a number that was never given out becomes NULL, which every call refuses.
 // Always holds: predefined handles keep the values of the ABI.
 #include <mpi.h>
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Info objects. Entry points of the chapter on info; all are allowed at any time, before MPI_Init and by several threads.
+// Info objects. Entry points of the chapter on info; all are allowed at any time, before MPI_Init and by several
+// threads.
 // Always holds: MPI_INFO_ENV is read-only; outputs are written on success only.
 #include <stdio.h>
 #include <string.h>
@@ -27,7 +28,8 @@ static int check_key(const char *key)
     if (!*key) return uno_fail(MPI_ERR_INFO_KEY, "key is empty");
     size_t n = strnlen(key, MPI_MAX_INFO_KEY);
     if (n < MPI_MAX_INFO_KEY) return MPI_SUCCESS;
-    return uno_fail(MPI_ERR_INFO_KEY, "key `%.40s...` is too long (at most %d characters allowed)", key, MPI_MAX_INFO_KEY - 1);
+    return uno_fail(MPI_ERR_INFO_KEY, "key `%.40s...` is too long (at most %d characters allowed)", key,
+                    MPI_MAX_INFO_KEY - 1);
 }
 
 int MPI_Info_create(MPI_Info *info)

@@ -10,7 +10,6 @@
 #include "api/library.h"
 #include "base/wait.h"
 #include "coll/choose.h"
-#include "core/attr.h"
 #include "p2p/buffered.h"
 #include "p2p/inner.h"
 #include "p2p/peer.h"
@@ -89,9 +88,7 @@ int MPI_Finalize(void)
     int state = atomic_load_explicit(&world_model, memory_order_relaxed);
     if (state != 1) return refuse("MPI_Finalize", state == 0 ? "MPI was not initialized" : "MPI was finalized already");
     uno_enter("MPI_Finalize");
-    uno_attrs_delete(uno_comm_self.attrs, uno_comm_self.handle);    // before anything else ends (MPI-4.1, 11.2.4)
-    uno_attrs_drop(uno_comm_self.attrs);
-    uno_comm_self.attrs = NULL;
+    uno_comm_delete_attrs();                   // before anything else ends (MPI-4.1, 11.2.4)
     uno_bsend_flush_all();
     uno_leave();
     uno_library_close();

@@ -55,7 +55,8 @@ int MPI_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI_Comm peer_co
     if (leader && !err) err = check_leader("remote_leader", remote_leader, uno_comm(peer_comm)->npeers);
     struct MPI_ABI_Comm *child;
     if (!err) {
-        struct uno_where remote = {.comm = leader ? uno_comm(peer_comm) : NULL, .rank = remote_leader, .tag = tag, .coll = true};
+        struct uno_where remote = {
+            .comm = leader ? uno_comm(peer_comm) : NULL, .rank = remote_leader, .tag = tag, .coll = true};
         err = uno_intercomm_create(uno_comm(local_comm), local_leader, leader ? &remote : NULL, &child);
     }
     if (!err) *newintercomm = child->handle;

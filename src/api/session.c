@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sessions, process sets, and communicators made from groups alone. Entry points of the chapters on initialization and contexts.
+// Sessions, process sets, and communicators made from groups alone. Entry points of the chapters on initialization and
+// contexts.
 // Always holds: a session keeps the library open; two process sets exist, mpi://WORLD and mpi://SELF.
 #include <stdio.h>
 #include <string.h>
@@ -125,7 +126,8 @@ int MPI_Session_get_nth_pset(MPI_Session session, MPI_Info info, int n, int *pse
     uno_enter(call);
     int err = uno_check_session(session);
     if (!err) err = uno_check_info(info);
-    if (!err && (n < 0 || n >= PSETS)) err = uno_fail(MPI_ERR_ARG, "n %d is not a process set (0 .. %d allowed)", n, PSETS - 1);
+    if (!err && (n < 0 || n >= PSETS))
+        err = uno_fail(MPI_ERR_ARG, "n %d is not a process set (0 .. %d allowed)", n, PSETS - 1);
     if (!err) err = uno_check_pointer(pset_len, "pset_len");
     if (!err && *pset_len < 0) err = uno_fail(MPI_ERR_ARG, "pset_len %d is negative", *pset_len);
     if (!err && *pset_len > 0) err = uno_check_pointer(pset_name, "pset_name");
@@ -184,7 +186,8 @@ int MPI_Group_from_session_pset(MPI_Session session, const char *pset_name, MPI_
 
 // ---- communicators from groups ----
 
-static int check_from_group(const char *stringtag, MPI_Info info, MPI_Errhandler errhandler, const MPI_Comm *out, const char *name)
+static int check_from_group(const char *stringtag, MPI_Info info, MPI_Errhandler errhandler, const MPI_Comm *out,
+                            const char *name)
 {
     int err = uno_check_pointer(stringtag, "stringtag");
     if (!err && strnlen(stringtag, MPI_MAX_STRINGTAG_LEN) >= MPI_MAX_STRINGTAG_LEN) {
@@ -234,7 +237,8 @@ static int check_member(const char *name, int rank, const struct MPI_ABI_Group *
 }
 
 int MPI_Intercomm_create_from_groups(MPI_Group local_group, int local_leader, MPI_Group remote_group, int remote_leader,
-                                     const char *stringtag, MPI_Info info, MPI_Errhandler errhandler, MPI_Comm *newintercomm)
+                                     const char *stringtag, MPI_Info info, MPI_Errhandler errhandler,
+                                     MPI_Comm *newintercomm)
 {
     static const char call[] = "MPI_Intercomm_create_from_groups";
     uno_enter(call);
@@ -247,8 +251,8 @@ int MPI_Intercomm_create_from_groups(MPI_Group local_group, int local_leader, MP
     if (!err) err = check_from_group(stringtag, info, errhandler, newintercomm, "newintercomm");
     struct MPI_ABI_Comm *child = NULL;
     if (!err) {
-        err = uno_intercomm_from_groups(uno_group(local_group), local_leader, uno_group(remote_group), remote_leader, stringtag,
-                                        &child);
+        err = uno_intercomm_from_groups(uno_group(local_group), local_leader, uno_group(remote_group), remote_leader,
+                                        stringtag, &child);
     }
     if (!err) err = dress(child, info, errhandler);
     if (!err) *newintercomm = child->handle;

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Virtual topologies: Cartesian grids. Entry points of the chapter on topologies; graphs are in graph.c.
+// Virtual topologies: Cartesian grids; and what is known of the real one. Graphs are in graph.c.
 // Always holds: a call on a communicator of another kind is MPI_ERR_TOPOLOGY; outputs are written on success only.
 #include <limits.h>
 #include <stdlib.h>
 
 #include "api/check.h"
 #include "coll/construct.h"
+#include "core/info.h"
+#include "topo/hw.h"
 #include "topo/topo.h"
 
 // The grid of comm, or an error.
@@ -57,7 +59,8 @@ static int check_grid(const struct MPI_ABI_Comm *c, int ndims, const int *dims, 
     return err;
 }
 
-int MPI_Cart_create(MPI_Comm comm_old, int ndims, const int dims[], const int periods[], int reorder, MPI_Comm *comm_cart)
+int MPI_Cart_create(MPI_Comm comm_old, int ndims, const int dims[], const int periods[], int reorder,
+                    MPI_Comm *comm_cart)
 {
     static const char call[] = "MPI_Cart_create";
     (void)reorder;                    // allowed, not demanded: ranks stay as they are
@@ -213,4 +216,18 @@ int MPI_Cart_sub(MPI_Comm comm, const int remain_dims[], MPI_Comm *newcomm)
     if (!err) err = cart_sub(uno_comm(comm), remain_dims, &child);
     if (!err) *newcomm = child->handle;
     return uno_finish_comm(comm, call, err);
+}
+
+int MPI_Get_hw_resource_info(MPI_Info *hw_info)
+{
+    static const char call[] = "MPI_Get_hw_resource_info";
+    uno_enter(call);
+    int err = uno_check_running();
+    if (!err) err = uno_check_pointer(hw_info, "hw_info");
+    struct MPI_ABI_Info *info = err ? NULL : uno_info_new();
+    if (!err && !info) err = uno_fail(MPI_ERR_NO_MEM, "no memory for an info object");
+    if (!err) err = uno_hw_info(info);
+    if (!err) *hw_info = info;
+    else if (info) uno_info_drop(info);
+    return uno_finish_self(call, err);
 }

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/fail.h"
-#include "coll/team.h"
+#include "p2p/team.h"
 #include "core/errh.h"
 #include "core/world.h"
 
@@ -26,7 +26,8 @@ static int no_memory(void)
     return uno_fail(MPI_ERR_NO_MEM, "no memory for a new communicator");
 }
 
-int uno_group_translate(const struct MPI_ABI_Group *from, int n, const int *ranks, const struct MPI_ABI_Group *to, int *out)
+int uno_group_translate(const struct MPI_ABI_Group *from, int n, const int *ranks, const struct MPI_ABI_Group *to,
+                        int *out)
 {
     int top = -1;
     for (int i = 0; i < to->size; i++) top = to->proc[i] > top ? to->proc[i] : top;
@@ -176,8 +177,8 @@ static int check_colors(const struct choice *table, int n)
 {
     for (int i = 0; i < n; i++) {
         if (table[i].color >= 0 || table[i].color == MPI_UNDEFINED) continue;
-        return uno_fail(MPI_ERR_ARG, "color %d of rank %d is negative (0 .. %d or MPI_UNDEFINED allowed)", table[i].color, i,
-                        INT_MAX);
+        return uno_fail(MPI_ERR_ARG, "color %d of rank %d is negative (0 .. %d or MPI_UNDEFINED allowed)",
+                        table[i].color, i, INT_MAX);
     }
     return MPI_SUCCESS;
 }

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Duplication of communicators, blocking and not. The only thing to agree on is a number, the first new context, which travels
-// down a tree; its steps are listed once and run either in a row or by a poller (MPI_Comm_idup: any call makes progress).
-// Always holds: attributes are copied when the call is made; the new object exists from then on and is registered at the end.
+// Duplication of communicators, blocking and not. The only thing to agree on is a number, the first new context, which
+// travels down a tree; its steps are listed once and run either in a row or by a poller (MPI_Comm_idup: any call makes
+// progress).
+// Always holds: attributes are copied when the call is made; the new object exists from then on and is registered at
+// the end.
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/fail.h"
 #include "coll/construct.h"
-#include "coll/team.h"
+#include "p2p/team.h"
 #include "core/attr.h"
 #include "core/hint.h"
 #include "core/progress.h"

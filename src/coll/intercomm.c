@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Construction of intercommunicators, and from intercommunicators (construct.h). All forms are one exchange: the leaders of both
-// groups swap a block of bytes, and each passes what it got on to its group.
-// Always holds: the side whose leader offered the smaller context number is `low`; its numbers are used, by both sides alike.
+// Construction of intercommunicators, and from intercommunicators (construct.h). All forms are one exchange: the
+// leaders of both groups swap a block of bytes, and each passes what it got on to its group.
+// Always holds: the side whose leader offered the smaller context number is `low`; its numbers are used, by both sides
+// alike.
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/fail.h"
 #include "coll/construct.h"
-#include "coll/team.h"
+#include "p2p/team.h"
 #include "core/world.h"
 #include "p2p/p2p.h"
 
@@ -26,8 +27,8 @@ static int swap_bytes(const struct uno_where *w, const void *out, size_t nout, v
 }
 
 // team: the local group, its leader at index 0; across: where the leader finds the other one. *theirs is malloc'ed.
-static int exchange(const struct uno_team *team, const struct uno_where *across, const struct block *mine, const void *data,
-                    struct block *their, void **theirs)
+static int exchange(const struct uno_team *team, const struct uno_where *across, const struct block *mine,
+                    const void *data, struct block *their, void **theirs)
 {
     int err = MPI_SUCCESS;
     *theirs = NULL;
@@ -41,14 +42,16 @@ static int exchange(const struct uno_team *team, const struct uno_where *across,
 }
 
 // The exchange over an existing intercommunicator, with the leaders at rank 0.
-static int exchange_inter(struct MPI_ABI_Comm *c, const struct block *mine, const void *data, struct block *their, void **theirs)
+static int exchange_inter(struct MPI_ABI_Comm *c, const struct block *mine, const void *data, struct block *their,
+                          void **theirs)
 {
     struct uno_team team = uno_team_all(c->local_comm, 0);
     struct uno_where across = {.comm = c, .rank = 0, .tag = uno_coll_tag(c), .coll = true};
     return exchange(&team, &across, mine, data, their, theirs);
 }
 
-struct MPI_ABI_Comm *uno_intercomm_make(struct MPI_ABI_Group *local, struct MPI_ABI_Group *remote, bool low, uint64_t base)
+struct MPI_ABI_Comm *uno_intercomm_make(struct MPI_ABI_Group *local, struct MPI_ABI_Group *remote, bool low,
+                                        uint64_t base)
 {
     struct MPI_ABI_Comm *inside = uno_comm_make(local, NULL, base + (low ? 1 : 2));
     if (!inside) return NULL;
@@ -85,7 +88,8 @@ static int create_over(const struct uno_team *team, struct MPI_ABI_Group *group,
     if (err) return err;
     if (!remote) return no_memory();
     bool low = own < their.context;
-    if (!disjoint(group, remote)) err = uno_fail(MPI_ERR_COMM, "the local and the remote group have processes in common");
+    if (!disjoint(group, remote))
+        err = uno_fail(MPI_ERR_COMM, "the local and the remote group have processes in common");
     struct MPI_ABI_Comm *c = err ? NULL : uno_intercomm_make(group, remote, low, low ? own : their.context);
     uno_group_drop(remote);
     if (!err && !c) err = no_memory();
@@ -93,7 +97,8 @@ static int create_over(const struct uno_team *team, struct MPI_ABI_Group *group,
     return err;
 }
 
-int uno_intercomm_create(struct MPI_ABI_Comm *local, int leader, const struct uno_where *remote, struct MPI_ABI_Comm **out)
+int uno_intercomm_create(struct MPI_ABI_Comm *local, int leader, const struct uno_where *remote,
+                         struct MPI_ABI_Comm **out)
 {
     struct uno_where across = {.coll = true};
     if (remote) across = (struct uno_where){remote->comm, remote->rank, UNO_TAG_LEADERS(remote->tag), true};
@@ -103,8 +108,8 @@ int uno_intercomm_create(struct MPI_ABI_Comm *local, int leader, const struct un
     return err;
 }
 
-int uno_intercomm_from_groups(struct MPI_ABI_Group *local, int local_leader, struct MPI_ABI_Group *remote, int remote_leader,
-                              const char *stringtag, struct MPI_ABI_Comm **out)
+int uno_intercomm_from_groups(struct MPI_ABI_Group *local, int local_leader, struct MPI_ABI_Group *remote,
+                              int remote_leader, const char *stringtag, struct MPI_ABI_Comm **out)
 {
     struct MPI_ABI_Comm *inside;
     int err = uno_comm_from_group(local, stringtag, &inside);
@@ -191,7 +196,8 @@ int uno_intercomm_split(struct MPI_ABI_Comm *c, int color, int key, struct MPI_A
     free(table);
     free(theirs);
     if (!err && split.index >= 0 && split.remote->size > 0) {
-        *out = uno_intercomm_make(split.local, split.remote, c->low, (c->low ? own : their.context) + 3 * (uint64_t)split.index);
+        *out = uno_intercomm_make(split.local, split.remote, c->low,
+                                  (c->low ? own : their.context) + 3 * (uint64_t)split.index);
         if (*out) uno_comm_inherit(*out, c);
         else err = no_memory();
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Communicator objects: made, registered under their context, found by it when a message arrives, held and dropped.
-// Called by the construction (src/coll/construct.c), by delivery (src/p2p) and by MPI_Init. All with the library lock held.
+// Called by the construction (src/coll/construct.c), by delivery (src/p2p) and by MPI_Init. All with the library lock
+// held.
 // Always holds: a registered context belongs to exactly one communicator of this process.
 #include "core/comm.h"
 
@@ -14,13 +15,14 @@
 #include "core/world.h"
 
 #define BUCKETS 1024                  // a power of two
-#define LEADER_SHIFT 28               // context: collective bit 63, job 48..62, leader's world rank 28..47, counter 0..27
+#define LEADER_SHIFT 28    // context: collective bit 63, job 48..62, leader's world rank 28..47, counter 0..27
 #define JOB_SHIFT 48
 #define FIRST_COUNTER 16              // below: the predefined communicators
 
 struct MPI_ABI_Comm uno_comm_world, uno_comm_self, uno_comm_invalid;
 struct MPI_ABI_Comm *uno_comm_parent;
-struct MPI_ABI_Comm *const uno_predefined_comm[4] = {&uno_comm_invalid, &uno_comm_world, &uno_comm_self, &uno_comm_invalid};
+struct MPI_ABI_Comm *const uno_predefined_comm[4] = {&uno_comm_invalid, &uno_comm_world, &uno_comm_self,
+                                                     &uno_comm_invalid};
 
 static struct uno_pool pool = {.bytes = sizeof(struct MPI_ABI_Comm), .magic = UNO_COMM_MAGIC};
 static struct MPI_ABI_Comm *bucket[BUCKETS];
@@ -165,7 +167,8 @@ static int open_predefined(struct MPI_ABI_Comm *c, MPI_Comm handle, struct MPI_A
     return MPI_SUCCESS;
 }
 
-// The two predefined objects stay when the library closes, with what a faster peer may have sent already for its next session.
+// The two predefined objects stay when the library closes, with what a faster peer may have sent already for its next
+// session.
 int uno_comm_open(void)
 {
     if (uno_comm_world.group) return MPI_SUCCESS;

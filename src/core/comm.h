@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Communicators and groups: what the handles point to.
 //
-// A process is known by its proc number: its world rank for the processes of this job (later also numbers for processes met
-// through connect or spawn). A communicator finds the peer structure of a rank lazily: peer[r] is NULL until first used.
-// On an intercommunicator peer[], npeers and the matching queues are those of the remote group.
+// A process is known by its proc number: its world rank for the processes of this job (later also numbers for processes
+// met through connect or spawn). A communicator finds the peer structure of a rank lazily: peer[r] is NULL until first
+// used. On an intercommunicator peer[], npeers and the matching queues are those of the remote group.
 #pragma once
 #include <mpi.h>
 #include <stdbool.h>
@@ -42,13 +42,13 @@ struct MPI_ABI_Comm {
     int rank, size;                   // in the local group
     int npeers;                       // ranks that can be addressed: size, or the remote group's size
     bool inter;
-    bool low;                         // intercommunicator: of the two groups, the one that leads; differs between the sides
+    bool low;                         // intercommunicator: this group leads; differs between the sides
     bool freed;                       // MPI_Comm_free was called; pending operations keep it alive (refs)
     uint64_t context;                 // agreed over the members; collective messages use context | UNO_CTX_COLL
     struct uno_peer **peer;           // [npeers], filled on first use
     struct uno_match match[2];        // point-to-point, collective
     struct MPI_ABI_Group *group, *remote;   // remote is NULL on an intracommunicator
-    struct MPI_ABI_Comm *local_comm;  // intercommunicator: its local group's intracommunicator (for collectives), else NULL
+    struct MPI_ABI_Comm *local_comm;  // intercommunicator: its local group as an intracommunicator, else NULL
     MPI_Comm handle;                  // MPI_COMM_WORLD, MPI_COMM_SELF or this pointer
     struct MPI_ABI_Errhandler *errhandler;
     struct uno_attrs *attrs;
@@ -67,7 +67,7 @@ struct MPI_ABI_Comm {
 };
 
 extern struct MPI_ABI_Comm uno_comm_world, uno_comm_self, uno_comm_invalid;
-extern struct MPI_ABI_Comm *uno_comm_parent;                 // set by src/dpm in a spawned process: what MPI_Comm_get_parent gives
+extern struct MPI_ABI_Comm *uno_comm_parent;    // set by src/dpm in a spawned process: what MPI_Comm_get_parent gives
 extern struct MPI_ABI_Comm *const uno_predefined_comm[4];    // null (invalid), world, self, invalid
 
 static inline struct MPI_ABI_Comm *uno_comm(MPI_Comm c)
@@ -87,14 +87,15 @@ static inline int uno_comm_proc(const struct MPI_ABI_Comm *c, int r)
     return (c->remote ? c->remote : c->group)->proc[r];
 }
 
-// src/core/comm.c. Opens MPI_COMM_WORLD and MPI_COMM_SELF once rank and size are known; closes them, and tells at verbosity 1
-// how many communicators, groups and error handlers were never freed.
+// src/core/comm.c. Opens MPI_COMM_WORLD and MPI_COMM_SELF once rank and size are known; closes them, and tells at
+// verbosity 1 how many communicators, groups and error handlers were never freed.
 int uno_comm_open(void);
-int uno_comm_delete_attrs(void);      // the first thing MPI_Finalize does: delete callbacks of MPI_COMM_SELF, then MPI_COMM_WORLD
+int uno_comm_delete_attrs(void);      // delete callbacks of MPI_COMM_SELF, then of MPI_COMM_WORLD: first in MPI_Finalize
 void uno_comm_close(void);
 
-// Makes a communicator object around a group (takes a reference) with an agreed context, registered so that messages find it.
-// remote is NULL for an intracommunicator. Context 0: not agreed yet, uno_comm_register follows. NULL when memory is out.
+// Makes a communicator object around a group (takes a reference) with an agreed context, registered so that messages
+// find it. remote is NULL for an intracommunicator. Context 0: not agreed yet, uno_comm_register follows. NULL when
+// memory is out.
 struct MPI_ABI_Comm *uno_comm_make(struct MPI_ABI_Group *group, struct MPI_ABI_Group *remote, uint64_t context);
 void uno_comm_register(struct MPI_ABI_Comm *c, uint64_t context);
 void uno_comm_hold(struct MPI_ABI_Comm *c);
@@ -103,15 +104,15 @@ void uno_comm_drop(struct MPI_ABI_Comm *c);
 // Defined by src/p2p/deliver.c: delivers the messages that came for c's context before c was registered.
 void uno_p2p_replay(struct MPI_ABI_Comm *c);
 
-// The tag of the next collective operation (or construction) on c. All members take them in the same order, so operations that
-// are under way at once never mix. Not negative.
+// The tag of the next collective operation (or construction) on c. All members take them in the same order, so
+// operations that are under way at once never mix. Not negative.
 static inline int uno_coll_tag(struct MPI_ABI_Comm *c)
 {
     return (int)(c->coll_seq++ & 0x3fffffff);
 }
 
-// The first of n consecutive context numbers never used before by this process as a leader: unique over all jobs. The leader
-// of new communicators takes them and tells the other members.
+// The first of n consecutive context numbers never used before by this process as a leader: unique over all jobs. The
+// leader of new communicators takes them and tells the other members.
 uint64_t uno_context_take(int n);
 static inline uint64_t uno_context_new(void)
 {

@@ -18,7 +18,8 @@ static bool is_memory_kinds(const char *v)
 {
     while (*v) {
         size_t n = strcspn(v, ",");
-        bool known = (n == 6 && strncmp(v, "system", 6) == 0) || (n >= 3 && strncmp(v, "mpi", 3) == 0 && (n == 3 || v[3] == ':'));
+        bool known = (n == 6 && strncmp(v, "system", 6) == 0) ||
+                     (n >= 3 && strncmp(v, "mpi", 3) == 0 && (n == 3 || v[3] == ':'));
         if (!known) return false;
         v += n + (v[n] == ',');
     }

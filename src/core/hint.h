@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Hints of communicators: which keys the library knows, with their defaults. Unknown keys and malformed values are dropped.
+// Hints of communicators: which keys the library knows, with their defaults. Unknown keys and malformed values are
+// dropped.
 #pragma once
 #include "core/comm.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Info objects. Called by src/api/info.c and by whoever reads hints.
-// Always holds: keys of one object differ; an object is used by one thread at a time, the pool by any (it has its own mutex,
-// because info calls are allowed before MPI_Init, when the library lock does not exist yet).
+// Always holds: keys of one object differ; an object is used by one thread at a time, the pool by any (it has its own
+// mutex, because info calls are allowed before MPI_Init, when the library lock does not exist yet).
 #include "core/info.h"
 
 #include <limits.h>
@@ -39,7 +39,8 @@ struct MPI_ABI_Info *uno_info(MPI_Info h)
         pthread_mutex_lock(&mutex);
         // The number of processes is known once the library is open: filled again then.
         static int filled_in = -1;
-        int phase = atomic_load_explicit(&uno_world.phase, memory_order_acquire);   // pairs with the release in uno_world_open
+        int phase =
+            atomic_load_explicit(&uno_world.phase, memory_order_acquire);    // pairs with the release in uno_world_open
         if (filled_in != phase) {
             env.readonly = false;
             fill_env_once();

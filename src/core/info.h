@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Info objects: ordered (key, value) pairs. They may be used before MPI_Init and by several threads, each its own object.
+// Info objects: ordered (key, value) pairs. They may be used before MPI_Init and by several threads, each its own
+// object.
 #pragma once
 #include <mpi.h>
 #include <stdbool.h>
@@ -30,5 +31,6 @@ int uno_info_set(struct MPI_ABI_Info *i, const char *key, const char *value);
 bool uno_info_remove(struct MPI_ABI_Info *i, const char *key);               // false when there is no such key
 size_t uno_infos_live(void);
 
-// The content of MPI_INFO_ENV, and of MPI_Info_create_env: command, argv, maxprocs, soft, host, arch, wdir, thread_level.
+// The content of MPI_INFO_ENV, and of MPI_Info_create_env: command, argv, maxprocs, soft, host, arch, wdir,
+// thread_level.
 int uno_info_fill_env(struct MPI_ABI_Info *i, int argc, char **argv);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The numbering of handles (number.h). Called by src/api/handles.c at any time and from any thread, so it has its own mutex.
-// Always holds: handle[n] is the handle with number FIRST + n; slot[] finds n by the handle's address, open addressing, at most
-// half full.
+// The numbering of handles (number.h). Called by src/api/handles.c at any time and from any thread, so it has its own
+// mutex.
+// Always holds: handle[n] is the handle with number FIRST + n; slot[] finds n by the handle's address, open addressing,
+// at most half full.
 #include "core/number.h"
 
 #include <pthread.h>

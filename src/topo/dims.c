@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MPI_Dims_create: among all ways to write a number as a product of k factors in non-increasing order, the one whose largest
-// factor is smallest, then the second largest, and so on: as near to a cube as the divisors allow.
-// Always holds: the search tries divisors in increasing order from the k-th root on, so the first way found is the answer.
+// MPI_Dims_create: among all ways to write a number as a product of k factors in non-increasing order, the one whose
+// largest factor is smallest, then the second largest, and so on: as near to a cube as the divisors allow.
+// Always holds: the search tries divisors in increasing order from the k-th root on, so the first way found is the
+// answer.
 #include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>

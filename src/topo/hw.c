@@ -3,21 +3,21 @@
 // Always holds: all processes see the whole table of who is where, so they come to the same parts.
 #include "topo/hw.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "base/fail.h"
-#include "coll/construct.h"
-#include "coll/team.h"
+#include "p2p/team.h"
 #include "core/info.h"
 #include "core/world.h"
 #include "topo/hwloc.h"
 
 #define PARTS_MAX 8192                // more parts of one kind than a host has
 
-// Where a process is: its host (-1: it takes no part in the split), and for each level the number of the part it is bound to, -1
-// when it is in several.
+// Where a process is: its host (-1: it takes no part in the split), and for each level the number of the part it is
+// bound to, -1 when it is in several.
 struct spot { int host, part[UNO_HW_LEVELS]; };
 
 // Level -1 is the host itself.
@@ -77,8 +77,8 @@ static int pset_color(const char *pset)
     return strcasecmp(pset, "mpi://SELF") == 0 ? uno_world.rank : MPI_UNDEFINED;
 }
 
-// What can be told without the others. An unknown name gives MPI_UNDEFINED: the caller then gets MPI_COMM_NULL, as the standard
-// says.
+// What can be told without the others. An unknown name gives MPI_UNDEFINED: the caller then gets MPI_COMM_NULL, as the
+// standard says.
 static int own_color(int split_type, const struct MPI_ABI_Info *info, struct spot *me)
 {
     if (split_type == MPI_UNDEFINED) return MPI_UNDEFINED;
@@ -91,23 +91,36 @@ static int own_color(int split_type, const struct MPI_ABI_Info *info, struct spo
 }
 
 // Processes that say MPI_UNDEFINED do not know what the others say, so all exchange the same table whatever they say.
-int uno_hw_split(struct MPI_ABI_Comm *c, int split_type, int key, struct MPI_ABI_Info *info, struct MPI_ABI_Comm **out)
+int uno_hw_color(struct MPI_ABI_Comm *c, int split_type, struct MPI_ABI_Info *info, int *color)
 {
     bool unguided = split_type == MPI_COMM_TYPE_HW_UNGUIDED;
     struct spot me = {.host = split_type == MPI_UNDEFINED ? -1 : uno_world.job ? (int)uno_world.job->host : 0};
     for (int i = 0; i < UNO_HW_LEVELS; i++) me.part[i] = -1;
     if (unguided) uno_hwloc_parts(me.part);
-    int color = unguided ? MPI_UNDEFINED : own_color(split_type, info, &me);
-    if (c->inter) {                   // both sides must find the same color: only what a process knows by itself will do
-        if (unguided) return uno_fail(MPI_ERR_COMM, "an intercommunicator cannot be split by MPI_COMM_TYPE_HW_UNGUIDED");
-        return uno_comm_split(c, color, key, out);
+    *color = unguided ? MPI_UNDEFINED : own_color(split_type, info, &me);
+    if (c->inter) {    // both sides must find the same color: only what a process knows by itself will do
+        if (unguided)
+            return uno_fail(MPI_ERR_COMM, "an intercommunicator cannot be split by MPI_COMM_TYPE_HW_UNGUIDED");
+        return MPI_SUCCESS;
     }
     struct spot *spot = malloc((size_t)c->size * sizeof *spot);
     if (!spot) return uno_fail(MPI_ERR_NO_MEM, "no memory to compare places");
     spot[c->rank] = me;
     struct uno_team team = uno_team_all(c, 0);
     int err = uno_team_allgather(&team, spot, sizeof *spot);
-    if (!err && unguided) color = unguided_color(spot, c->size, &me, info);
+    if (!err && unguided) *color = unguided_color(spot, c->size, &me, info);
     free(spot);
-    return err ? err : uno_comm_split(c, color, key, out);
+    return err;
+}
+
+int uno_hw_info(struct MPI_ABI_Info *info)
+{
+    int part[UNO_HW_LEVELS], err = uno_info_set(info, "mpi_shared_memory", "true");
+    uno_hwloc_parts(part);
+    for (int i = 0; i < UNO_HW_LEVELS && !err && uno_hwloc_known(); i++) {
+        char key[32];
+        snprintf(key, sizeof key, "hwloc://%s", uno_hwloc_level(i));
+        err = uno_info_set(info, key, part[i] >= 0 ? "true" : "false");
+    }
+    return err;
 }

@@ -5,5 +5,9 @@
 
 struct MPI_ABI_Info;
 
-// MPI_Comm_split_type. *out is NULL where the caller is no member of any part.
-int uno_hw_split(struct MPI_ABI_Comm *c, int split_type, int key, struct MPI_ABI_Info *info, struct MPI_ABI_Comm **out);
+// The color for MPI_Comm_split that MPI_Comm_split_type means; MPI_UNDEFINED where the caller is in no part. Collective
+// over c.
+int uno_hw_color(struct MPI_ABI_Comm *c, int split_type, struct MPI_ABI_Info *info, int *color);
+
+// Sets a key a kind of part that MPI_Comm_split_type takes: `true` when this process stays in one such part, else `false`.
+int uno_hw_info(struct MPI_ABI_Info *info);

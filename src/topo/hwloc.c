@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Loads hwloc when it is first needed (an MPI job that never splits by hardware does not pay for it). Called by hw.c alone.
-// The hardware is looked at once; what this process is bound to is asked each time.
+// Loads hwloc when it is first needed (an MPI job that never splits by hardware does not pay for it). Called by hw.c
+// alone. The hardware is looked at once; what this process is bound to is asked each time.
 // Always holds: a missing library, or a build without its header, means that nothing is known; no call fails for it.
 #include "topo/hwloc.h"
 
@@ -23,7 +23,8 @@ const char *uno_hwloc_level(int level)
 #include <hwloc.h>
 
 static const hwloc_obj_type_t level_type[UNO_HW_LEVELS] = {
-    HWLOC_OBJ_PACKAGE, HWLOC_OBJ_NUMANODE, HWLOC_OBJ_L3CACHE, HWLOC_OBJ_L2CACHE, HWLOC_OBJ_L1CACHE, HWLOC_OBJ_CORE, HWLOC_OBJ_PU,
+    HWLOC_OBJ_PACKAGE, HWLOC_OBJ_NUMANODE, HWLOC_OBJ_L3CACHE, HWLOC_OBJ_L2CACHE,
+    HWLOC_OBJ_L1CACHE, HWLOC_OBJ_CORE,     HWLOC_OBJ_PU,
 };
 
 static struct {
@@ -87,10 +88,10 @@ static bool look(int part[UNO_HW_LEVELS])
     if (state == FRESH) state = load_topology(&t) ? LOADED : ABSENT;
     if (state == ABSENT) return false;
     hwloc_bitmap_t bound = lib.alloc();
-    bool known = bound && lib.bound(t, bound, HWLOC_CPUBIND_PROCESS) == 0;
-    for (int i = 0; i < UNO_HW_LEVELS && known; i++) part[i] = part_of(t, level_type[i], bound);
+    bool seen = bound && lib.bound(t, bound, HWLOC_CPUBIND_PROCESS) == 0;
+    for (int i = 0; i < UNO_HW_LEVELS && seen; i++) part[i] = part_of(t, level_type[i], bound);
     if (bound) lib.free(bound);
-    return known;
+    return seen;
 }
 #else
 static bool look(int part[UNO_HW_LEVELS])
@@ -100,8 +101,16 @@ static bool look(int part[UNO_HW_LEVELS])
 }
 #endif
 
+static bool known;
+
+bool uno_hwloc_known(void)
+{
+    return known;
+}
+
 void uno_hwloc_parts(int part[UNO_HW_LEVELS])
 {
     for (int i = 0; i < UNO_HW_LEVELS; i++) part[i] = -1;
-    if (!look(part)) uno_log(1, "hwloc cannot be used: communicators are not split by parts of the hardware");
+    known = look(part);
+    if (!known) uno_log(1, "hwloc cannot be used: communicators are not split by parts of the hardware");
 }

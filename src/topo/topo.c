@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/fail.h"
-#include "coll/team.h"
+#include "p2p/team.h"
 
 static struct uno_topo *new_topo(struct MPI_ABI_Comm *c, int kind, size_t ints)
 {
@@ -80,7 +80,8 @@ int uno_topo_cart(struct MPI_ABI_Comm *c, int ndims, const int *dims, const int 
     uno_cart_place(t, c->rank, uno_cart_coords(t));
     t->indegree = t->outdegree = 2 * ndims;
     t->sources = t->dests = 3 * ndims;
-    for (int d = 0; d < ndims; d++) uno_cart_shift(t, d, 1, &t->data[t->sources + 2 * d], &t->data[t->sources + 2 * d + 1]);
+    for (int d = 0; d < ndims; d++)
+        uno_cart_shift(t, d, 1, &t->data[t->sources + 2 * d], &t->data[t->sources + 2 * d + 1]);
     return MPI_SUCCESS;
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Virtual topologies: what a communicator's topo points to, one block of memory that may be copied as it is.
 //
-// Neighbourhood collectives ask for the lists of sources and destinations only, whatever the kind (uno_topo_sources, _dests).
+// Neighbourhood collectives ask for the lists of sources and destinations only, whatever the kind (uno_topo_sources,
+// _dests).
 #pragma once
 #include <mpi.h>
 
@@ -14,10 +15,11 @@ struct uno_topo {
     int indegree, outdegree;          // of this process, any kind
     int weighted;                     // dist_graph
     int sources, dests;               // where these lists begin in data; the same place for cart and graph
-    int data[];                       // cart: dims, periods, coords, neighbours; graph: index, edges; dist_graph: sources,
+    int data[];    // cart: dims, periods, coords, neighbours; graph: index, edges; dist_graph: sources,
 };                                    // their weights, destinations, their weights
 
-// In a cart MPI_PROC_NULL stands where there is no neighbour; the order is -1, +1 in the first dimension, then the next.
+// In a cart MPI_PROC_NULL stands where there is no neighbour; the order is -1, +1 in the first dimension, then the
+// next.
 static inline const int *uno_topo_sources(const struct uno_topo *t)
 {
     return t->data + t->sources;
@@ -52,10 +54,11 @@ int uno_cart_rank(struct uno_topo *t, const int *coords);                    // 
 // Source and destination of a shift, MPI_PROC_NULL outside.
 void uno_cart_shift(struct uno_topo *t, int direction, int disp, int *source, int *dest);
 
-// All edges of a dist_graph come from anywhere: the processes exchange them and each keeps its own. n sources with degrees[] edges
-// each to dests[]; weights NULL: unweighted.
+// All edges of a dist_graph come from anywhere: the processes exchange them and each keeps its own. n sources with
+// degrees[] edges each to dests[]; weights NULL: unweighted.
 struct uno_edge_list { int n; const int *source, *degree, *dest, *weight; };
 int uno_topo_collect(struct MPI_ABI_Comm *c, const struct uno_edge_list *list, struct MPI_ABI_Comm *child);
 
-// dims.c: fills the zeros of dims with factors of nnodes as close to each other as can be, not increasing. 0 or MPI_ERR_DIMS.
+// dims.c: fills the zeros of dims with factors of nnodes as close to each other as can be, not increasing. 0 or
+// MPI_ERR_DIMS.
 int uno_dims_create(int nnodes, int ndims, int *dims);

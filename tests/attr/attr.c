@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // run: np=0,1,2,3
-// Attributes: callbacks of copying and deleting, their order, errors from them, keys freed early, predefined attributes, types.
+// Attributes: callbacks of copying and deleting, their order, errors from them, keys freed early, predefined
+// attributes, types.
 #include "../check.h"
 
 #include <stdint.h>
@@ -55,7 +56,8 @@ static void callbacks(void)
     CHECK(trace[0] == 0 && value_of(a, key[0]) == 10);
     MPI_Comm_dup(a, &b);
     CHECK(strcmp(trace, "c10 c13 c11 ") == 0);                    // in the order set
-    CHECK(value_of(b, key[0]) == 11 && value_of(b, key[1]) == -1 && value_of(b, key[2]) == 12 && value_of(b, key[3]) == -1);
+    CHECK(value_of(b, key[0]) == 11 && value_of(b, key[1]) == -1 && value_of(b, key[2]) == 12 &&
+          value_of(b, key[3]) == -1);
     trace[0] = 0;
     MPI_Comm_set_attr(b, key[0], &v[4]);                          // replaced: the old value is deleted
     CHECK(strcmp(trace, "d11 ") == 0 && value_of(b, key[0]) == 14);

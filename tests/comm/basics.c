@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // run: np=0,1,2,3,5 chan=shm,tcp
-// Communicators: accessors, names, comparison, duplication, creation, splitting, freeing, and that each has a context of its own.
+// Communicators: accessors, names, comparison, duplication, creation, splitting, freeing, and that each has a context
+// of its own.
 #include "../check.h"
 
 #include <string.h>

@@ -21,7 +21,8 @@ static void ring(MPI_Comm c, int v)
     CHECK(in == 10 * v + left);
 }
 
-// Rank 0 waits for a message that the others send only when they have returned from the call: no rank waits for another in it.
+// Rank 0 waits for a message that the others send only when they have returned from the call: no rank waits for another
+// in it.
 static void does_not_block(void)
 {
     MPI_Comm c;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // run: np=2,3,4,5
-// Intercommunicators: creation, messages across, duplication, creation and splitting from one, merging, and wrong input.
+// Intercommunicators: creation, messages across, duplication, creation and splitting from one, merging, and wrong
+// input.
 #include "../check.h"
 
 static int rank, size, color;

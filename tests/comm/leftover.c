@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // run: np=2,3 env=UNISONO_VERBOSE=1 says="1 communicators were never freed"
-// What a program leaves behind is told at MPI_Finalize, and a communicator may be freed with messages that nobody received.
+// What a program leaves behind is told at MPI_Finalize, and a communicator may be freed with messages that nobody
+// received.
 #include "../check.h"
 
 int main(void)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // run: np=1,2,4
-// MPI_Comm_split_type: by host, guided and unguided by hardware, by process set, and what is wrong input. Ranks bind themselves.
+// MPI_Comm_split_type: by host, guided and unguided by hardware, by process set, and what is wrong input. Ranks bind
+// themselves.
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -33,18 +34,26 @@ static int split(int type, const char *key, const char *value)
     return size_of(&c);
 }
 
-// Binds this process to its nth allowed processor. Returns how many there are.
+// Binds this process to its nth allowed processor (mpiexec may have left it a single one). Returns how many ranks, this
+// one too, are on the same.
 static int bind_to(int nth)
 {
     cpu_set_t all, one;
     CHECK(sched_getaffinity(0, sizeof all, &all) == 0);
-    int count = CPU_COUNT(&all), seen = 0;
+    int count = CPU_COUNT(&all), seen = 0, mine = -1, same = 0;
     CPU_ZERO(&one);
     for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
-        if (CPU_ISSET(cpu, &all) && seen++ == nth % count) CPU_SET(cpu, &one);
+        if (CPU_ISSET(cpu, &all) && seen++ == nth % count) mine = cpu;
     }
+    CPU_SET(mine, &one);
     CHECK(sched_setaffinity(0, sizeof one, &one) == 0);
-    return count;
+    for (int r = 0; r < size; r++) {
+        int theirs = -1;
+        MPI_Sendrecv(&mine, 1, MPI_INT, (rank + r) % size, r, &theirs, 1, MPI_INT, (rank + size - r) % size, r,
+                     MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        same += theirs == mine;
+    }
+    return same;
 }
 
 static void bound(void)
@@ -52,8 +61,7 @@ static void bound(void)
     MPI_Comm c;
     MPI_Info info;
     char value[MPI_MAX_INFO_VAL] = "";
-    int flag, n = sizeof value, cpus = bind_to(rank), same = 0;
-    for (int r = 0; r < size; r++) same += r % cpus == rank % cpus;
+    int flag, n = sizeof value, same = bind_to(rank);
     int got = split(MPI_COMM_TYPE_HW_GUIDED, "mpi_hw_resource_type", "PU");
     if (got == 0 && rank == 0) printf("hwloc is missing: splitting by hardware not tested\n");
     if (got == 0) return;
@@ -64,7 +72,27 @@ static void bound(void)
     MPI_Info_get_string(info, "mpi_hw_resource_type", &n, value, &flag);
     got = size_of(&c);
     // Strictly smaller parts, and their kind is told; nothing when all share everything.
-    CHECK(flag == (got > 0) && got < (size > 1 ? size : 2) && (size == 1 || cpus == 1 || got > 0));
+    CHECK(flag == (got > 0) && got >= (same < size) && got <= size - (size > 1));
+    MPI_Info_free(&info);
+}
+
+// What the library says it can split by, it can.
+static void resource_info(void)
+{
+    MPI_Info info;
+    int n, flag;
+    CHECK(MPI_Get_hw_resource_info(&info) == MPI_SUCCESS);
+    MPI_Info_get_nkeys(info, &n);
+    CHECK(n >= 1);
+    for (int i = 0; i < n; i++) {
+        char key[MPI_MAX_INFO_KEY], value[8];
+        int len = sizeof value;
+        MPI_Info_get_nthkey(info, i, key);
+        MPI_Info_get_string(info, key, &len, value, &flag);
+        CHECK(strcmp(value, "true") == 0 || strcmp(value, "false") == 0);
+        int got = split(MPI_COMM_TYPE_HW_GUIDED, "mpi_hw_resource_type", key);
+        CHECK((got > 0) == (strcmp(value, "true") == 0));
+    }
     MPI_Info_free(&info);
 }
 
@@ -88,7 +116,9 @@ int main(void)
         CHECK(got == (rank ? size - 1 : 0));
     }
     split(rank ? MPI_COMM_TYPE_HW_UNGUIDED : MPI_UNDEFINED, NULL, NULL);
+    resource_info();
     bound();
+    resource_info();
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     CHECK(MPI_Comm_split_type(MPI_COMM_WORLD, 7, 0, MPI_INFO_NULL, &c) == MPI_ERR_ARG);
     CHECK(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, NULL) == MPI_ERR_ARG);

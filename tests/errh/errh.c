@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // run: np=1,2 env=UNISONO_VERBOSE=0
-// Error handlers: predefined and user's, inheritance, reference counts, raising on the right object, classes, codes and strings.
+// Error handlers: predefined and user's, inheritance, reference counts, raising on the right object, classes, codes and
+// strings.
 #include "../check.h"
 
 #include <stdarg.h>
@@ -42,7 +43,8 @@ static void user_handler(void)
     MPI_Comm_dup(c, &d);                                          // inherits
     CHECK(MPI_Comm_remote_size(d, &n) == MPI_ERR_COMM && calls == 3 && last_comm == d);
     MPI_Comm_free(&c);
-    CHECK(MPI_Comm_size(d, NULL) == MPI_ERR_ARG && calls == 4);   // the handler outlives its handle and its first communicator
+    CHECK(MPI_Comm_size(d, NULL) == MPI_ERR_ARG &&
+          calls == 4);    // the handler outlives its handle and its first communicator
     MPI_Comm_free(&d);
 }
 
@@ -133,7 +135,8 @@ static void added_codes(void)
     CHECK(got == MPI_ERR_IO);
     MPI_Error_string(code, text, &got);
     CHECK(got == 0 && text[0] == 0);
-    CHECK(MPI_Add_error_string(code, "the first") == MPI_SUCCESS && MPI_Add_error_string(code, "the second") == MPI_SUCCESS);
+    CHECK(MPI_Add_error_string(code, "the first") == MPI_SUCCESS &&
+          MPI_Add_error_string(code, "the second") == MPI_SUCCESS);
     MPI_Error_string(code, text, &got);
     CHECK(strcmp(text, "the second") == 0 && got == 10);
     CHECK(MPI_Add_error_string(MPI_ERR_IO, "no") == MPI_ERR_ARG);

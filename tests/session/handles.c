@@ -11,7 +11,8 @@ int main(void)
     CHECK(MPI_Comm_toint(MPI_COMM_WORLD) == 257 && MPI_Comm_fromint(257) == MPI_COMM_WORLD);
     CHECK(MPI_Type_toint(MPI_INT) == 521 && MPI_Type_fromint(521) == MPI_INT);
     CHECK(MPI_Request_fromint(MPI_Request_toint(MPI_REQUEST_NULL)) == MPI_REQUEST_NULL);
-    CHECK(MPI_Op_fromint(MPI_Op_toint(MPI_SUM)) == MPI_SUM && MPI_Win_fromint(MPI_Win_toint(MPI_WIN_NULL)) == MPI_WIN_NULL);
+    CHECK(MPI_Op_fromint(MPI_Op_toint(MPI_SUM)) == MPI_SUM &&
+          MPI_Win_fromint(MPI_Win_toint(MPI_WIN_NULL)) == MPI_WIN_NULL);
     CHECK(MPI_File_fromint(MPI_File_toint(MPI_FILE_NULL)) == MPI_FILE_NULL);
     CHECK(MPI_Message_fromint(MPI_Message_toint(MPI_MESSAGE_NO_PROC)) == MPI_MESSAGE_NO_PROC);
     CHECK(MPI_Session_fromint(MPI_Session_toint(MPI_SESSION_NULL)) == MPI_SESSION_NULL);

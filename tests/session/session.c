@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // run: np=0,1,2,3,5 chan=shm,tcp
-// Sessions: alone, several, around MPI_Init and MPI_Finalize, again after all ended; process sets; communicators from groups.
+// Sessions: alone, several, around MPI_Init and MPI_Finalize, again after all ended; process sets; communicators from
+// groups.
 #include "../check.h"
 
 #include <string.h>
@@ -39,7 +40,8 @@ static MPI_Comm from_pset(MPI_Session s, const char *pset, const char *tag)
 static void use(MPI_Session s)
 {
     int n, rank, size;
-    MPI_Comm world = from_pset(s, "mpi://WORLD", "tests.session.world"), self = from_pset(s, "mpi://SELF", "tests.session.self");
+    MPI_Comm world = from_pset(s, "mpi://WORLD", "tests.session.world"),
+             self = from_pset(s, "mpi://SELF", "tests.session.self");
     MPI_Comm_size(self, &n);
     CHECK(n == 1);
     ring(world);
@@ -63,8 +65,8 @@ static void use(MPI_Session s)
         MPI_Comm inter;
         range[0][0] = 1 - rank % 2;
         MPI_Group_range_incl(all, 1, range, &other);
-        CHECK(MPI_Intercomm_create_from_groups(part, 0, other, 0, "tests.session.inter", MPI_INFO_NULL, MPI_ERRORS_RETURN,
-                                               &inter) == MPI_SUCCESS);
+        CHECK(MPI_Intercomm_create_from_groups(part, 0, other, 0, "tests.session.inter", MPI_INFO_NULL,
+                                               MPI_ERRORS_RETURN, &inter) == MPI_SUCCESS);
         MPI_Comm_remote_size(inter, &n);
         CHECK(n == size - (size + 1 - rank % 2) / 2);
         MPI_Comm merged;
@@ -128,7 +130,8 @@ static void wrong_input(MPI_Session s)
     MPI_Errhandler_free(&h);
     MPI_Comm c;
     MPI_Group_from_session_pset(s, "mpi://SELF", &g);
-    CHECK(MPI_Comm_create_from_group(g, NULL, MPI_INFO_NULL, MPI_ERRORS_RETURN, &c) == MPI_ERR_ARG && handled == MPI_ERR_ARG);
+    CHECK(MPI_Comm_create_from_group(g, NULL, MPI_INFO_NULL, MPI_ERRORS_RETURN, &c) == MPI_ERR_ARG &&
+          handled == MPI_ERR_ARG);
     CHECK(MPI_Comm_create_from_group(g, "t", MPI_INFO_NULL, MPI_ERRHANDLER_NULL, &c) == MPI_ERR_ERRHANDLER);
     MPI_Group_free(&g);
     n = 0;

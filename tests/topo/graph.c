@@ -26,7 +26,8 @@ static void graph(void)
     MPI_Graphdims_get(c, &a, &b);
     CHECK(kind == MPI_GRAPH && a == size && b == n);
     MPI_Graph_get(c, size, n, got_index, got_edges);
-    CHECK(memcmp(index, got_index, (size_t)size * sizeof *index) == 0 && memcmp(edges, got_edges, (size_t)n * sizeof *edges) == 0);
+    CHECK(memcmp(index, got_index, (size_t)size * sizeof *index) == 0 &&
+          memcmp(edges, got_edges, (size_t)n * sizeof *edges) == 0);
     for (int r = 0; r < size; r++) {
         MPI_Graph_neighbors_count(c, r, &a);
         MPI_Graph_neighbors(c, r, a, got_edges);
@@ -94,8 +95,8 @@ static void general(unsigned seed, int weighted)
         weights[n++] = 100 * s + d;
     }
     MPI_Comm c;
-    CHECK(MPI_Dist_graph_create(MPI_COMM_WORLD, n, sources, degrees, dests, weighted ? weights : unweighted, MPI_INFO_NULL, 0,
-                                &c) == MPI_SUCCESS);
+    CHECK(MPI_Dist_graph_create(MPI_COMM_WORLD, n, sources, degrees, dests, weighted ? weights : unweighted,
+                                MPI_INFO_NULL, 0, &c) == MPI_SUCCESS);
     int in, out, w;
     MPI_Dist_graph_neighbors_count(c, &in, &out, &w);
     CHECK(w == weighted);
@@ -122,16 +123,18 @@ static void wrong_input(void)
 {
     MPI_Comm c;
     int bad = size, zero = 0, minus = -1;
-    CHECK(MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &bad, unweighted, 0, NULL, unweighted, MPI_INFO_NULL, 0, &c) ==
-          MPI_ERR_RANK);
-    CHECK(MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, -1, &bad, unweighted, 0, NULL, unweighted, MPI_INFO_NULL, 0, &c) ==
-          MPI_ERR_ARG);
+    CHECK(MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &bad, unweighted, 0, NULL, unweighted, MPI_INFO_NULL, 0,
+                                         &c) == MPI_ERR_RANK);
+    CHECK(MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, -1, &bad, unweighted, 0, NULL, unweighted, MPI_INFO_NULL, 0,
+                                         &c) == MPI_ERR_ARG);
     CHECK(MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &zero, &minus, 0, NULL, empty, MPI_INFO_NULL, 0, &c) ==
           MPI_ERR_ARG);
     CHECK(MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &zero, unweighted, 0, NULL, empty, MPI_INFO_NULL, 0,
                                          &c) == MPI_ERR_ARG);
-    CHECK(MPI_Dist_graph_create(MPI_COMM_WORLD, 1, &zero, &minus, &zero, unweighted, MPI_INFO_NULL, 0, &c) == MPI_ERR_ARG);
-    CHECK(MPI_Dist_graph_create(MPI_COMM_WORLD, 1, &zero, NULL, &zero, unweighted, MPI_INFO_NULL, 0, &c) == MPI_ERR_ARG);
+    CHECK(MPI_Dist_graph_create(MPI_COMM_WORLD, 1, &zero, &minus, &zero, unweighted, MPI_INFO_NULL, 0, &c) ==
+          MPI_ERR_ARG);
+    CHECK(MPI_Dist_graph_create(MPI_COMM_WORLD, 1, &zero, NULL, &zero, unweighted, MPI_INFO_NULL, 0, &c) ==
+          MPI_ERR_ARG);
     CHECK(MPI_Dist_graph_neighbors_count(MPI_COMM_WORLD, &zero, &zero, &zero) == MPI_ERR_TOPOLOGY);
 }
 

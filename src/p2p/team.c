@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Binomial trees over a team (team.h). Index i receives from i without its lowest set bit.
 // Always holds: whoever sends has its data complete, so no two members ever wait for each other.
-#include "coll/team.h"
+#include "p2p/team.h"
 
 #include "p2p/p2p.h"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A team: some ranks of a communicator that agree on something while a communicator is being made. Plain bytes, small trees of
-// point-to-point messages on the collective context. Used by construct.c and intercomm.c alone; collectives have schedules.
+// A team: some ranks of a communicator that agree on something while a communicator is being made. Plain bytes, small
+// trees of point-to-point messages on the collective context. Used by construct.c and intercomm.c alone; collectives
+// have schedules.
 #pragma once
 #include <stddef.h>
 
@@ -14,8 +15,8 @@ struct uno_team {
     int tag;
 };
 
-// Tags on the collective context. Operations that all members of a communicator start in one order use uno_coll_tag() >= 0;
-// the others name their own, in ranges below zero that hold neither MPI_ANY_TAG nor each other.
+// Tags on the collective context. Operations that all members of a communicator start in one order use uno_coll_tag()
+// >= 0; the others name their own, in ranges below zero that hold neither MPI_ANY_TAG nor each other.
 #define UNO_TAG_SUBGROUP(t) (-0x7fffffff + ((t) & 0x3fffffff))
 #define UNO_TAG_LEADERS(t) (-0x3fffffff + ((t) & 0x1fffffff))
 #define UNO_TAG_NAMED(t) (-0x1fffffff + ((t) & 0x0fffffff))
@@ -32,5 +33,6 @@ int uno_team_bcast(const struct uno_team *t, void *data, size_t bytes);
 int uno_team_gather(const struct uno_team *t, void *all, size_t bytes);
 int uno_team_allgather(const struct uno_team *t, void *all, size_t bytes);
 
-// Parts of different sizes: that of index i lies at offset[i] .. offset[i + 1] - 1 (n + 1 offsets, the same everywhere).
+// Parts of different sizes: that of index i lies at offset[i] .. offset[i + 1] - 1 (n + 1 offsets, the same
+// everywhere).
 int uno_team_allgatherv(const struct uno_team *t, void *all, const size_t *offset);
