@@ -22,13 +22,20 @@ struct mover {
 
 static void walk(struct mover *m, const struct uno_pack *g, char *base, size_t skip);
 
-// n runs of len bytes, `stride` apart in the user's buffer and `pitch` apart in the stream. Does not advance.
-static void move_runs(struct mover *m, char *packed, size_t pitch, char *base, ptrdiff_t stride, size_t len, size_t n)
+// n runs of len bytes in the user's buffer, from `at` on, `stride` apart.
+struct runs {
+    char *at;
+    ptrdiff_t stride;
+    size_t len, n;
+};
+
+// Moves them from (to) the stream, where they are `pitch` apart. Does not advance.
+static void move_runs(struct mover *m, const struct runs *r, char *packed, size_t pitch)
 {
     if (m->in)
-        uno_copy_runs(base, stride, packed, (ptrdiff_t)pitch, len, n);
+        uno_copy_runs(r->at, r->stride, packed, (ptrdiff_t)pitch, r->len, r->n);
     else
-        uno_copy_runs(packed, (ptrdiff_t)pitch, base, stride, len, n);
+        uno_copy_runs(packed, (ptrdiff_t)pitch, r->at, r->stride, r->len, r->n);
 }
 
 static void advance(struct mover *m, size_t bytes)
@@ -48,15 +55,20 @@ static void walk_run(struct mover *m, char *base, size_t len, size_t skip)
     advance(m, n);
 }
 
-// The r-th run of a list of runs, or of a loop over one run.
-static void copy_column(struct mover *m, const struct uno_pack *g, size_t r, char *base, ptrdiff_t stride, size_t n)
+// The r-th run of a list of runs, or of a loop over one run, in n elements.
+static void copy_column(struct mover *m, const struct uno_pack *g, size_t r, struct runs column)
 {
+    size_t offset;
     if (g->kind == UNO_PACK_LOOP) {
-        size_t len = g->kid->bytes;
-        move_runs(m, m->packed + r * len, g->bytes, base + g->kid->at + (ptrdiff_t)r * g->stride, stride, len, n);
+        column.len = g->kid->bytes;
+        column.at += g->kid->at + (ptrdiff_t)r * g->stride;
+        offset = r * column.len;
     } else {
-        move_runs(m, m->packed + g->offset[r], g->bytes, base + g->disp[r], stride, g->offset[r + 1] - g->offset[r], n);
+        offset = g->offset[r];
+        column.len = g->offset[r + 1] - offset;
+        column.at += g->disp[r];
     }
+    move_runs(m, &column, m->packed + offset, g->bytes);
 }
 
 // n whole elements that each are the same few runs: run by run over a block of elements, each a strided copy.
@@ -64,7 +76,7 @@ static void whole_structs(struct mover *m, const struct uno_pack *g, char *base,
 {
     while (n > 0) {
         size_t block = n < BLOCK ? n : BLOCK;
-        for (size_t r = 0; r < g->n; r++) copy_column(m, g, r, base, stride, block);
+        for (size_t r = 0; r < g->n; r++) copy_column(m, g, r, (struct runs){base, stride, 0, block});
         advance(m, block * g->bytes);
         base += (ptrdiff_t)block * stride;
         n -= block;
@@ -82,7 +94,7 @@ static bool is_struct(const struct uno_pack *g)
 static void whole(struct mover *m, const struct uno_pack *g, char *base, ptrdiff_t stride, size_t n)
 {
     if (g->kind == UNO_PACK_RUN) {
-        move_runs(m, m->packed, g->bytes, base + g->at, stride, g->bytes, n);
+        move_runs(m, &(struct runs){base + g->at, stride, g->bytes, n}, m->packed, g->bytes);
         advance(m, n * g->bytes);
     } else if (n > 1 && is_struct(g)) {
         whole_structs(m, g, base + g->at, stride, n);

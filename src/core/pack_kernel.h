@@ -3,9 +3,14 @@
 #pragma once
 #include <stddef.h>
 
+#include "base/isa.h"
+
 // n runs of len bytes from src, sstride apart, to dst, dstride apart. Source and destination do not overlap.
 void uno_copy_runs(char *dst, ptrdiff_t dstride, const char *src, ptrdiff_t sstride, size_t len, size_t n);
 
 // n runs of len bytes at base + disp[i], gathered to (scattered from) consecutive memory.
 void uno_copy_gather(char *packed, const char *base, const ptrdiff_t *disp, size_t len, size_t n);
 void uno_copy_scatter(const char *packed, char *base, const ptrdiff_t *disp, size_t len, size_t n);
+
+// Chooses the instruction set of gathers, up to `most`; returns it. Done at load; tests go through all.
+enum uno_isa uno_copy_choose(enum uno_isa most);

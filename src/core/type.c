@@ -36,7 +36,7 @@ struct long_double_int {
 
 #define SLOT(t) [(uintptr_t)(t)-UNO_TYPE_FIRST]
 #define ALIVE (UNO_TYPE_LIVE | UNO_TYPE_COMMITTED | UNO_TYPE_PREDEFINED)
-#define PLAIN(t, bytes, align, b)                                                                                      \
+#define ENTRY(t, words, bytes, align, b, count)                                                                        \
     SLOT(t) = {.head = {UNO_TYPE_MAGIC, 1, NULL},                                                                      \
                .flags = ALIVE | UNO_TYPE_PLAIN,                                                                        \
                .basic = UNO_BASIC_##b,                                                                                 \
@@ -44,22 +44,14 @@ struct long_double_int {
                .size = bytes,                                                                                          \
                .extent = bytes,                                                                                        \
                .true_extent = bytes,                                                                                   \
-               .leaves = 1,                                                                                            \
+               .leaves = count,                                                                                        \
                .handle = t,                                                                                            \
-               .name = #t}
-#define C_TYPE(t, c, b) PLAIN(t, sizeof(c), _Alignof(c), b)
+               .name = words}
+// The name is made here, before mpi.h's macro t is expanded.
+#define PLAIN(t, bytes, align, b) ENTRY(t, #t, bytes, align, b, 1)
+#define C_TYPE(t, c, b) ENTRY(t, #t, sizeof(c), _Alignof(c), b, 1)
 // Two numbers without a gap, and with one.
-#define PAIR(t, bytes, align, b)                                                                                       \
-    SLOT(t) = {.head = {UNO_TYPE_MAGIC, 1, NULL},                                                                      \
-               .flags = ALIVE | UNO_TYPE_PLAIN,                                                                        \
-               .basic = UNO_BASIC_##b,                                                                                 \
-               .alignment = align,                                                                                     \
-               .size = bytes,                                                                                          \
-               .extent = bytes,                                                                                        \
-               .true_extent = bytes,                                                                                   \
-               .leaves = 2,                                                                                            \
-               .handle = t,                                                                                            \
-               .name = #t}
+#define PAIR(t, bytes, align, b) ENTRY(t, #t, bytes, align, b, 2)
 #define GAPPED(t, s, b, program)                                                                                       \
     SLOT(t) = {.head = {UNO_TYPE_MAGIC, 1, NULL},                                                                      \
                .flags = ALIVE,                                                                                         \
