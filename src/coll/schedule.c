@@ -265,10 +265,16 @@ static bool advance(struct uno_sched *s, int *moved)
     return settled(s);
 }
 
+// May be asked from within itself: a step that completes a request wakes waiting threads, which ask.
 static bool ready(void *arg)
 {
+    struct uno_sched *s = arg;
     int moved = 0;
-    return advance(arg, &moved);
+    if (s->running) return false;
+    s->running = true;
+    bool over = advance(s, &moved);
+    s->running = false;
+    return over;
 }
 
 int uno_sched_run(struct uno_sched *s)
