@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The schedule engine: emission of steps by the builders and their execution (schedule.h). Called by coll.c.
 //
-// Always holds: a schedule only ever moves forward; its messages carry one tag, unique among the operations outstanding on the
-// communicator; an error of one step is kept and the rest still runs, so that other ranks are not left waiting.
+// Always holds: a schedule only ever moves forward; its messages carry one tag, unique among the operations outstanding
+// on the communicator; an error of one step is kept and the rest still runs, so that other ranks are not left waiting.
 #include "coll/schedule.h"
 
 #include <stdlib.h>
@@ -198,8 +198,10 @@ static void copy(const struct uno_step *p)
 
 static void reduce(const struct uno_sched *s, const struct uno_step *p)
 {
-    if (p->dst == p->second) uno_op_apply(s->op, p->src, p->dst, p->count, p->type);
-    else uno_op_apply3(s->op, p->src, p->second, p->dst, p->count, p->type);
+    if (p->dst == p->second)
+        uno_op_apply(s->op, p->src, p->dst, p->count, p->type);
+    else
+        uno_op_apply3(s->op, p->src, p->second, p->dst, p->count, p->type);
 }
 
 static void message(struct uno_sched *s, const struct uno_step *p)
@@ -216,7 +218,7 @@ static void message(struct uno_sched *s, const struct uno_step *p)
     if (s->npending == s->pending_room) {
         int room = s->pending_room ? 2 * s->pending_room : 8;
         MPI_Request *more = realloc(s->pending, (size_t)room * sizeof *more);
-        if (!more) {      // no room to remember it: finish it now
+        if (!more) {    // no room to remember it: finish it now
             fail(s, uno_fail(MPI_ERR_NO_MEM, "no memory for %d messages of a collective", room));
             uno_wait(&r, MPI_STATUS_IGNORE);
             return;
@@ -344,7 +346,11 @@ static bool poll_request(MPI_Request r)
 }
 
 static const struct uno_request_ops coll_ops = {
-    .name = "collective", .start = start_again, .cancel = cannot_cancel, .free = free_request, .poll = poll_request,
+    .name = "collective",
+    .start = start_again,
+    .cancel = cannot_cancel,
+    .free = free_request,
+    .poll = poll_request,
 };
 
 static MPI_Request request_of(struct uno_sched *s, bool persistent)
@@ -362,7 +368,7 @@ static MPI_Request request_of(struct uno_sched *s, bool persistent)
     r->extra = s;
     uno_status_empty(&r->status);
     s->req = r;
-    uno_comm_hold(s->comm);           // the request's, dropped with it
+    uno_comm_hold(s->comm);    // the request's, dropped with it
     return r;
 }
 
