@@ -106,12 +106,13 @@ void uno_build_bcast(struct uno_sched *s, void *buf, MPI_Count count, struct MPI
     bool plain = type->flags & UNO_TYPE_PLAIN;
     char *data = plain ? buf : uno_scratch_bytes(s, bytes);
     if (!data && s->error) return;
-    if (!plain && s->view.rank == root) uno_emit_copy(s, buf, count, type, data, (MPI_Count)bytes, uno_bytes());
+    if (!plain && s->view.rank == root)
+        uno_copy_block(s, uno_block(buf, count, type), uno_block(data, (MPI_Count)bytes, uno_bytes()));
     if (alg == UNO_ALG_CHAIN)
         chain(s, data, bytes, root);
     else
         scatter(s, data, bytes, root);
     if (plain || s->view.rank == root) return;
     uno_emit_fence(s);
-    uno_emit_copy(s, data, (MPI_Count)bytes, uno_bytes(), buf, count, type);
+    uno_copy_block(s, uno_block(data, (MPI_Count)bytes, uno_bytes()), uno_block(buf, count, type));
 }

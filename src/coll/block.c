@@ -62,11 +62,6 @@ void uno_recv_from(struct uno_sched *s, int peer, struct uno_block b)
     uno_emit_recv(s, peer, b.at, b.count, b.type);
 }
 
-void uno_copy_block(struct uno_sched *s, struct uno_block from, struct uno_block to)
-{
-    uno_emit_copy(s, from.at, from.count, from.type, to.at, to.count, to.type);
-}
-
 struct uno_block uno_packed(void *at, size_t bytes)
 {
     return (struct uno_block){at, (MPI_Count)bytes, uno_bytes()};

@@ -25,12 +25,7 @@ void uno_build_scan(struct uno_sched *s, const struct uno_call *c);
 void uno_build_neighbor(struct uno_sched *s, const struct uno_call *c);
 void uno_build_inter(struct uno_sched *s, const struct uno_call *c);
 
-// One block of a call with counts, displacements and types in whatever form the collective has them.
-struct uno_block {
-    char *at;
-    MPI_Count count;
-    struct MPI_ABI_Datatype *type;
-};
+// Block i of a call, with counts, displacements and types in whatever form the collective has them.
 struct uno_block uno_send_block(const struct uno_call *c, int i);
 struct uno_block uno_recv_block(const struct uno_call *c, int i);
 struct uno_block uno_packed(void *at, size_t bytes);    // bytes at an address
@@ -42,7 +37,6 @@ size_t uno_call_bytes(const struct uno_call *c);
 
 void uno_send_to(struct uno_sched *s, int peer, struct uno_block b);
 void uno_recv_from(struct uno_sched *s, int peer, struct uno_block b);
-void uno_copy_block(struct uno_sched *s, struct uno_block from, struct uno_block to);
 
 static inline void *uno_offset(const void *base, MPI_Count elements, const struct MPI_ABI_Datatype *type)
 {

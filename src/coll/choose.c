@@ -17,7 +17,7 @@ static struct uno_param table =
     UNO_PARAM_TEXT("coll_table", "", "file with rules that choose collective algorithms (unisono-tune)");
 UNO_PARAM_DECLARE(table);
 static struct uno_param force =
-    UNO_PARAM_TEXT("coll_force", "", "algorithms to use whatever the size: allreduce=ring,bcast=chain");
+    UNO_PARAM_TEXT("coll_force", "", "algorithms to use whatever the size: allreduce=ring+bcast=chain");
 UNO_PARAM_DECLARE(force);
 
 struct rule {
@@ -181,7 +181,7 @@ static int read_force(const char *text)
 {
     char coll[64], alg[64];
     int used = 0;
-    for (; *text; text += used + (text[used] == ',')) {
+    for (; *text; text += used + (text[used] == ',' || text[used] == '+')) {
         if (sscanf(text, "%63[a-z_]=%63[a-z]%n", coll, alg, &used) != 2)
             return uno_fail(MPI_ERR_ARG, "coll_force: expected COLLECTIVE=ALGORITHM at `%s`", text);
         int err = add(coll, alg, 0, 0);

@@ -99,7 +99,7 @@ static void reduce_scatter(struct uno_sched *s, const struct uno_call *c)
         return;
     }
     MPI_Count at = mine;
-    uno_emit_copy(s, got, mine, c->rtype, c->rbuf, mine, c->rtype);
+    uno_copy_block(s, uno_block(got, mine, c->rtype), uno_block(c->rbuf, mine, c->rtype));
     for (int i = 1; i < n; i++) {
         MPI_Count part = c->kind == UNO_REDUCE_SCATTER ? uno_at(c->rcounts, i) : c->rcount;
         uno_emit_send(s, i, uno_offset(got, at, c->rtype), part, c->rtype);

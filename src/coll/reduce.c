@@ -28,7 +28,7 @@ static void binomial(struct uno_sched *s, const void *in, void *out, MPI_Count c
 {
     int n = s->view.size, me = (s->view.rank - home + n) % n;
     void *acc = out, *other = uno_scratch_typed(s, count, type);
-    uno_emit_copy(s, in, count, type, acc, count, type);
+    uno_copy_block(s, uno_block(in, count, type), uno_block(acc, count, type));
     for (int mask = 1; mask < n; mask *= 2) {
         if (me & mask) {
             uno_emit_send(s, (me - mask + home) % n, acc, count, type);
@@ -42,7 +42,7 @@ static void binomial(struct uno_sched *s, const void *in, void *out, MPI_Count c
         acc = other;
         other = t;
     }
-    if (me == 0) uno_emit_copy(s, acc, count, type, out, count, type);
+    if (me == 0) uno_copy_block(s, uno_block(acc, count, type), uno_block(out, count, type));
 }
 
 // Ring reduce-scatter on acc (this rank's contribution on entry): at the end block (rank + 1) % n is complete here.
@@ -64,7 +64,7 @@ static void reduce_ring(struct uno_sched *s, const void *in, void *out, MPI_Coun
 {
     int n = s->view.size, me = s->view.rank;
     void *acc = me == root ? out : uno_scratch_typed(s, count, type);
-    uno_emit_copy(s, in, count, type, acc, count, type);
+    uno_copy_block(s, uno_block(in, count, type), uno_block(acc, count, type));
     ring_combine(s, acc, count, type);
     struct span mine = cut(count, n, (me + 1) % n);
     if (me != root) {
@@ -85,7 +85,7 @@ void uno_build_reduce(struct uno_sched *s, const void *in, void *out, MPI_Count 
     if (in == MPI_IN_PLACE) in = out;
     if (count == 0) return;
     if (n == 1) {
-        uno_emit_copy(s, in, count, type, out, count, type);
+        uno_copy_block(s, uno_block(in, count, type), uno_block(out, count, type));
         return;
     }
     if (!ordered && uno_choose(UNO_REDUCE, n, (size_t)(count * type->size)) == UNO_ALG_RING) {
@@ -109,7 +109,7 @@ static void doubling(struct uno_sched *s, const void *in, void *out, MPI_Count c
     int odd = n - pow, pos = me < 2 * odd ? me / 2 : me - odd;
     bool out_of_it = me < 2 * odd && !(me & 1);
     void *acc = out, *other = uno_scratch_typed(s, count, type);
-    uno_emit_copy(s, in, count, type, acc, count, type);
+    uno_copy_block(s, uno_block(in, count, type), uno_block(acc, count, type));
     if (me < 2 * odd) {
         if (out_of_it)
             uno_emit_send(s, me + 1, acc, count, type);
@@ -132,7 +132,7 @@ static void doubling(struct uno_sched *s, const void *in, void *out, MPI_Count c
             other = t;
         }
     }
-    if (!out_of_it) uno_emit_copy(s, acc, count, type, out, count, type);
+    if (!out_of_it) uno_copy_block(s, uno_block(acc, count, type), uno_block(out, count, type));
     if (me >= 2 * odd) return;
     if (out_of_it)
         uno_emit_recv(s, me + 1, out, count, type);
@@ -144,7 +144,7 @@ static void allreduce_ring(struct uno_sched *s, const void *in, void *out, MPI_C
                            struct MPI_ABI_Datatype *type)
 {
     int n = s->view.size, me = s->view.rank, left = (me - 1 + n) % n, right = (me + 1) % n;
-    uno_emit_copy(s, in, count, type, out, count, type);
+    uno_copy_block(s, uno_block(in, count, type), uno_block(out, count, type));
     ring_combine(s, out, count, type);
     for (int i = 0; i < n - 1; i++) {
         struct span give = cut(count, n, (me + 1 - i + n) % n), take = cut(count, n, (me - i + n) % n);
@@ -159,7 +159,7 @@ void uno_build_allreduce(struct uno_sched *s, const void *in, void *out, MPI_Cou
     if (in == MPI_IN_PLACE) in = out;
     if (count == 0) return;
     if (s->view.size == 1) {
-        uno_emit_copy(s, in, count, type, out, count, type);
+        uno_copy_block(s, uno_block(in, count, type), uno_block(out, count, type));
         return;
     }
     size_t bytes = (size_t)(count * type->size);

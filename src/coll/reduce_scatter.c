@@ -29,11 +29,12 @@ static void direct(struct uno_sched *s, const struct parts *p, const void *in, v
         uno_emit_recv(s, from, uno_offset(all, from * mine, type), mine, type);
         uno_emit_send(s, to, uno_offset(in, p->at[to], type), part(p, to), type);
     }
-    uno_emit_copy(s, uno_offset(in, p->at[me], type), mine, type, uno_offset(all, me * mine, type), mine, type);
+    uno_copy_block(s, uno_block(uno_offset(in, p->at[me], type), mine, type),
+                   uno_block(uno_offset(all, me * mine, type), mine, type));
     uno_emit_fence(s);
     char *acc = uno_offset(all, (n - 1) * mine, type);
     for (int i = n - 2; i >= 0; i--) uno_emit_reduce(s, uno_offset(all, i * mine, type), acc, acc, mine, type);
-    uno_emit_copy(s, acc, mine, type, out, mine, type);
+    uno_copy_block(s, uno_block(acc, mine, type), uno_block(out, mine, type));
 }
 
 static void through_root(struct uno_sched *s, const struct parts *p, const void *in, void *out)
@@ -47,7 +48,7 @@ static void through_root(struct uno_sched *s, const struct parts *p, const void 
     if (me)
         uno_emit_recv(s, 0, out, part(p, me), type);
     else
-        uno_emit_copy(s, sum, part(p, 0), type, out, part(p, 0), type);
+        uno_copy_block(s, uno_block(sum, part(p, 0), type), uno_block(out, part(p, 0), type));
     for (int i = 1; i < n && me == 0; i++) uno_emit_send(s, i, uno_offset(sum, p->at[i], type), part(p, i), type);
 }
 
@@ -61,7 +62,8 @@ static void ring(struct uno_sched *s, const struct parts *p, const void *in, voi
     char *go = uno_scratch_typed(s, most, type), *come = uno_scratch_typed(s, most, type);
     if (s->error) return;
     int first = (me - 1 + n) % n;
-    uno_emit_copy(s, uno_offset(in, p->at[first], type), part(p, first), type, go, part(p, first), type);
+    uno_copy_block(s, uno_block(uno_offset(in, p->at[first], type), part(p, first), type),
+                   uno_block(go, part(p, first), type));
     for (int i = 1; i < n; i++) {
         int out_block = (me - i + n) % n, in_block = (me - i - 1 + n) % n;
         uno_emit_send(s, right, go, part(p, out_block), type);
@@ -72,7 +74,7 @@ static void ring(struct uno_sched *s, const struct parts *p, const void *in, voi
         go = come;
         come = t;
     }
-    uno_emit_copy(s, go, part(p, me), type, out, part(p, me), type);
+    uno_copy_block(s, uno_block(go, part(p, me), type), uno_block(out, part(p, me), type));
 }
 
 void uno_build_reduce_scatter(struct uno_sched *s, const struct uno_call *c)
@@ -86,7 +88,7 @@ void uno_build_reduce_scatter(struct uno_sched *s, const struct uno_call *c)
     const void *in = c->sbuf == MPI_IN_PLACE ? c->rbuf : c->sbuf;
     enum uno_alg alg = uno_choose(UNO_REDUCE_SCATTER, n, (size_t)(p.at[n] * c->rtype->size));
     if (n == 1)
-        uno_emit_copy(s, in, p.at[1], c->rtype, c->rbuf, p.at[1], c->rtype);
+        uno_copy_block(s, uno_block(in, p.at[1], c->rtype), uno_block(c->rbuf, p.at[1], c->rtype));
     else if (alg == UNO_ALG_RING && s->op->commutative)
         ring(s, &p, in, c->rbuf);
     else if (alg == UNO_ALG_REDUCE)

@@ -16,7 +16,7 @@ static void doubling(struct uno_sched *s, const struct uno_call *c, const void *
     MPI_Count count = c->rcount;
     void *tmp = uno_scratch_typed(s, count, type);
     void *sum = exclusive ? uno_scratch_typed(s, count, type) : c->rbuf;    // of this rank and those heard of
-    uno_emit_copy(s, in, count, type, sum, count, type);
+    uno_copy_block(s, uno_block(in, count, type), uno_block(sum, count, type));
     for (int k = 1; k < n; k *= 2) {
         if (me + k < n) uno_emit_send(s, me + k, sum, count, type);
         if (me - k >= 0) uno_emit_recv(s, me - k, tmp, count, type);
@@ -27,7 +27,7 @@ static void doubling(struct uno_sched *s, const struct uno_call *c, const void *
         if (have)
             uno_emit_reduce(s, tmp, c->rbuf, c->rbuf, count, type);
         else
-            uno_emit_copy(s, tmp, count, type, c->rbuf, count, type);
+            uno_copy_block(s, uno_block(tmp, count, type), uno_block(c->rbuf, count, type));
         have = true;
     }
 }
@@ -46,13 +46,13 @@ static void chain(struct uno_sched *s, const struct uno_call *c, const void *in)
         char *out = uno_offset(c->rbuf, at, type);
         if (me) uno_emit_recv(s, me - 1, tmp, now, type);
         uno_emit_fence(s);    // also: the segment before has left sum
-        uno_emit_copy(s, own, now, type, sum, now, type);
+        uno_copy_block(s, uno_block(own, now, type), uno_block(sum, now, type));
         if (me) uno_emit_reduce(s, tmp, sum, sum, now, type);
         if (me + 1 < n) uno_emit_send(s, me + 1, sum, now, type);
         if (!exclusive)
-            uno_emit_copy(s, sum, now, type, out, now, type);
+            uno_copy_block(s, uno_block(sum, now, type), uno_block(out, now, type));
         else if (me)
-            uno_emit_copy(s, tmp, now, type, out, now, type);
+            uno_copy_block(s, uno_block(tmp, now, type), uno_block(out, now, type));
     }
 }
 

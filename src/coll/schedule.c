@@ -77,19 +77,18 @@ void uno_emit_signal(struct uno_sched *s, int to, int from)
     }
 }
 
-void uno_emit_copy(struct uno_sched *s, const void *src, MPI_Count scount, struct MPI_ABI_Datatype *stype, void *dst,
-                   MPI_Count dcount, struct MPI_ABI_Datatype *dtype)
+void uno_copy_block(struct uno_sched *s, struct uno_block from, struct uno_block to)
 {
-    if (scount == 0 || stype->size == 0 || dcount == 0 || dtype->size == 0) return;
-    if (src == dst && stype == dtype) return;
+    if (from.count == 0 || from.type->size == 0 || to.count == 0 || to.type->size == 0) return;
+    if (from.at == to.at && from.type == to.type) return;
     struct uno_step *p = emit(s, UNO_STEP_COPY);
     if (!p) return;
-    p->src = src;
-    p->count = scount;
-    p->type = stype;
-    p->dst = dst;
-    p->dcount = dcount;
-    p->dtype = dtype;
+    p->src = from.at;
+    p->count = from.count;
+    p->type = from.type;
+    p->dst = to.at;
+    p->dcount = to.count;
+    p->dtype = to.type;
 }
 
 void uno_emit_reduce(struct uno_sched *s, const void *a, const void *b, void *out, MPI_Count count,

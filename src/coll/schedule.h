@@ -30,6 +30,18 @@ struct uno_view {
     const int *map;
 };
 
+// Some elements of a type at an address.
+struct uno_block {
+    char *at;
+    MPI_Count count;
+    struct MPI_ABI_Datatype *type;
+};
+
+static inline struct uno_block uno_block(const void *at, MPI_Count count, struct MPI_ABI_Datatype *type)
+{
+    return (struct uno_block){(char *)(uintptr_t)at, count, type};
+}
+
 struct uno_scratch {
     struct uno_scratch *next;
 };
@@ -58,8 +70,7 @@ struct uno_sched {
 void uno_emit_send(struct uno_sched *s, int peer, const void *buf, MPI_Count count, struct MPI_ABI_Datatype *type);
 void uno_emit_recv(struct uno_sched *s, int peer, void *buf, MPI_Count count, struct MPI_ABI_Datatype *type);
 void uno_emit_signal(struct uno_sched *s, int to, int from);    // zero-byte message each way; -1: none
-void uno_emit_copy(struct uno_sched *s, const void *src, MPI_Count scount, struct MPI_ABI_Datatype *stype, void *dst,
-                   MPI_Count dcount, struct MPI_ABI_Datatype *dtype);
+void uno_copy_block(struct uno_sched *s, struct uno_block from, struct uno_block to);
 void uno_emit_reduce(struct uno_sched *s, const void *a, const void *b, void *out, MPI_Count count,
                      struct MPI_ABI_Datatype *type);    // out = a op b; out may be b, not a
 void uno_emit_fence(struct uno_sched *s);
