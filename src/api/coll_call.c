@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From the arguments of a collective to its run (coll_call.h): resolves handles, forgets what is not significant on this rank,
-// checks, runs, raises. Called by the entry points in coll_*.c.
+// From the arguments of a collective to its run (coll_call.h): resolves handles, forgets what is not significant on
+// this rank, checks, runs, raises. Called by the entry points in coll_*.c.
 //
-// Always holds: past resolve() a type, op or communicator of the call is either NULL (not significant here) or an object.
+// Always holds: past resolve() a type, op or communicator of the call is either NULL (not significant here) or an
+// object.
 #include "api/coll_call.h"
 
 #include "coll/coll.h"
 #include "topo/topo.h"
 
-struct sides { bool send, recv; };
+struct sides {
+    bool send, recv;
+};
 
 static bool is_rooted_move(enum uno_coll_kind kind)
 {
@@ -23,8 +26,11 @@ static struct sides significant(const struct uno_call *c)
     bool root = c->comm->inter ? c->root == MPI_ROOT : c->root == c->comm->rank, inter = c->comm->inter;
     switch (c->kind) {
     case UNO_BCAST: return (struct sides){false, true};
-    case UNO_GATHER: case UNO_GATHERV: case UNO_REDUCE: return (struct sides){!inter || !root, root};
-    case UNO_SCATTER: case UNO_SCATTERV: return (struct sides){root, !inter || !root};
+    case UNO_GATHER:
+    case UNO_GATHERV:
+    case UNO_REDUCE: return (struct sides){!inter || !root, root};
+    case UNO_SCATTER:
+    case UNO_SCATTERV: return (struct sides){root, !inter || !root};
     default: return (struct sides){true, true};
     }
 }
@@ -42,16 +48,20 @@ static int resolve(struct uno_call *c)
 {
     struct sides side = significant(c);
     bool typed = c->kind == UNO_ALLTOALLW || c->kind == UNO_NEIGHBOR_ALLTOALLW;
-    bool reduction = c->kind == UNO_REDUCE || c->kind == UNO_ALLREDUCE ||
-                     (c->kind >= UNO_REDUCE_SCATTER && c->kind <= UNO_EXSCAN);
+    bool reduction =
+        c->kind == UNO_REDUCE || c->kind == UNO_ALLREDUCE || (c->kind >= UNO_REDUCE_SCATTER && c->kind <= UNO_EXSCAN);
     bool sends = side.send && !reduction && c->sbuf != MPI_IN_PLACE;
     bool receives = reduction ? side.send || side.recv : side.recv && c->rbuf != MPI_IN_PLACE;
     int err = MPI_SUCCESS;
     if (typed) return err;
-    if (sends) err = resolve_type(&c->stype);
-    else c->stype = NULL, c->scount = 0;
-    if (receives && !err) err = resolve_type(&c->rtype);
-    else if (!err) c->rtype = NULL, c->rcount = 0;
+    if (sends)
+        err = resolve_type(&c->stype);
+    else
+        c->stype = NULL, c->scount = 0;
+    if (receives && !err)
+        err = resolve_type(&c->rtype);
+    else if (!err)
+        c->rtype = NULL, c->rcount = 0;
     if (err || !reduction) return err;
     MPI_Op op = (MPI_Op)c->op;
     c->op = receives ? uno_op(op) : NULL;
@@ -64,7 +74,9 @@ static int find_neighbors(struct uno_call *c)
 {
     const struct uno_topo *t = c->comm->topo;
     if (c->kind < UNO_NEIGHBOR_ALLGATHER) return MPI_SUCCESS;
-    if (!t) return uno_fail(MPI_ERR_TOPOLOGY, "the communicator has no topology (MPI_Cart_create, MPI_Dist_graph_create give one)");
+    if (!t)
+        return uno_fail(MPI_ERR_TOPOLOGY,
+                        "the communicator has no topology (MPI_Cart_create, MPI_Dist_graph_create give one)");
     c->in = uno_topo_sources(t);
     c->out = uno_topo_dests(t);
     c->nin = t->indegree;
@@ -81,7 +93,8 @@ static int take(const char *name, struct uno_call *c)
     if (err) return err;
     c->comm = uno_comm((MPI_Comm)c->comm);
     bool intra_only = c->kind == UNO_SCAN || c->kind == UNO_EXSCAN || c->kind >= UNO_NEIGHBOR_ALLGATHER;
-    if (c->comm->inter && intra_only) return uno_fail(MPI_ERR_COMM, "comm is an intercommunicator (an intracommunicator is needed)");
+    if (c->comm->inter && intra_only)
+        return uno_fail(MPI_ERR_COMM, "comm is an intercommunicator (an intracommunicator is needed)");
     if (c->kind == UNO_BARRIER) return MPI_SUCCESS;
     bool rooted = is_rooted_move(c->kind) || c->kind == UNO_REDUCE || c->kind == UNO_BCAST;
     if (rooted) err = uno_check_root(c->comm, c->root);
@@ -116,7 +129,7 @@ int uno_call_start(const char *name, struct uno_call *c, MPI_Request *request)
 int uno_call_persist(const char *name, struct uno_call *c, MPI_Info info, MPI_Request *request)
 {
     MPI_Comm comm = (MPI_Comm)c->comm;
-    (void)info;                        // no hint is known for these yet
+    (void)info;    // no hint is known for these yet
     int err = take(name, c);
     if (!err) err = uno_check_pointer(request, "request");
     if (!err) err = uno_coll_persist(c, request);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The argument checks of the collectives (coll_call.h), with checks on. Handles are resolved: a type is NULL on the side that does
-// not matter on this rank. Called by coll_call.c.
+// The argument checks of the collectives (coll_call.h), with checks on. Handles are resolved: a type is NULL on the
+// side that does not matter on this rank. Called by coll_call.c.
 #include <stdlib.h>
 
 #include "api/coll_call.h"
@@ -45,7 +45,9 @@ static int check_w(const struct side *s)
     for (int i = 0; !err && i < s->n; i++) {
         err = uno_check_type(s->types[i]);
         MPI_Count at = err ? 0 : uno_at(s->displs, i);
-        if (!err) err = uno_check_buffer(at ? (const void *)(uintptr_t)1 : s->buf, uno_at(s->counts, i), uno_type(s->types[i]));
+        if (!err)
+            err =
+                uno_check_buffer(at ? (const void *)(uintptr_t)1 : s->buf, uno_at(s->counts, i), uno_type(s->types[i]));
     }
     return err;
 }
@@ -67,13 +69,18 @@ static int check_side(const struct side *s)
     if (err) return err;
     if (s->typed) return check_w(s);
     if (!(s->type->flags & UNO_TYPE_COMMITTED))
-        return uno_fail(MPI_ERR_TYPE, "%s %s is not committed (call MPI_Type_commit first)", s->type_name, s->type->name);
-    bool displaced = s->vector && s->displ_name;      // displacements may be addresses
-    if (s->buf == MPI_IN_PLACE) return uno_fail(MPI_ERR_BUFFER, "%s is MPI_IN_PLACE, which has no meaning here", s->buf_name);
+        return uno_fail(MPI_ERR_TYPE, "%s %s is not committed (call MPI_Type_commit first)", s->type_name,
+                        s->type->name);
+    bool displaced = s->vector && s->displ_name;    // displacements may be addresses
+    if (s->buf == MPI_IN_PLACE)
+        return uno_fail(MPI_ERR_BUFFER, "%s is MPI_IN_PLACE, which has no meaning here", s->buf_name);
     return displaced && s->buf == NULL ? MPI_SUCCESS : uno_check_buffer(s->buf, most, s->type);
 }
 
-struct interval { MPI_Count at, end; int i; };
+struct interval {
+    MPI_Count at, end;
+    int i;
+};
 
 static int by_start(const void *a, const void *b)
 {
@@ -83,8 +90,8 @@ static int by_start(const void *a, const void *b)
 
 static int overlap(const struct side *s, int i, int j)
 {
-    return uno_fail(MPI_ERR_BUFFER, "blocks %d and %d of %s overlap (see %s: each place may be written only once)", i, j,
-                    s->buf_name, s->displ_name);
+    return uno_fail(MPI_ERR_BUFFER, "blocks %d and %d of %s overlap (see %s: each place may be written only once)", i,
+                    j, s->buf_name, s->displ_name);
 }
 
 // What is received may not be written twice. In order of displacements it is one pass; else they are sorted first.
@@ -102,7 +109,7 @@ static int check_overlap(const struct side *s)
     }
     if (i == s->n) return MPI_SUCCESS;
     struct interval *all = malloc((size_t)s->n * sizeof *all);
-    if (!all) return MPI_SUCCESS;                      // a check that cannot be made does not stop the program
+    if (!all) return MPI_SUCCESS;    // a check that cannot be made does not stop the program
     int m = 0, err = MPI_SUCCESS;
     for (i = 0; i < s->n; i++) {
         MPI_Count n = uno_at(s->counts, i), at = uno_at(s->displs, i);
@@ -119,9 +126,19 @@ static struct side send_side(const struct uno_call *c)
 {
     enum uno_coll_kind k = c->kind;
     bool v = k == UNO_SCATTERV || k == UNO_ALLTOALLV || k == UNO_NEIGHBOR_ALLTOALLV || is_w(k);
-    return (struct side){"sendbuf", v ? "sendcounts" : "sendcount", k == UNO_SCATTERV ? "displs" : "sdispls",
-                         is_w(k) ? "sendtypes" : "sendtype", c->sbuf, is_neighbor(k) ? c->nout : c->comm->npeers, c->scount,
-                         c->stype, c->scounts, c->sdispls, c->stypes, v, is_w(k)};
+    return (struct side){"sendbuf",
+                         v ? "sendcounts" : "sendcount",
+                         k == UNO_SCATTERV ? "displs" : "sdispls",
+                         is_w(k) ? "sendtypes" : "sendtype",
+                         c->sbuf,
+                         is_neighbor(k) ? c->nout : c->comm->npeers,
+                         c->scount,
+                         c->stype,
+                         c->scounts,
+                         c->sdispls,
+                         c->stypes,
+                         v,
+                         is_w(k)};
 }
 
 static struct side recv_side(const struct uno_call *c)
@@ -130,8 +147,12 @@ static struct side recv_side(const struct uno_call *c)
     bool v = k == UNO_GATHERV || k == UNO_ALLGATHERV || k == UNO_ALLTOALLV || k == UNO_NEIGHBOR_ALLGATHERV ||
              k == UNO_NEIGHBOR_ALLTOALLV || is_w(k);
     const char *displs = k == UNO_GATHERV || k == UNO_ALLGATHERV || k == UNO_NEIGHBOR_ALLGATHERV ? "displs" : "rdispls";
-    return (struct side){"recvbuf", v ? "recvcounts" : "recvcount", displs, is_w(k) ? "recvtypes" : "recvtype", c->rbuf,
-                         is_neighbor(k) ? c->nin : c->comm->npeers, c->rcount, c->rtype, c->rcounts, c->rdispls, c->rtypes, v,
+    return (struct side){"recvbuf",  v ? "recvcounts" : "recvcount",
+                         displs,     is_w(k) ? "recvtypes" : "recvtype",
+                         c->rbuf,    is_neighbor(k) ? c->nin : c->comm->npeers,
+                         c->rcount,  c->rtype,
+                         c->rcounts, c->rdispls,
+                         c->rtypes,  v,
                          is_w(k)};
 }
 
@@ -141,23 +162,35 @@ static int check_in_place(const struct uno_call *c)
     bool gather = c->kind == UNO_GATHER || c->kind == UNO_GATHERV || c->kind == UNO_REDUCE;
     bool scatter = c->kind == UNO_SCATTER || c->kind == UNO_SCATTERV;
     if (c->sbuf == MPI_IN_PLACE) {
-        if (c->comm->inter) return uno_fail(MPI_ERR_BUFFER, "sendbuf is MPI_IN_PLACE (not allowed on an intercommunicator)");
-        if (is_neighbor(c->kind)) return uno_fail(MPI_ERR_BUFFER, "sendbuf is MPI_IN_PLACE (a neighbourhood collective has no such form)");
-        if (gather && !root) return uno_fail(MPI_ERR_BUFFER, "sendbuf is MPI_IN_PLACE (only the root, rank %d, may say so)", c->root);
-        if (scatter && root) return uno_fail(MPI_ERR_BUFFER, "sendbuf is MPI_IN_PLACE (scatter in place is said by recvbuf)");
+        if (c->comm->inter)
+            return uno_fail(MPI_ERR_BUFFER, "sendbuf is MPI_IN_PLACE (not allowed on an intercommunicator)");
+        if (is_neighbor(c->kind))
+            return uno_fail(MPI_ERR_BUFFER, "sendbuf is MPI_IN_PLACE (a neighbourhood collective has no such form)");
+        if (gather && !root)
+            return uno_fail(MPI_ERR_BUFFER, "sendbuf is MPI_IN_PLACE (only the root, rank %d, may say so)", c->root);
+        if (scatter && root)
+            return uno_fail(MPI_ERR_BUFFER, "sendbuf is MPI_IN_PLACE (scatter in place is said by recvbuf)");
     }
     if (c->rbuf != MPI_IN_PLACE) return MPI_SUCCESS;
     if (scatter && root && !c->comm->inter) return MPI_SUCCESS;
-    if (gather && !root) return MPI_SUCCESS;           // not significant
-    if (scatter && c->comm->inter) return MPI_SUCCESS; // not significant at MPI_ROOT
-    return uno_fail(MPI_ERR_BUFFER, "%s is MPI_IN_PLACE, which has no meaning here", c->kind == UNO_BCAST ? "buffer" : "recvbuf");
+    if (gather && !root) return MPI_SUCCESS;              // not significant
+    if (scatter && c->comm->inter) return MPI_SUCCESS;    // not significant at MPI_ROOT
+    return uno_fail(MPI_ERR_BUFFER, "%s is MPI_IN_PLACE, which has no meaning here",
+                    c->kind == UNO_BCAST ? "buffer" : "recvbuf");
 }
 
 static int check_reduction(const struct uno_call *c)
 {
     if (!c->rtype) return MPI_SUCCESS;
-    struct side s = {.buf_name = "recvbuf", .count_name = "count", .type_name = "datatype", .buf = c->rbuf, .n = c->comm->size,
-                     .count = c->rcount, .type = c->rtype, .counts = c->rcounts, .vector = c->kind == UNO_REDUCE_SCATTER};
+    struct side s = {.buf_name = "recvbuf",
+                     .count_name = "count",
+                     .type_name = "datatype",
+                     .buf = c->rbuf,
+                     .n = c->comm->size,
+                     .count = c->rcount,
+                     .type = c->rtype,
+                     .counts = c->rcounts,
+                     .vector = c->kind == UNO_REDUCE_SCATTER};
     if (s.vector || c->kind == UNO_REDUCE_SCATTER_BLOCK) s.count_name = s.vector ? "recvcounts" : "recvcount";
     bool root = c->comm->inter ? c->root == MPI_ROOT : c->root == c->comm->rank;
     bool receives = c->kind != UNO_REDUCE || root;
@@ -182,10 +215,11 @@ static int check_own(const struct uno_call *c)
     if (!same) return MPI_SUCCESS;
     MPI_Count out = c->scount * c->stype->size, in = c->rcount * c->rtype->size;
     if (out > in) {
-        return uno_fail(MPI_ERR_TRUNCATE, "sendcount and sendtype make %lld bytes a block, recvcount and recvtype %lld", (long long)out,
-                        (long long)in);
+        return uno_fail(MPI_ERR_TRUNCATE, "sendcount and sendtype make %lld bytes a block, recvcount and recvtype %lld",
+                        (long long)out, (long long)in);
     }
-    bool plain = c->stype->flags & c->rtype->flags & UNO_TYPE_PLAIN, everywhere = c->kind == UNO_ALLGATHER || c->kind == UNO_ALLTOALL;
+    bool plain = c->stype->flags & c->rtype->flags & UNO_TYPE_PLAIN,
+         everywhere = c->kind == UNO_ALLGATHER || c->kind == UNO_ALLTOALL;
     if (everywhere && plain && out && c->sbuf && c->sbuf == c->rbuf)
         return uno_fail(MPI_ERR_BUFFER, "sendbuf and recvbuf are the same address (say MPI_IN_PLACE for that)");
     return MPI_SUCCESS;

@@ -28,8 +28,8 @@ int MPI_Barrier_init(MPI_Comm comm, MPI_Info info, MPI_Request *request)
 
 static inline struct uno_call bcast_of(void *buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm)
 {
-    return (struct uno_call){.kind = UNO_BCAST, .rbuf = buffer, .rcount = count, .rtype = datatype, .root = root,
-        .comm = comm};
+    return (struct uno_call){
+        .kind = UNO_BCAST, .rbuf = buffer, .rcount = count, .rtype = datatype, .root = root, .comm = comm};
 }
 
 int MPI_Bcast(void *buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm)
@@ -57,14 +57,14 @@ int MPI_Ibcast_c(void *buffer, MPI_Count count, MPI_Datatype datatype, int root,
 }
 
 int MPI_Bcast_init(void *buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Info info,
-    MPI_Request *request)
+                   MPI_Request *request)
 {
     struct uno_call c = bcast_of(buffer, count, datatype, root, comm);
     return uno_call_persist("MPI_Bcast_init", &c, info, request);
 }
 
 int MPI_Bcast_init_c(void *buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Info info,
-    MPI_Request *request)
+                     MPI_Request *request)
 {
     struct uno_call c = bcast_of(buffer, count, datatype, root, comm);
     return uno_call_persist("MPI_Bcast_init_c", &c, info, request);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The checking mode (agree.h): what a rank calls, as a few words that travel ahead of the operation, and their comparison.
-// Always holds: every rank compares all calls with that of rank 0, so all ranks come to the same verdict.
+// The checking mode (agree.h): what a rank calls, as a few words that travel ahead of the operation, and their
+// comparison. Always holds: every rank compares all calls with that of rank 0, so all ranks come to the same verdict.
 #include "coll/agree.h"
 
 #include <stdio.h>
@@ -10,12 +10,18 @@
 #include "base/param.h"
 #include "coll/build.h"
 
-static struct uno_param check = UNO_PARAM_BOOL("check_collectives", 0,
-                                               "compare collective calls over the ranks before they run (slow, for debugging)");
+static struct uno_param check = UNO_PARAM_BOOL(
+    "check_collectives", 0, "compare collective calls over the ranks before they run (slow, for debugging)");
 UNO_PARAM_DECLARE(check);
 
-// op: a predefined handle, 1 for any operation of the user, 0 for none. bytes: what all ranks must agree on, 0 where they need not.
-struct signature { char name[32]; uint64_t bytes; int64_t op; int32_t kind, form, root, pad; };
+// op: a predefined handle, 1 for any operation of the user, 0 for none. bytes: what all ranks must agree on, 0 where
+// they need not.
+struct signature {
+    char name[32];
+    uint64_t bytes;
+    int64_t op;
+    int32_t kind, form, root, pad;
+};
 
 bool uno_agree_on(void)
 {
@@ -24,8 +30,8 @@ bool uno_agree_on(void)
 
 static bool has_root(int kind)
 {
-    return kind == UNO_BCAST || kind == UNO_REDUCE || kind == UNO_GATHER || kind == UNO_SCATTER || kind == UNO_GATHERV ||
-           kind == UNO_SCATTERV;
+    return kind == UNO_BCAST || kind == UNO_REDUCE || kind == UNO_GATHER || kind == UNO_SCATTER ||
+           kind == UNO_GATHERV || kind == UNO_SCATTERV;
 }
 
 static void describe(const struct signature *s, char *out, size_t size)

@@ -50,6 +50,8 @@ void uno_build_allgather(struct uno_sched *s, const struct uno_call *c)
         return;
     }
     if (c->sbuf != MPI_IN_PLACE) uno_copy_block(s, uno_send_block(c, 0), uno_recv_block(c, s->view.rank));
-    if (alg == UNO_ALG_LINEAR) linear(s, c);
-    else ring(s, c);
+    if (alg == UNO_ALG_LINEAR)
+        linear(s, c);
+    else
+        ring(s, c);
 }

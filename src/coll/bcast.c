@@ -4,7 +4,8 @@
 //   scatter   log2 n a + n a + 2 m b                   scatter down the tree, ring allgather: large messages
 //   chain     (n + m / segment) (a + segment b)        pipeline through all ranks: very large messages
 //   linear    (n - 1) (a + m b)                        root sends to each
-// All but binomial and linear move bytes: a type that is not plain is packed once at the root and unpacked once elsewhere.
+// All but binomial and linear move bytes: a type that is not plain is packed once at the root and unpacked once
+// elsewhere.
 #include "coll/build.h"
 #include "coll/choose.h"
 
@@ -35,8 +36,9 @@ static void linear(struct uno_sched *s, void *buf, MPI_Count count, struct MPI_A
 static void chain(struct uno_sched *s, char *buf, size_t bytes, int root)
 {
     int n = s->view.size, me = (s->view.rank - root + n) % n;
-    int from = me ? (s->view.rank - 1 + n) % n : MPI_PROC_NULL, to = me < n - 1 ? (s->view.rank + 1) % n : MPI_PROC_NULL;
-    size_t last = 0, part = 0;            // the segment received in the round before
+    int from = me ? (s->view.rank - 1 + n) % n : MPI_PROC_NULL,
+        to = me < n - 1 ? (s->view.rank + 1) % n : MPI_PROC_NULL;
+    size_t last = 0, part = 0;    // the segment received in the round before
     for (size_t at = 0; at < bytes; at += part) {
         size_t now = bytes - at < SEGMENT ? bytes - at : SEGMENT;
         if (me == 0) {
@@ -104,10 +106,13 @@ void uno_build_bcast(struct uno_sched *s, void *buf, MPI_Count count, struct MPI
     bool plain = type->flags & UNO_TYPE_PLAIN;
     char *data = plain ? buf : uno_scratch_bytes(s, bytes);
     if (!data && s->error) return;
-    if (!plain && s->view.rank == root) uno_emit_copy(s, buf, count, type, data, (MPI_Count)bytes, uno_bytes());
-    if (alg == UNO_ALG_CHAIN) chain(s, data, bytes, root);
-    else scatter(s, data, bytes, root);
+    if (!plain && s->view.rank == root)
+        uno_copy_block(s, uno_block(buf, count, type), uno_block(data, (MPI_Count)bytes, uno_bytes()));
+    if (alg == UNO_ALG_CHAIN)
+        chain(s, data, bytes, root);
+    else
+        scatter(s, data, bytes, root);
     if (plain || s->view.rank == root) return;
     uno_emit_fence(s);
-    uno_emit_copy(s, data, (MPI_Count)bytes, uno_bytes(), buf, count, type);
+    uno_copy_block(s, uno_block(data, (MPI_Count)bytes, uno_bytes()), uno_block(buf, count, type));
 }

@@ -10,28 +10,40 @@ static void *place(const void *base, MPI_Count elements, const struct MPI_ABI_Da
 struct uno_block uno_send_block(const struct uno_call *c, int i)
 {
     switch (c->kind) {
-    case UNO_SCATTER: case UNO_ALLTOALL: case UNO_NEIGHBOR_ALLTOALL:
-        return (struct uno_block){place(c->sbuf, i * c->scount, c->stype), c->scount, c->stype};
-    case UNO_SCATTERV: case UNO_ALLTOALLV: case UNO_NEIGHBOR_ALLTOALLV:
+    case UNO_SCATTER:
+    case UNO_ALLTOALL:
+    case UNO_NEIGHBOR_ALLTOALL: return (struct uno_block){place(c->sbuf, i * c->scount, c->stype), c->scount, c->stype};
+    case UNO_SCATTERV:
+    case UNO_ALLTOALLV:
+    case UNO_NEIGHBOR_ALLTOALLV:
         return (struct uno_block){place(c->sbuf, uno_at(c->sdispls, i), c->stype), uno_at(c->scounts, i), c->stype};
-    case UNO_ALLTOALLW: case UNO_NEIGHBOR_ALLTOALLW:
-        return (struct uno_block){(char *)(uintptr_t)c->sbuf + uno_at(c->sdispls, i), uno_at(c->scounts, i), uno_type(c->stypes[i])};
-    default:
-        return (struct uno_block){(char *)(uintptr_t)c->sbuf, c->scount, c->stype};
+    case UNO_ALLTOALLW:
+    case UNO_NEIGHBOR_ALLTOALLW:
+        return (struct uno_block){(char *)(uintptr_t)c->sbuf + uno_at(c->sdispls, i), uno_at(c->scounts, i),
+                                  uno_type(c->stypes[i])};
+    default: return (struct uno_block){(char *)(uintptr_t)c->sbuf, c->scount, c->stype};
     }
 }
 
 struct uno_block uno_recv_block(const struct uno_call *c, int i)
 {
     switch (c->kind) {
-    case UNO_GATHER: case UNO_ALLGATHER: case UNO_ALLTOALL: case UNO_NEIGHBOR_ALLGATHER: case UNO_NEIGHBOR_ALLTOALL:
-        return (struct uno_block){place(c->rbuf, i * c->rcount, c->rtype), c->rcount, c->rtype};
-    case UNO_GATHERV: case UNO_ALLGATHERV: case UNO_ALLTOALLV: case UNO_NEIGHBOR_ALLGATHERV: case UNO_NEIGHBOR_ALLTOALLV:
+    case UNO_GATHER:
+    case UNO_ALLGATHER:
+    case UNO_ALLTOALL:
+    case UNO_NEIGHBOR_ALLGATHER:
+    case UNO_NEIGHBOR_ALLTOALL: return (struct uno_block){place(c->rbuf, i * c->rcount, c->rtype), c->rcount, c->rtype};
+    case UNO_GATHERV:
+    case UNO_ALLGATHERV:
+    case UNO_ALLTOALLV:
+    case UNO_NEIGHBOR_ALLGATHERV:
+    case UNO_NEIGHBOR_ALLTOALLV:
         return (struct uno_block){place(c->rbuf, uno_at(c->rdispls, i), c->rtype), uno_at(c->rcounts, i), c->rtype};
-    case UNO_ALLTOALLW: case UNO_NEIGHBOR_ALLTOALLW:
-        return (struct uno_block){(char *)c->rbuf + uno_at(c->rdispls, i), uno_at(c->rcounts, i), uno_type(c->rtypes[i])};
-    default:
-        return (struct uno_block){(char *)c->rbuf, c->rcount, c->rtype};
+    case UNO_ALLTOALLW:
+    case UNO_NEIGHBOR_ALLTOALLW:
+        return (struct uno_block){(char *)c->rbuf + uno_at(c->rdispls, i), uno_at(c->rcounts, i),
+                                  uno_type(c->rtypes[i])};
+    default: return (struct uno_block){(char *)c->rbuf, c->rcount, c->rtype};
     }
 }
 
@@ -48,11 +60,6 @@ void uno_send_to(struct uno_sched *s, int peer, struct uno_block b)
 void uno_recv_from(struct uno_sched *s, int peer, struct uno_block b)
 {
     uno_emit_recv(s, peer, b.at, b.count, b.type);
-}
-
-void uno_copy_block(struct uno_sched *s, struct uno_block from, struct uno_block to)
-{
-    uno_emit_copy(s, from.at, from.count, from.type, to.at, to.count, to.type);
 }
 
 struct uno_block uno_packed(void *at, size_t bytes)
@@ -76,7 +83,11 @@ size_t uno_call_bytes(const struct uno_call *c)
         n = 0;
         for (int i = 0; i < c->comm->size; i++) n = uno_at(c->rcounts, i) > n ? uno_at(c->rcounts, i) : n;
         break;
-    case UNO_BARRIER: case UNO_GATHERV: case UNO_SCATTERV: case UNO_ALLTOALLV: case UNO_ALLTOALLW: return 0;
+    case UNO_BARRIER:
+    case UNO_GATHERV:
+    case UNO_SCATTERV:
+    case UNO_ALLTOALLV:
+    case UNO_ALLTOALLW: return 0;
     default: break;
     }
     return (size_t)(n * c->rtype->size);

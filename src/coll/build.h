@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The builders: one a collective, each in its own file, called by coll.c (and by each other for parts of an operation).
 //
-// A builder emits the steps of its rank for one call into the schedule, on the schedule's view. Algorithm names are those of the
-// selection table (choose.h). A builder may be given IN_PLACE; it must not look at counts that other ranks do not know too when
-// it decides on the pattern of messages.
+// A builder emits the steps of its rank for one call into the schedule, on the schedule's view. Algorithm names are
+// those of the selection table (choose.h). A builder may be given IN_PLACE; it must not look at counts that other ranks
+// do not know too when it decides on the pattern of messages.
 #pragma once
 #include <stddef.h>
 
@@ -12,8 +12,10 @@
 void uno_build_barrier(struct uno_sched *s);
 void uno_build_bcast(struct uno_sched *s, void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, int root);
 // in may be MPI_IN_PLACE: then out holds the contribution (at the root; for allreduce on all).
-void uno_build_reduce(struct uno_sched *s, const void *in, void *out, MPI_Count count, struct MPI_ABI_Datatype *type, int root);
-void uno_build_allreduce(struct uno_sched *s, const void *in, void *out, MPI_Count count, struct MPI_ABI_Datatype *type);
+void uno_build_reduce(struct uno_sched *s, const void *in, void *out, MPI_Count count, struct MPI_ABI_Datatype *type,
+                      int root);
+void uno_build_allreduce(struct uno_sched *s, const void *in, void *out, MPI_Count count,
+                         struct MPI_ABI_Datatype *type);
 void uno_build_gather(struct uno_sched *s, const struct uno_call *c);
 void uno_build_scatter(struct uno_sched *s, const struct uno_call *c);
 void uno_build_allgather(struct uno_sched *s, const struct uno_call *c);
@@ -23,23 +25,18 @@ void uno_build_scan(struct uno_sched *s, const struct uno_call *c);
 void uno_build_neighbor(struct uno_sched *s, const struct uno_call *c);
 void uno_build_inter(struct uno_sched *s, const struct uno_call *c);
 
-// One block of a call with counts, displacements and types in whatever form the collective has them.
-struct uno_block {
-    char *at;
-    MPI_Count count;
-    struct MPI_ABI_Datatype *type;
-};
+// Block i of a call, with counts, displacements and types in whatever form the collective has them.
 struct uno_block uno_send_block(const struct uno_call *c, int i);
 struct uno_block uno_recv_block(const struct uno_call *c, int i);
-struct uno_block uno_packed(void *at, size_t bytes);               // bytes at an address
+struct uno_block uno_packed(void *at, size_t bytes);    // bytes at an address
 size_t uno_block_bytes(struct uno_block b);
 
-// Bytes of a block (of the whole vector in reductions), the same on all ranks; 0 for v forms whose counts not all ranks know.
+// Bytes of a block (of the whole vector in reductions), the same on all ranks; 0 for v forms whose counts not all ranks
+// know.
 size_t uno_call_bytes(const struct uno_call *c);
 
 void uno_send_to(struct uno_sched *s, int peer, struct uno_block b);
 void uno_recv_from(struct uno_sched *s, int peer, struct uno_block b);
-void uno_copy_block(struct uno_sched *s, struct uno_block from, struct uno_block to);
 
 static inline void *uno_offset(const void *base, MPI_Count elements, const struct MPI_ABI_Datatype *type)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Selection of algorithms (choose.h): the built-in rules, the table file and the parameters. Called by the builders.
 //
-// A line of the file reads `COLLECTIVE MIN-RANKS MIN-BYTES ALGORITHM`; # begins a comment. The same text after coll_force, with
-// commas between entries of the form COLLECTIVE=ALGORITHM, is for tests and for measuring.
+// A line of the file reads `COLLECTIVE MIN-RANKS MIN-BYTES ALGORITHM`; # begins a comment. The same text after
+// coll_force, with commas between entries of the form COLLECTIVE=ALGORITHM, is for tests and for measuring.
 #include "coll/choose.h"
 
 #include <stdbool.h>
@@ -13,9 +13,11 @@
 #include "base/fail.h"
 #include "base/param.h"
 
-static struct uno_param table = UNO_PARAM_TEXT("coll_table", "", "file with rules that choose collective algorithms (unisono-tune)");
+static struct uno_param table =
+    UNO_PARAM_TEXT("coll_table", "", "file with rules that choose collective algorithms (unisono-tune)");
 UNO_PARAM_DECLARE(table);
-static struct uno_param force = UNO_PARAM_TEXT("coll_force", "", "algorithms to use whatever the size: allreduce=ring,bcast=chain");
+static struct uno_param force =
+    UNO_PARAM_TEXT("coll_force", "", "algorithms to use whatever the size: allreduce=ring+bcast=chain");
 UNO_PARAM_DECLARE(force);
 
 struct rule {
@@ -57,19 +59,42 @@ static const struct rule built_in[] = {
 };
 
 static const char *const coll_words[UNO_COLL_KINDS] = {
-    [UNO_BARRIER] = "barrier", [UNO_BCAST] = "bcast", [UNO_REDUCE] = "reduce", [UNO_ALLREDUCE] = "allreduce",
-    [UNO_GATHER] = "gather", [UNO_SCATTER] = "scatter", [UNO_ALLGATHER] = "allgather", [UNO_ALLTOALL] = "alltoall",
-    [UNO_GATHERV] = "gatherv", [UNO_SCATTERV] = "scatterv", [UNO_ALLGATHERV] = "allgatherv", [UNO_ALLTOALLV] = "alltoallv",
-    [UNO_ALLTOALLW] = "alltoallw", [UNO_REDUCE_SCATTER] = "reduce_scatter", [UNO_REDUCE_SCATTER_BLOCK] = "reduce_scatter_block",
-    [UNO_SCAN] = "scan", [UNO_EXSCAN] = "exscan", [UNO_NEIGHBOR_ALLGATHER] = "neighbor_allgather",
-    [UNO_NEIGHBOR_ALLGATHERV] = "neighbor_allgatherv", [UNO_NEIGHBOR_ALLTOALL] = "neighbor_alltoall",
-    [UNO_NEIGHBOR_ALLTOALLV] = "neighbor_alltoallv", [UNO_NEIGHBOR_ALLTOALLW] = "neighbor_alltoallw",
+    [UNO_BARRIER] = "barrier",
+    [UNO_BCAST] = "bcast",
+    [UNO_REDUCE] = "reduce",
+    [UNO_ALLREDUCE] = "allreduce",
+    [UNO_GATHER] = "gather",
+    [UNO_SCATTER] = "scatter",
+    [UNO_ALLGATHER] = "allgather",
+    [UNO_ALLTOALL] = "alltoall",
+    [UNO_GATHERV] = "gatherv",
+    [UNO_SCATTERV] = "scatterv",
+    [UNO_ALLGATHERV] = "allgatherv",
+    [UNO_ALLTOALLV] = "alltoallv",
+    [UNO_ALLTOALLW] = "alltoallw",
+    [UNO_REDUCE_SCATTER] = "reduce_scatter",
+    [UNO_REDUCE_SCATTER_BLOCK] = "reduce_scatter_block",
+    [UNO_SCAN] = "scan",
+    [UNO_EXSCAN] = "exscan",
+    [UNO_NEIGHBOR_ALLGATHER] = "neighbor_allgather",
+    [UNO_NEIGHBOR_ALLGATHERV] = "neighbor_allgatherv",
+    [UNO_NEIGHBOR_ALLTOALL] = "neighbor_alltoall",
+    [UNO_NEIGHBOR_ALLTOALLV] = "neighbor_alltoallv",
+    [UNO_NEIGHBOR_ALLTOALLW] = "neighbor_alltoallw",
 };
 
 static const char *const alg_words[UNO_ALG_END] = {
-    [UNO_ALG_DISSEMINATION] = "dissemination", [UNO_ALG_LINEAR] = "linear", [UNO_ALG_BINOMIAL] = "binomial",
-    [UNO_ALG_CHAIN] = "chain", [UNO_ALG_SCATTER] = "scatter", [UNO_ALG_DOUBLING] = "doubling", [UNO_ALG_RING] = "ring",
-    [UNO_ALG_BRUCK] = "bruck", [UNO_ALG_PAIRWISE] = "pairwise", [UNO_ALG_DIRECT] = "direct", [UNO_ALG_REDUCE] = "reduce",
+    [UNO_ALG_DISSEMINATION] = "dissemination",
+    [UNO_ALG_LINEAR] = "linear",
+    [UNO_ALG_BINOMIAL] = "binomial",
+    [UNO_ALG_CHAIN] = "chain",
+    [UNO_ALG_SCATTER] = "scatter",
+    [UNO_ALG_DOUBLING] = "doubling",
+    [UNO_ALG_RING] = "ring",
+    [UNO_ALG_BRUCK] = "bruck",
+    [UNO_ALG_PAIRWISE] = "pairwise",
+    [UNO_ALG_DIRECT] = "direct",
+    [UNO_ALG_REDUCE] = "reduce",
 };
 
 static struct rule *loaded;
@@ -88,7 +113,8 @@ const char *uno_alg_word(enum uno_alg alg)
 static void pick(const struct rule *rules, size_t n, const struct rule *want, enum uno_alg *alg)
 {
     for (size_t i = 0; i < n; i++)
-        if (rules[i].kind == want->kind && want->ranks >= rules[i].ranks && want->bytes >= rules[i].bytes) *alg = rules[i].alg;
+        if (rules[i].kind == want->kind && want->ranks >= rules[i].ranks && want->bytes >= rules[i].bytes)
+            *alg = rules[i].alg;
 }
 
 enum uno_alg uno_choose(enum uno_coll_kind kind, int size, size_t bytes)
@@ -104,10 +130,8 @@ enum uno_alg uno_choose(enum uno_coll_kind kind, int size, size_t bytes)
 static bool knows(enum uno_coll_kind kind, enum uno_alg alg)
 {
     static const unsigned extra[UNO_COLL_KINDS] = {
-        [UNO_BCAST] = 1u << UNO_ALG_LINEAR,
-        [UNO_ALLGATHER] = 1u << UNO_ALG_LINEAR,
-        [UNO_ALLGATHERV] = 1u << UNO_ALG_LINEAR,
-        [UNO_ALLTOALLV] = 1u << UNO_ALG_PAIRWISE,
+        [UNO_BCAST] = 1u << UNO_ALG_LINEAR,       [UNO_ALLGATHER] = 1u << UNO_ALG_LINEAR,
+        [UNO_ALLGATHERV] = 1u << UNO_ALG_LINEAR,  [UNO_ALLTOALLV] = 1u << UNO_ALG_PAIRWISE,
         [UNO_ALLTOALLW] = 1u << UNO_ALG_PAIRWISE,
     };
     for (size_t i = 0; i < sizeof built_in / sizeof *built_in; i++)
@@ -123,7 +147,8 @@ static int add(const char *coll, const char *alg, int ranks, size_t bytes)
     for (int i = 0; i < UNO_ALG_END; i++)
         if (strcmp(alg, alg_words[i]) == 0) r.alg = (enum uno_alg)i;
     if (r.kind == UNO_COLL_KINDS) return uno_fail(MPI_ERR_ARG, "no collective `%s` to choose an algorithm for", coll);
-    if (r.alg == UNO_ALG_END || !knows(r.kind, r.alg)) return uno_fail(MPI_ERR_ARG, "%s has no algorithm `%s`", coll, alg);
+    if (r.alg == UNO_ALG_END || !knows(r.kind, r.alg))
+        return uno_fail(MPI_ERR_ARG, "%s has no algorithm `%s`", coll, alg);
     struct rule *more = realloc(loaded, (nloaded + 1) * sizeof *more);
     if (!more) return uno_fail(MPI_ERR_NO_MEM, "no memory for the table of collective algorithms");
     loaded = more;
@@ -143,8 +168,10 @@ static int read_table(const char *path)
         line[strcspn(line, "#\n")] = '\0';
         int got = sscanf(line, "%63s %d %zu %63s %1s", coll, &ranks, &bytes, alg, rest);
         if (got <= 0) continue;
-        if (got == 4) err = add(coll, alg, ranks, bytes);
-        else err = uno_fail(MPI_ERR_ARG, "%s:%d: expected COLLECTIVE MIN-RANKS MIN-BYTES ALGORITHM", path, n);
+        if (got == 4)
+            err = add(coll, alg, ranks, bytes);
+        else
+            err = uno_fail(MPI_ERR_ARG, "%s:%d: expected COLLECTIVE MIN-RANKS MIN-BYTES ALGORITHM", path, n);
     }
     fclose(f);
     return err;
@@ -154,7 +181,7 @@ static int read_force(const char *text)
 {
     char coll[64], alg[64];
     int used = 0;
-    for (; *text; text += used + (text[used] == ',')) {
+    for (; *text; text += used + (text[used] == ',' || text[used] == '+')) {
         if (sscanf(text, "%63[a-z_]=%63[a-z]%n", coll, alg, &used) != 2)
             return uno_fail(MPI_ERR_ARG, "coll_force: expected COLLECTIVE=ALGORITHM at `%s`", text);
         int err = add(coll, alg, 0, 0);

@@ -1,15 +1,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Selection: which algorithm a builder takes for a collective, a number of ranks and a number of bytes. A table of rules decides,
-// the last one that fits wins: the built-in table, then the file that the parameter coll_table names (written by unisono-tune),
-// then the parameter coll_force. All ranks read the same values, so all decide alike.
+// Selection: which algorithm a builder takes for a collective, a number of ranks and a number of bytes. A table of
+// rules decides, the last one that fits wins: the built-in table, then the file that the parameter coll_table names
+// (written by unisono-tune), then the parameter coll_force. All ranks read the same values, so all decide alike.
 #pragma once
 #include <stddef.h>
 
 #include "coll/coll.h"
 
 enum uno_alg {
-    UNO_ALG_DISSEMINATION, UNO_ALG_LINEAR, UNO_ALG_BINOMIAL, UNO_ALG_CHAIN, UNO_ALG_SCATTER, UNO_ALG_DOUBLING, UNO_ALG_RING,
-    UNO_ALG_BRUCK, UNO_ALG_PAIRWISE, UNO_ALG_DIRECT, UNO_ALG_REDUCE, UNO_ALG_END
+    UNO_ALG_DISSEMINATION,
+    UNO_ALG_LINEAR,
+    UNO_ALG_BINOMIAL,
+    UNO_ALG_CHAIN,
+    UNO_ALG_SCATTER,
+    UNO_ALG_DOUBLING,
+    UNO_ALG_RING,
+    UNO_ALG_BRUCK,
+    UNO_ALG_PAIRWISE,
+    UNO_ALG_DIRECT,
+    UNO_ALG_REDUCE,
+    UNO_ALG_END
 };
 
 // bytes: of the whole vector (bcast and reductions), else of one rank's block.

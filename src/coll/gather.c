@@ -38,7 +38,8 @@ static void gather_binomial(struct uno_sched *s, const struct uno_call *c, size_
         uno_recv_from(s, (me + mask + root) % n, uno_packed(tree + (size_t)mask * bytes, bytes * (size_t)blocks));
     }
     uno_emit_fence(s);
-    if (me) uno_send_to(s, (me - reach + root) % n, uno_packed(tree, bytes * (size_t)held));
+    if (me)
+        uno_send_to(s, (me - reach + root) % n, uno_packed(tree, bytes * (size_t)held));
     else
         for (int i = 1; i < n; i++)
             uno_copy_block(s, uno_packed(tree + (size_t)i * bytes, bytes), uno_recv_block(c, (i + root) % n));
@@ -47,7 +48,8 @@ static void gather_binomial(struct uno_sched *s, const struct uno_call *c, size_
 void uno_build_gather(struct uno_sched *s, const struct uno_call *c)
 {
     size_t bytes = 0;
-    if (c->kind == UNO_GATHER) bytes = uno_block_bytes(s->view.rank == c->root ? uno_recv_block(c, 0) : uno_send_block(c, 0));
+    if (c->kind == UNO_GATHER)
+        bytes = uno_block_bytes(s->view.rank == c->root ? uno_recv_block(c, 0) : uno_send_block(c, 0));
     if (c->kind == UNO_GATHER && s->view.size > 1 && uno_choose(UNO_GATHER, s->view.size, bytes) == UNO_ALG_BINOMIAL)
         gather_binomial(s, c, bytes);
     else
@@ -83,14 +85,17 @@ static void scatter_binomial(struct uno_sched *s, const struct uno_call *c, size
         int blocks = me + 2 * mask < n ? mask : n - me - mask;
         uno_send_to(s, (me + mask + root) % n, uno_packed(tree + (size_t)mask * bytes, bytes * (size_t)blocks));
     }
-    if (me) uno_copy_block(s, uno_packed(tree, bytes), uno_recv_block(c, 0));
-    else if (c->rbuf != MPI_IN_PLACE) uno_copy_block(s, uno_send_block(c, root), uno_recv_block(c, 0));
+    if (me)
+        uno_copy_block(s, uno_packed(tree, bytes), uno_recv_block(c, 0));
+    else if (c->rbuf != MPI_IN_PLACE)
+        uno_copy_block(s, uno_send_block(c, root), uno_recv_block(c, 0));
 }
 
 void uno_build_scatter(struct uno_sched *s, const struct uno_call *c)
 {
     size_t bytes = 0;
-    if (c->kind == UNO_SCATTER) bytes = uno_block_bytes(s->view.rank == c->root ? uno_send_block(c, 0) : uno_recv_block(c, 0));
+    if (c->kind == UNO_SCATTER)
+        bytes = uno_block_bytes(s->view.rank == c->root ? uno_send_block(c, 0) : uno_recv_block(c, 0));
     if (c->kind == UNO_SCATTER && s->view.size > 1 && uno_choose(UNO_SCATTER, s->view.size, bytes) == UNO_ALG_BINOMIAL)
         scatter_binomial(s, c, bytes);
     else

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Collectives on intercommunicators. Called by coll.c. Each group does its local part on local_comm, the two rank 0 exchange;
-// operations that move distinct blocks talk to every remote rank.
+// Collectives on intercommunicators. Called by coll.c. Each group does its local part on local_comm, the two rank 0
+// exchange; operations that move distinct blocks talk to every remote rank.
 //
 // Always holds: outside `locally` the schedule's view is the remote group, whose ranks the steps name.
 #include "coll/build.h"
@@ -24,7 +24,7 @@ static void barrier(struct uno_sched *s)
     if (s->comm->rank == 0) uno_emit_signal(s, 0, 0);
     uno_emit_fence(s);
     locally(s);
-    uno_build_barrier(s);          // nobody passes before its rank 0 has heard from the other group
+    uno_build_barrier(s);    // nobody passes before its rank 0 has heard from the other group
 }
 
 static void bcast(struct uno_sched *s, const struct uno_call *c)
@@ -99,7 +99,7 @@ static void reduce_scatter(struct uno_sched *s, const struct uno_call *c)
         return;
     }
     MPI_Count at = mine;
-    uno_emit_copy(s, got, mine, c->rtype, c->rbuf, mine, c->rtype);
+    uno_copy_block(s, uno_block(got, mine, c->rtype), uno_block(c->rbuf, mine, c->rtype));
     for (int i = 1; i < n; i++) {
         MPI_Count part = c->kind == UNO_REDUCE_SCATTER ? uno_at(c->rcounts, i) : c->rcount;
         uno_emit_send(s, i, uno_offset(got, at, c->rtype), part, c->rtype);
@@ -115,8 +115,10 @@ static void move(struct uno_sched *s, const struct uno_call *c)
     remotely(s);
     if (rooted && c->root == MPI_PROC_NULL) return;
     if (rooted && c->root != MPI_ROOT) {
-        if (inward) uno_send_to(s, c->root, uno_send_block(c, 0));
-        else uno_recv_from(s, c->root, uno_recv_block(c, 0));
+        if (inward)
+            uno_send_to(s, c->root, uno_send_block(c, 0));
+        else
+            uno_recv_from(s, c->root, uno_recv_block(c, 0));
         return;
     }
     for (int k = 0; k < s->comm->npeers; k++) {
@@ -133,7 +135,8 @@ void uno_build_inter(struct uno_sched *s, const struct uno_call *c)
     case UNO_BCAST: bcast(s, c); break;
     case UNO_REDUCE: reduce(s, c); break;
     case UNO_ALLREDUCE: allreduce(s, c); break;
-    case UNO_REDUCE_SCATTER: case UNO_REDUCE_SCATTER_BLOCK: reduce_scatter(s, c); break;
+    case UNO_REDUCE_SCATTER:
+    case UNO_REDUCE_SCATTER_BLOCK: reduce_scatter(s, c); break;
     default: move(s, c); break;
     }
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Large collectives in a host: ranks tell each other addresses in one phase of the segment and then copy straight between their
-// buffers, all at once (cross-memory attach). Called by shm.c when every rank may.
+// Large collectives in a host: ranks tell each other addresses in one phase of the segment and then copy straight
+// between their buffers, all at once (cross-memory attach). Called by shm.c when every rank may.
 //
-// Always holds: a buffer whose address was told is left alone until every rank that uses it has said done; what is not plain
-// travels as a packed copy. An error is kept and the protocol goes on, so that nobody is left waiting.
+// Always holds: a buffer whose address was told is left alone until every rank that uses it has said done; what is not
+// plain travels as a packed copy. An error is kept and the protocol goes on, so that nobody is left waiting.
 #include <stdlib.h>
 
 #include "base/fail.h"
@@ -12,7 +12,11 @@
 #include "core/pack.h"
 
 // Packed copies of blocks that are not plain, given back at the end.
-struct copy { struct copy *next; struct uno_block unpack_to; char data[]; };
+struct copy {
+    struct copy *next;
+    struct uno_block unpack_to;
+    char data[];
+};
 
 struct job {
     struct uno_coll *u;
@@ -182,12 +186,13 @@ static void gather(struct job *j)
     if (u->me == c->root) {
         struct uno_block first = uno_recv_block(c, 0), own = uno_recv_block(c, u->me);
         char *all = writable(j, (struct uno_block){first.at, first.count * u->n, first.type});
-        if (all && c->sbuf == MPI_IN_PLACE && !is_plain(own)) {      // the root's own data must survive the unpacking
+        if (all && c->sbuf == MPI_IN_PLACE && !is_plain(own)) {    // the root's own data must survive the unpacking
             struct uno_packer p;
             uno_packer_init(&p, own.at, own.count, own.type);
             uno_pack(&p, all + (size_t)u->me * p.total, p.total);
         } else if (all && c->sbuf != MPI_IN_PLACE) {
-            copy_own(j, uno_send_block(c, 0), uno_packed(all + (size_t)u->me * uno_block_bytes(own), uno_block_bytes(own)));
+            copy_own(j, uno_send_block(c, 0),
+                     uno_packed(all + (size_t)u->me * uno_block_bytes(own), uno_block_bytes(own)));
         }
         uint64_t k = tell(u, all);
         uno_seg_done(u, k);
@@ -197,13 +202,17 @@ static void gather(struct job *j)
     struct uno_block own = uno_send_block(c, 0);
     const char *from = readable(j, own);
     uint64_t k = ++u->phase, to = told(u, c->root, k);
-    if (from && to) keep(j, uno_seg_push(u, c->root, to + (uint64_t)u->me * uno_block_bytes(own), from, uno_block_bytes(own)));
+    if (from && to)
+        keep(j, uno_seg_push(u, c->root, to + (uint64_t)u->me * uno_block_bytes(own), from, uno_block_bytes(own)));
     uno_seg_done(u, k);
 }
 
 // ---- a table of blocks a rank: alltoallv, alltoallw, gatherv, scatterv. Small blocks travel in the slot ----
 
-struct entry { uint64_t addr, bytes; uint32_t at, pad; };     // at: place in the slot, 0 when addr says where
+struct entry {
+    uint64_t addr, bytes;
+    uint32_t at, pad;
+};    // at: place in the slot, 0 when addr says where
 
 static struct entry *table_of(struct uno_coll *u, int r, uint64_t k)
 {
@@ -238,8 +247,10 @@ static void take_entry(struct job *j, int r, uint64_t k, const struct entry *e, 
     if (e->bytes == 0) return;
     char *at = writable(j, to);
     if (!at) return;
-    if (e->at) memcpy(at, uno_seg_slot(j->u, r, k, UNO_SEG_SLOT) + e->at, e->bytes);
-    else if (e->addr) keep(j, uno_seg_pull(j->u, r, at, e->addr, e->bytes));
+    if (e->at)
+        memcpy(at, uno_seg_slot(j->u, r, k, UNO_SEG_SLOT) + e->at, e->bytes);
+    else if (e->addr)
+        keep(j, uno_seg_pull(j->u, r, at, e->addr, e->bytes));
 }
 
 static void alltoallv(struct job *j)
@@ -324,8 +335,10 @@ static void gatherv(struct job *j)
         int r = (u->me + i) % u->n;
         uno_seg_wait(u, r, k);
         struct entry e = *table_of(u, r, k);
-        if (e.addr && e.bytes <= mine[r].bytes) uno_seg_wait_done(u, r, k);
-        else take_entry(j, r, k, &e, uno_recv_block(c, r));
+        if (e.addr && e.bytes <= mine[r].bytes)
+            uno_seg_wait_done(u, r, k);
+        else
+            take_entry(j, r, k, &e, uno_recv_block(c, r));
     }
     uno_seg_all_seen(u, k);
     uno_seg_done(u, k);
@@ -335,7 +348,8 @@ int uno_large_move(struct uno_coll *u, const struct uno_call *c)
 {
     struct job j = {.u = u, .c = c};
     switch (c->kind) {
-    case UNO_ALLGATHER: case UNO_ALLGATHERV: allgather(&j); break;
+    case UNO_ALLGATHER:
+    case UNO_ALLGATHERV: allgather(&j); break;
     case UNO_ALLTOALL: alltoall(&j); break;
     case UNO_SCATTER: scatter(&j); break;
     case UNO_GATHER: gather(&j); break;
@@ -365,7 +379,9 @@ int uno_large_bcast(struct uno_coll *u, const struct uno_call *c, size_t bytes)
         if (at && from) keep(&j, uno_seg_pull(u, c->root, (char *)(uintptr_t)at + share, from + share, bytes - share));
     }
     uno_seg_done(u, k);
-    if (root) wait_done_all(u, k);
-    else uno_seg_wait_done(u, c->root, k);
+    if (root)
+        wait_done_all(u, k);
+    else
+        uno_seg_wait_done(u, c->root, k);
     return finish(&j);
 }

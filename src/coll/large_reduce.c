@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Large reductions in a host: every rank combines one part of the vector, reading that part of all the others' buffers piece by
-// piece (cross-memory attach, pieces that stay in the cache). Called by shm.c when every rank may.
+// Large reductions in a host: every rank combines one part of the vector, reading that part of all the others' buffers
+// piece by piece (cross-memory attach, pieces that stay in the cache). Called by shm.c when every rank may.
 //
-// Always holds: parts are folded from the last rank to the first, by one rank each: every rank gets the same bits in every run.
+// Always holds: parts are folded from the last rank to the first, by one rank each: every rank gets the same bits in
+// every run.
 #include <stdlib.h>
 
 #include "base/fail.h"
@@ -13,15 +14,17 @@ static struct uno_param piece_max = UNO_PARAM_INT("coll_piece", 64 << 10, 4096, 
                                                   "bytes of each rank that a large reduction combines at a time");
 UNO_PARAM_DECLARE(piece_max);
 
-struct address { uint64_t in, out; };
+struct address {
+    uint64_t in, out;
+};
 
 struct job {
     struct uno_coll *u;
     const struct uno_call *c;
-    struct address *peer;             // [n]
+    struct address *peer;    // [n]
     const char *in;
-    size_t size;                      // of an element
-    char *pull, *sum;                 // a piece each
+    size_t size;         // of an element
+    char *pull, *sum;    // a piece each
     int error;
 };
 

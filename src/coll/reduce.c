@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reduction over messages, to one rank and to all. Called by coll.c and by other builders. n ranks, m bytes, latency a, time per
-// byte b of moving and g of combining:
+// Reduction over messages, to one rank and to all. Called by coll.c and by other builders. n ranks, m bytes, latency a,
+// time per byte b of moving and g of combining:
 //   reduce     binomial  log2 n (a + m (b + g))          any operation; one that does not commute goes to rank 0 first
 //              ring      2 n a + 2 m b + m g              commutative: ring reduce-scatter, blocks sent to the root
 //   allreduce  doubling  log2 n (a + m (b + g))          any operation, combined in the order of the ranks
 //              ring      2 n a + 2 m b + m g              commutative: ring reduce-scatter, ring allgather
-// Operands are combined in an order that depends on the number of ranks alone: every run gives the same bits, on every rank.
+// Operands are combined in an order that depends on the number of ranks alone: every run gives the same bits, on every
+// rank.
 #include "coll/build.h"
 #include "coll/choose.h"
 
-struct span { MPI_Count at, count; };
+struct span {
+    MPI_Count at, count;
+};
 
 // Block i of the n that count elements are cut into.
 static struct span cut(MPI_Count count, int n, int i)
@@ -18,12 +21,14 @@ static struct span cut(MPI_Count count, int n, int i)
     return (struct span){base * i + (i < more ? i : more), base + (i < more)};
 }
 
-// Leaves in out, on rank `home`, the combination in the order of the ranks (commutative: of the ranks rotated so that root is first).
-static void binomial(struct uno_sched *s, const void *in, void *out, MPI_Count count, struct MPI_ABI_Datatype *type, int home)
+// Leaves in out, on rank `home`, the combination in the order of the ranks (commutative: of the ranks rotated so that
+// root is first).
+static void binomial(struct uno_sched *s, const void *in, void *out, MPI_Count count, struct MPI_ABI_Datatype *type,
+                     int home)
 {
     int n = s->view.size, me = (s->view.rank - home + n) % n;
     void *acc = out, *other = uno_scratch_typed(s, count, type);
-    uno_emit_copy(s, in, count, type, acc, count, type);
+    uno_copy_block(s, uno_block(in, count, type), uno_block(acc, count, type));
     for (int mask = 1; mask < n; mask *= 2) {
         if (me & mask) {
             uno_emit_send(s, (me - mask + home) % n, acc, count, type);
@@ -37,7 +42,7 @@ static void binomial(struct uno_sched *s, const void *in, void *out, MPI_Count c
         acc = other;
         other = t;
     }
-    if (me == 0) uno_emit_copy(s, acc, count, type, out, count, type);
+    if (me == 0) uno_copy_block(s, uno_block(acc, count, type), uno_block(out, count, type));
 }
 
 // Ring reduce-scatter on acc (this rank's contribution on entry): at the end block (rank + 1) % n is complete here.
@@ -54,11 +59,12 @@ static void ring_combine(struct uno_sched *s, void *acc, MPI_Count count, struct
     }
 }
 
-static void reduce_ring(struct uno_sched *s, const void *in, void *out, MPI_Count count, struct MPI_ABI_Datatype *type, int root)
+static void reduce_ring(struct uno_sched *s, const void *in, void *out, MPI_Count count, struct MPI_ABI_Datatype *type,
+                        int root)
 {
     int n = s->view.size, me = s->view.rank;
     void *acc = me == root ? out : uno_scratch_typed(s, count, type);
-    uno_emit_copy(s, in, count, type, acc, count, type);
+    uno_copy_block(s, uno_block(in, count, type), uno_block(acc, count, type));
     ring_combine(s, acc, count, type);
     struct span mine = cut(count, n, (me + 1) % n);
     if (me != root) {
@@ -71,14 +77,15 @@ static void reduce_ring(struct uno_sched *s, const void *in, void *out, MPI_Coun
     }
 }
 
-void uno_build_reduce(struct uno_sched *s, const void *in, void *out, MPI_Count count, struct MPI_ABI_Datatype *type, int root)
+void uno_build_reduce(struct uno_sched *s, const void *in, void *out, MPI_Count count, struct MPI_ABI_Datatype *type,
+                      int root)
 {
     int n = s->view.size;
     bool here = s->view.rank == root, ordered = !s->op->commutative;
     if (in == MPI_IN_PLACE) in = out;
     if (count == 0) return;
     if (n == 1) {
-        uno_emit_copy(s, in, count, type, out, count, type);
+        uno_copy_block(s, uno_block(in, count, type), uno_block(out, count, type));
         return;
     }
     if (!ordered && uno_choose(UNO_REDUCE, n, (size_t)(count * type->size)) == UNO_ALG_RING) {
@@ -102,10 +109,12 @@ static void doubling(struct uno_sched *s, const void *in, void *out, MPI_Count c
     int odd = n - pow, pos = me < 2 * odd ? me / 2 : me - odd;
     bool out_of_it = me < 2 * odd && !(me & 1);
     void *acc = out, *other = uno_scratch_typed(s, count, type);
-    uno_emit_copy(s, in, count, type, acc, count, type);
+    uno_copy_block(s, uno_block(in, count, type), uno_block(acc, count, type));
     if (me < 2 * odd) {
-        if (out_of_it) uno_emit_send(s, me + 1, acc, count, type);
-        else uno_emit_recv(s, me - 1, other, count, type);
+        if (out_of_it)
+            uno_emit_send(s, me + 1, acc, count, type);
+        else
+            uno_emit_recv(s, me - 1, other, count, type);
         uno_emit_fence(s);
         if (!out_of_it) uno_emit_reduce(s, other, acc, acc, count, type);
     }
@@ -123,16 +132,19 @@ static void doubling(struct uno_sched *s, const void *in, void *out, MPI_Count c
             other = t;
         }
     }
-    if (!out_of_it) uno_emit_copy(s, acc, count, type, out, count, type);
+    if (!out_of_it) uno_copy_block(s, uno_block(acc, count, type), uno_block(out, count, type));
     if (me >= 2 * odd) return;
-    if (out_of_it) uno_emit_recv(s, me + 1, out, count, type);
-    else uno_emit_send(s, me - 1, out, count, type);
+    if (out_of_it)
+        uno_emit_recv(s, me + 1, out, count, type);
+    else
+        uno_emit_send(s, me - 1, out, count, type);
 }
 
-static void allreduce_ring(struct uno_sched *s, const void *in, void *out, MPI_Count count, struct MPI_ABI_Datatype *type)
+static void allreduce_ring(struct uno_sched *s, const void *in, void *out, MPI_Count count,
+                           struct MPI_ABI_Datatype *type)
 {
     int n = s->view.size, me = s->view.rank, left = (me - 1 + n) % n, right = (me + 1) % n;
-    uno_emit_copy(s, in, count, type, out, count, type);
+    uno_copy_block(s, uno_block(in, count, type), uno_block(out, count, type));
     ring_combine(s, out, count, type);
     for (int i = 0; i < n - 1; i++) {
         struct span give = cut(count, n, (me + 1 - i + n) % n), take = cut(count, n, (me - i + n) % n);
@@ -147,7 +159,7 @@ void uno_build_allreduce(struct uno_sched *s, const void *in, void *out, MPI_Cou
     if (in == MPI_IN_PLACE) in = out;
     if (count == 0) return;
     if (s->view.size == 1) {
-        uno_emit_copy(s, in, count, type, out, count, type);
+        uno_copy_block(s, uno_block(in, count, type), uno_block(out, count, type));
         return;
     }
     size_t bytes = (size_t)(count * type->size);

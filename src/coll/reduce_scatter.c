@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reduce_scatter and its block form over messages. Called by coll.c. n ranks, m bytes in all, latency a, time per byte b, g to combine:
-//   direct  a + m b + m g                      every rank gets its block from all and combines them in the order of the ranks
-//   reduce  2 log2 n a + ...                   small: reduce to rank 0, scatter
-//   ring    (n - 1) a + m b + m g              commutative, large: partial results travel round
+// Reduce_scatter and its block form over messages. Called by coll.c. n ranks, m bytes in all, latency a, time per byte
+// b, g to combine:
+//   direct  a + m b + m g                      every rank gets its block from all and combines them in the order of the
+//   ranks reduce  2 log2 n a + ...                   small: reduce to rank 0, scatter ring    (n - 1) a + m b + m g
+//   commutative, large: partial results travel round
 #include "coll/build.h"
 #include "coll/choose.h"
 
-struct parts { const struct uno_call *c; MPI_Count *at; };           // at[i]: first element of block i, at[n]: all
+struct parts {
+    const struct uno_call *c;
+    MPI_Count *at;
+};    // at[i]: first element of block i, at[n]: all
 
 static MPI_Count part(const struct parts *p, int i)
 {
@@ -25,11 +29,12 @@ static void direct(struct uno_sched *s, const struct parts *p, const void *in, v
         uno_emit_recv(s, from, uno_offset(all, from * mine, type), mine, type);
         uno_emit_send(s, to, uno_offset(in, p->at[to], type), part(p, to), type);
     }
-    uno_emit_copy(s, uno_offset(in, p->at[me], type), mine, type, uno_offset(all, me * mine, type), mine, type);
+    uno_copy_block(s, uno_block(uno_offset(in, p->at[me], type), mine, type),
+                   uno_block(uno_offset(all, me * mine, type), mine, type));
     uno_emit_fence(s);
     char *acc = uno_offset(all, (n - 1) * mine, type);
     for (int i = n - 2; i >= 0; i--) uno_emit_reduce(s, uno_offset(all, i * mine, type), acc, acc, mine, type);
-    uno_emit_copy(s, acc, mine, type, out, mine, type);
+    uno_copy_block(s, uno_block(acc, mine, type), uno_block(out, mine, type));
 }
 
 static void through_root(struct uno_sched *s, const struct parts *p, const void *in, void *out)
@@ -40,8 +45,10 @@ static void through_root(struct uno_sched *s, const struct parts *p, const void 
     if (s->error) return;
     uno_build_reduce(s, in, sum, p->at[n], type, 0);
     uno_emit_fence(s);
-    if (me) uno_emit_recv(s, 0, out, part(p, me), type);
-    else uno_emit_copy(s, sum, part(p, 0), type, out, part(p, 0), type);
+    if (me)
+        uno_emit_recv(s, 0, out, part(p, me), type);
+    else
+        uno_copy_block(s, uno_block(sum, part(p, 0), type), uno_block(out, part(p, 0), type));
     for (int i = 1; i < n && me == 0; i++) uno_emit_send(s, i, uno_offset(sum, p->at[i], type), part(p, i), type);
 }
 
@@ -55,7 +62,8 @@ static void ring(struct uno_sched *s, const struct parts *p, const void *in, voi
     char *go = uno_scratch_typed(s, most, type), *come = uno_scratch_typed(s, most, type);
     if (s->error) return;
     int first = (me - 1 + n) % n;
-    uno_emit_copy(s, uno_offset(in, p->at[first], type), part(p, first), type, go, part(p, first), type);
+    uno_copy_block(s, uno_block(uno_offset(in, p->at[first], type), part(p, first), type),
+                   uno_block(go, part(p, first), type));
     for (int i = 1; i < n; i++) {
         int out_block = (me - i + n) % n, in_block = (me - i - 1 + n) % n;
         uno_emit_send(s, right, go, part(p, out_block), type);
@@ -66,7 +74,7 @@ static void ring(struct uno_sched *s, const struct parts *p, const void *in, voi
         go = come;
         come = t;
     }
-    uno_emit_copy(s, go, part(p, me), type, out, part(p, me), type);
+    uno_copy_block(s, uno_block(go, part(p, me), type), uno_block(out, part(p, me), type));
 }
 
 void uno_build_reduce_scatter(struct uno_sched *s, const struct uno_call *c)
@@ -79,8 +87,12 @@ void uno_build_reduce_scatter(struct uno_sched *s, const struct uno_call *c)
         p.at[i + 1] = p.at[i] + (c->kind == UNO_REDUCE_SCATTER ? uno_at(c->rcounts, i) : c->rcount);
     const void *in = c->sbuf == MPI_IN_PLACE ? c->rbuf : c->sbuf;
     enum uno_alg alg = uno_choose(UNO_REDUCE_SCATTER, n, (size_t)(p.at[n] * c->rtype->size));
-    if (n == 1) uno_emit_copy(s, in, p.at[1], c->rtype, c->rbuf, p.at[1], c->rtype);
-    else if (alg == UNO_ALG_RING && s->op->commutative) ring(s, &p, in, c->rbuf);
-    else if (alg == UNO_ALG_REDUCE) through_root(s, &p, in, c->rbuf);
-    else direct(s, &p, in, c->rbuf);
+    if (n == 1)
+        uno_copy_block(s, uno_block(in, p.at[1], c->rtype), uno_block(c->rbuf, p.at[1], c->rtype));
+    else if (alg == UNO_ALG_RING && s->op->commutative)
+        ring(s, &p, in, c->rbuf);
+    else if (alg == UNO_ALG_REDUCE)
+        through_root(s, &p, in, c->rbuf);
+    else
+        direct(s, &p, in, c->rbuf);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Scan and exscan over messages, any operation, combined in the order of the ranks. Called by coll.c. n ranks, m bytes, latency a,
-// time per byte b of moving and g of combining:
+// Scan and exscan over messages, any operation, combined in the order of the ranks. Called by coll.c. n ranks, m bytes,
+// latency a, time per byte b of moving and g of combining:
 //   doubling  ceil(log2 n) (a + m (b + 2 g))    small: in round k a rank hears from the one 2^k below
 //   chain     n (a + m (b + g)), in segments    large: a pipeline through the ranks
 #include "coll/build.h"
@@ -15,8 +15,8 @@ static void doubling(struct uno_sched *s, const struct uno_call *c, const void *
     struct MPI_ABI_Datatype *type = c->rtype;
     MPI_Count count = c->rcount;
     void *tmp = uno_scratch_typed(s, count, type);
-    void *sum = exclusive ? uno_scratch_typed(s, count, type) : c->rbuf;     // of this rank and those heard of
-    uno_emit_copy(s, in, count, type, sum, count, type);
+    void *sum = exclusive ? uno_scratch_typed(s, count, type) : c->rbuf;    // of this rank and those heard of
+    uno_copy_block(s, uno_block(in, count, type), uno_block(sum, count, type));
     for (int k = 1; k < n; k *= 2) {
         if (me + k < n) uno_emit_send(s, me + k, sum, count, type);
         if (me - k >= 0) uno_emit_recv(s, me - k, tmp, count, type);
@@ -24,8 +24,10 @@ static void doubling(struct uno_sched *s, const struct uno_call *c, const void *
         if (me - k < 0) continue;
         uno_emit_reduce(s, tmp, sum, sum, count, type);
         if (!exclusive) continue;
-        if (have) uno_emit_reduce(s, tmp, c->rbuf, c->rbuf, count, type);
-        else uno_emit_copy(s, tmp, count, type, c->rbuf, count, type);
+        if (have)
+            uno_emit_reduce(s, tmp, c->rbuf, c->rbuf, count, type);
+        else
+            uno_copy_block(s, uno_block(tmp, count, type), uno_block(c->rbuf, count, type));
         have = true;
     }
 }
@@ -43,12 +45,14 @@ static void chain(struct uno_sched *s, const struct uno_call *c, const void *in)
         const char *own = uno_offset(in, at, type);
         char *out = uno_offset(c->rbuf, at, type);
         if (me) uno_emit_recv(s, me - 1, tmp, now, type);
-        uno_emit_fence(s);                        // also: the segment before has left sum
-        uno_emit_copy(s, own, now, type, sum, now, type);
+        uno_emit_fence(s);    // also: the segment before has left sum
+        uno_copy_block(s, uno_block(own, now, type), uno_block(sum, now, type));
         if (me) uno_emit_reduce(s, tmp, sum, sum, now, type);
         if (me + 1 < n) uno_emit_send(s, me + 1, sum, now, type);
-        if (!exclusive) uno_emit_copy(s, sum, now, type, out, now, type);
-        else if (me) uno_emit_copy(s, tmp, now, type, out, now, type);
+        if (!exclusive)
+            uno_copy_block(s, uno_block(sum, now, type), uno_block(out, now, type));
+        else if (me)
+            uno_copy_block(s, uno_block(tmp, now, type), uno_block(out, now, type));
     }
 }
 

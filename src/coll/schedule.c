@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The schedule engine: emission of steps by the builders and their execution (schedule.h). Called by coll.c.
 //
-// Always holds: a schedule only ever moves forward; its messages carry one tag, unique among the operations outstanding on the
-// communicator; an error of one step is kept and the rest still runs, so that other ranks are not left waiting.
+// Always holds: a schedule only ever moves forward; its messages carry one tag, unique among the operations outstanding
+// on the communicator; an error of one step is kept and the rest still runs, so that other ranks are not left waiting.
 #include "coll/schedule.h"
 
 #include <stdlib.h>
@@ -77,19 +77,18 @@ void uno_emit_signal(struct uno_sched *s, int to, int from)
     }
 }
 
-void uno_emit_copy(struct uno_sched *s, const void *src, MPI_Count scount, struct MPI_ABI_Datatype *stype, void *dst,
-                   MPI_Count dcount, struct MPI_ABI_Datatype *dtype)
+void uno_copy_block(struct uno_sched *s, struct uno_block from, struct uno_block to)
 {
-    if (scount == 0 || stype->size == 0 || dcount == 0 || dtype->size == 0) return;
-    if (src == dst && stype == dtype) return;
+    if (from.count == 0 || from.type->size == 0 || to.count == 0 || to.type->size == 0) return;
+    if (from.at == to.at && from.type == to.type) return;
     struct uno_step *p = emit(s, UNO_STEP_COPY);
     if (!p) return;
-    p->src = src;
-    p->count = scount;
-    p->type = stype;
-    p->dst = dst;
-    p->dcount = dcount;
-    p->dtype = dtype;
+    p->src = from.at;
+    p->count = from.count;
+    p->type = from.type;
+    p->dst = to.at;
+    p->dcount = to.count;
+    p->dtype = to.type;
 }
 
 void uno_emit_reduce(struct uno_sched *s, const void *a, const void *b, void *out, MPI_Count count,
@@ -198,8 +197,10 @@ static void copy(const struct uno_step *p)
 
 static void reduce(const struct uno_sched *s, const struct uno_step *p)
 {
-    if (p->dst == p->second) uno_op_apply(s->op, p->src, p->dst, p->count, p->type);
-    else uno_op_apply3(s->op, p->src, p->second, p->dst, p->count, p->type);
+    if (p->dst == p->second)
+        uno_op_apply(s->op, p->src, p->dst, p->count, p->type);
+    else
+        uno_op_apply3(s->op, p->src, p->second, p->dst, p->count, p->type);
 }
 
 static void message(struct uno_sched *s, const struct uno_step *p)
@@ -216,7 +217,7 @@ static void message(struct uno_sched *s, const struct uno_step *p)
     if (s->npending == s->pending_room) {
         int room = s->pending_room ? 2 * s->pending_room : 8;
         MPI_Request *more = realloc(s->pending, (size_t)room * sizeof *more);
-        if (!more) {      // no room to remember it: finish it now
+        if (!more) {    // no room to remember it: finish it now
             fail(s, uno_fail(MPI_ERR_NO_MEM, "no memory for %d messages of a collective", room));
             uno_wait(&r, MPI_STATUS_IGNORE);
             return;
@@ -265,10 +266,16 @@ static bool advance(struct uno_sched *s, int *moved)
     return settled(s);
 }
 
+// May be asked from within itself: a step that completes a request wakes waiting threads, which ask.
 static bool ready(void *arg)
 {
+    struct uno_sched *s = arg;
     int moved = 0;
-    return advance(arg, &moved);
+    if (s->running) return false;
+    s->running = true;
+    bool over = advance(s, &moved);
+    s->running = false;
+    return over;
 }
 
 int uno_sched_run(struct uno_sched *s)
@@ -338,7 +345,11 @@ static bool poll_request(MPI_Request r)
 }
 
 static const struct uno_request_ops coll_ops = {
-    .name = "collective", .start = start_again, .cancel = cannot_cancel, .free = free_request, .poll = poll_request,
+    .name = "collective",
+    .start = start_again,
+    .cancel = cannot_cancel,
+    .free = free_request,
+    .poll = poll_request,
 };
 
 static MPI_Request request_of(struct uno_sched *s, bool persistent)
@@ -356,7 +367,7 @@ static MPI_Request request_of(struct uno_sched *s, bool persistent)
     r->extra = s;
     uno_status_empty(&r->status);
     s->req = r;
-    uno_comm_hold(s->comm);           // the request's, dropped with it
+    uno_comm_hold(s->comm);    // the request's, dropped with it
     return r;
 }
 

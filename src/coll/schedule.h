@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Schedules: an algorithm is a builder that emits steps, one engine runs them. Steps between two fences start in the order of
-// emission; copies and reductions happen at once, sends and receives are waited for at the fence.
+// Schedules: an algorithm is a builder that emits steps, one engine runs them. Steps between two fences start in the
+// order of emission; copies and reductions happen at once, sends and receives are waited for at the fence.
 //
-// Ranks in steps are those of the schedule's view: a group of ranks of one communicator. Builders see nothing else, so the same
-// builder serves the whole communicator, the ranks of one host, their leaders, or the local side of an intercommunicator.
+// Ranks in steps are those of the schedule's view: a group of ranks of one communicator. Builders see nothing else, so
+// the same builder serves the whole communicator, the ranks of one host, their leaders, or the local side of an
+// intercommunicator.
 #pragma once
 #include "coll/coll.h"
 #include "core/progress.h"
@@ -12,14 +13,14 @@ enum uno_step_kind { UNO_STEP_SEND, UNO_STEP_RECV, UNO_STEP_COPY, UNO_STEP_REDUC
 
 struct uno_step {
     enum uno_step_kind kind;
-    int peer;                                  // rank on comm
+    int peer;    // rank on comm
     const void *src;
     void *dst;
-    MPI_Count count, dcount;                   // COPY: count of src, dcount of dst
+    MPI_Count count, dcount;    // COPY: count of src, dcount of dst
     struct MPI_ABI_Datatype *type, *dtype;
-    struct MPI_ABI_Comm *comm;                 // SEND, RECV
-    const void *second;                        // REDUCE: dst = src op second
-    int (*check)(const void *data, int count); // CHECK: of src; an error ends the schedule
+    struct MPI_ABI_Comm *comm;                    // SEND, RECV
+    const void *second;                           // REDUCE: dst = src op second
+    int (*check)(const void *data, int count);    // CHECK: of src; an error ends the schedule
 };
 
 // The ranks a builder works with. rank and size are those of the view; map[i] is the rank on comm (NULL: the same).
@@ -29,36 +30,49 @@ struct uno_view {
     const int *map;
 };
 
-struct uno_scratch { struct uno_scratch *next; };
+// Some elements of a type at an address.
+struct uno_block {
+    char *at;
+    MPI_Count count;
+    struct MPI_ABI_Datatype *type;
+};
+
+static inline struct uno_block uno_block(const void *at, MPI_Count count, struct MPI_ABI_Datatype *type)
+{
+    return (struct uno_block){(char *)(uintptr_t)at, count, type};
+}
+
+struct uno_scratch {
+    struct uno_scratch *next;
+};
 
 struct uno_sched {
-    struct uno_poller poller;                  // queued while the schedule runs as a request
+    struct uno_poller poller;    // queued while the schedule runs as a request
     struct uno_view view;
     struct MPI_ABI_Op *op;
     int tag;
     struct uno_step *step;
     int nsteps, room;
-    int at;                                    // next step to start
-    MPI_Request *pending;                      // sends and receives since the last fence
+    int at;                  // next step to start
+    MPI_Request *pending;    // sends and receives since the last fence
     int npending, pending_room;
-    int first;                                 // pending before this one are done
-    bool running;                              // inside the engine: a user's operation may call MPI and come back here
-    int error;                                 // the first one met, building or running
+    int first;       // pending before this one are done
+    bool running;    // inside the engine: a user's operation may call MPI and come back here
+    int error;       // the first one met, building or running
     struct uno_scratch *scratch;
-    MPI_Request req;                           // NULL for a blocking call
-    struct MPI_ABI_Comm *comm;                 // held
-    struct MPI_ABI_Datatype **held;            // types the steps use
+    MPI_Request req;                   // NULL for a blocking call
+    struct MPI_ABI_Comm *comm;         // held
+    struct MPI_ABI_Datatype **held;    // types the steps use
     int nheld;
 };
 
 // Emission. Nothing is emitted for empty messages (both sides know the count is zero) or after an error.
 void uno_emit_send(struct uno_sched *s, int peer, const void *buf, MPI_Count count, struct MPI_ABI_Datatype *type);
 void uno_emit_recv(struct uno_sched *s, int peer, void *buf, MPI_Count count, struct MPI_ABI_Datatype *type);
-void uno_emit_signal(struct uno_sched *s, int to, int from);         // zero-byte message each way; -1: none
-void uno_emit_copy(struct uno_sched *s, const void *src, MPI_Count scount, struct MPI_ABI_Datatype *stype, void *dst,
-                   MPI_Count dcount, struct MPI_ABI_Datatype *dtype);
+void uno_emit_signal(struct uno_sched *s, int to, int from);    // zero-byte message each way; -1: none
+void uno_copy_block(struct uno_sched *s, struct uno_block from, struct uno_block to);
 void uno_emit_reduce(struct uno_sched *s, const void *a, const void *b, void *out, MPI_Count count,
-                     struct MPI_ABI_Datatype *type);                 // out = a op b; out may be b, not a
+                     struct MPI_ABI_Datatype *type);    // out = a op b; out may be b, not a
 void uno_emit_fence(struct uno_sched *s);
 void uno_emit_check(struct uno_sched *s, int (*check)(const void *data, int count), const void *data, int count);
 

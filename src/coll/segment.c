@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Makes and frees a communicator's segment (segment.h) out of the job segment's heap, and carries its protocol: posting, waiting.
-// Called by shm.c, small.c and large.c under the library lock.
+// Makes and frees a communicator's segment (segment.h) out of the job segment's heap, and carries its protocol:
+// posting, waiting. Called by shm.c, small.c and large.c under the library lock.
 //
-// Always holds: stamps only grow. Waiting spins a moment, then goes through uno_wait_until, where other operations make progress
-// and a rank sleeps until rung.
+// Always holds: stamps only grow. Waiting spins a moment, then goes through uno_wait_until, where other operations make
+// progress and a rank sleeps until rung.
 #include "coll/segment.h"
 
 #include <stdlib.h>
@@ -21,8 +21,9 @@
 
 static struct uno_param enabled = UNO_PARAM_BOOL("coll_shm", 1, "collectives inside a host go through shared memory");
 UNO_PARAM_DECLARE(enabled);
-static struct uno_param spins = UNO_PARAM_INT("coll_spin", 400, 0, 1000000,
-                                              "looks at a peer's flag before a collective polls the channels too (none when crowded)");
+static struct uno_param spins =
+    UNO_PARAM_INT("coll_spin", 400, 0, 1000000,
+                  "looks at a peer's flag before a collective polls the channels too (none when crowded)");
 UNO_PARAM_DECLARE(spins);
 
 #define WORDS (UNO_HEAP_CHUNKS / 64)
@@ -177,7 +178,10 @@ static struct uno_line *slot_line(const struct uno_coll *u, int r, uint64_t k)
     return &u->line[(size_t)r * (1 + UNO_SEG_DEPTH) + 1 + k % UNO_SEG_DEPTH];
 }
 
-struct wanted { struct uno_line *line; uint64_t k; };
+struct wanted {
+    struct uno_line *line;
+    uint64_t k;
+};
 
 static inline bool reached(const struct uno_line *line, uint64_t k)
 {
@@ -212,7 +216,8 @@ uint64_t uno_seg_begin(struct uno_coll *u)
     uint64_t k = ++u->phase;
     if (k <= u->safe + UNO_SEG_DEPTH) return k;
     for (int r = 0; r < u->n; r++)
-        if (r != u->me && !reached(done_line(u, r), k - UNO_SEG_DEPTH)) wait_line(u, r, done_line(u, r), k - UNO_SEG_DEPTH);
+        if (r != u->me && !reached(done_line(u, r), k - UNO_SEG_DEPTH))
+            wait_line(u, r, done_line(u, r), k - UNO_SEG_DEPTH);
     u->safe = k - UNO_SEG_DEPTH;
     return k;
 }
@@ -255,8 +260,10 @@ static int cross(struct uno_coll *u, int r, bool reading, char *here, uint64_t t
     int pid = uno_job_board(uno_world.job, u->local[r])->pid;
     while (bytes) {
         struct iovec mine = {here, bytes}, theirs = {(void *)(uintptr_t)there, bytes};
-        ssize_t n = reading ? process_vm_readv(pid, &mine, 1, &theirs, 1, 0) : process_vm_writev(pid, &mine, 1, &theirs, 1, 0);
-        if (n <= 0) return uno_fail_errno(MPI_ERR_OTHER, "copying %zu bytes %s rank %d", bytes, reading ? "from" : "to", r);
+        ssize_t n =
+            reading ? process_vm_readv(pid, &mine, 1, &theirs, 1, 0) : process_vm_writev(pid, &mine, 1, &theirs, 1, 0);
+        if (n <= 0)
+            return uno_fail_errno(MPI_ERR_OTHER, "copying %zu bytes %s rank %d", bytes, reading ? "from" : "to", r);
         here += n;
         there += (uint64_t)n;
         bytes -= (size_t)n;

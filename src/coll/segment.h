@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The shared segment of a communicator whose ranks are all on one host, and the one protocol in it. Used by shm*.c alone.
+// The shared segment of a communicator whose ranks are all on one host, and the one protocol in it. Used by shm*.c
+// alone.
 //
-// A collective is made of phases, numbered alike on all ranks. In a phase a rank may post: it fills its slot and stamps it with
-// the phase's number; others see the stamp and read. A rank says with its `done` stamp which phases it will not read again;
-// a slot (there are UNO_SEG_DEPTH of them) is filled anew only when every rank is done with its last phase.
+// A collective is made of phases, numbered alike on all ranks. In a phase a rank may post: it fills its slot and stamps
+// it with the phase's number; others see the stamp and read. A rank says with its `done` stamp which phases it will not
+// read again; a slot (there are UNO_SEG_DEPTH of them) is filled anew only when every rank is done with its last phase.
 #pragma once
 #include <stdatomic.h>
 #include <stddef.h>
@@ -12,8 +13,8 @@
 #include "coll/coll.h"
 
 #define UNO_SEG_DEPTH 4
-#define UNO_SEG_SLOT 8192             // bytes of a slot behind its line
-#define UNO_SEG_INLINE 56             // bytes that travel with the stamp, in its cache line
+#define UNO_SEG_SLOT 8192    // bytes of a slot behind its line
+#define UNO_SEG_INLINE 56    // bytes that travel with the stamp, in its cache line
 
 struct uno_line {
     _Atomic uint64_t stamp;
@@ -23,29 +24,30 @@ struct uno_line {
 // What a communicator keeps for its collectives.
 struct uno_coll {
     struct MPI_ABI_Comm *comm;
-    bool on;                          // the segment exists: the same on all ranks
-    bool cma;                         // every rank may read every other's memory
+    bool on;     // the segment exists: the same on all ranks
+    bool cma;    // every rank may read every other's memory
     int n, me;
-    uint64_t phase;                   // the last one begun
-    uint64_t safe;                    // every rank is done with this one
-    struct uno_line *line;            // [n][1 + DEPTH]: done, slots
-    char *data;                       // [n][DEPTH][SLOT]
-    _Atomic uint32_t *left;           // ranks that let go of the segment
-    size_t first, chunks;             // place in the job's heap
-    uint32_t *local;                  // [n] local index
-    char *scratch;                    // pieces of peers' data under reduction
+    uint64_t phase;            // the last one begun
+    uint64_t safe;             // every rank is done with this one
+    struct uno_line *line;     // [n][1 + DEPTH]: done, slots
+    char *data;                // [n][DEPTH][SLOT]
+    _Atomic uint32_t *left;    // ranks that let go of the segment
+    size_t first, chunks;      // place in the job's heap
+    uint32_t *local;           // [n] local index
+    char *scratch;             // pieces of peers' data under reduction
 };
 
-// The segment of comm, made at the first call (collective). NULL: not all on one host, or no room; the same answer on all ranks.
-// *err is set when memory is out on this rank.
+// The segment of comm, made at the first call (collective). NULL: not all on one host, or no room; the same answer on
+// all ranks. *err is set when memory is out on this rank.
 struct uno_coll *uno_seg_get(struct MPI_ABI_Comm *comm, int *err);
 
-// Begins a phase in which this rank posts: waits until its slot is free. Or one in which it only reads: plain ++u->phase.
+// Begins a phase in which this rank posts: waits until its slot is free. Or one in which it only reads: plain
+// ++u->phase.
 uint64_t uno_seg_begin(struct uno_coll *u);
-void uno_seg_post(struct uno_coll *u, uint64_t k);        // stamps, wakes whoever sleeps
-void uno_seg_wait(struct uno_coll *u, int r, uint64_t k); // until rank r has posted in phase k
+void uno_seg_post(struct uno_coll *u, uint64_t k);           // stamps, wakes whoever sleeps
+void uno_seg_wait(struct uno_coll *u, int r, uint64_t k);    // until rank r has posted in phase k
 void uno_seg_wait_all(struct uno_coll *u, uint64_t k);
-void uno_seg_done(struct uno_coll *u, uint64_t k);        // this rank reads nothing of phases up to k any more
+void uno_seg_done(struct uno_coll *u, uint64_t k);    // this rank reads nothing of phases up to k any more
 void uno_seg_wait_done(struct uno_coll *u, int r, uint64_t k);
 
 // Where the bytes of rank r in phase k lie: beside the stamp when they fit there.

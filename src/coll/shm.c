@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Decides whether and how a blocking collective runs in shared memory (shm.h). Called by coll.c.
 //
-// Always holds: the decision looks only at what every rank of the communicator knows: the collective, the bytes of a block, the
-// operation, and what was agreed when the segment was made.
+// Always holds: the decision looks only at what every rank of the communicator knows: the collective, the bytes of a
+// block, the operation, and what was agreed when the segment was made.
 #include "coll/shm.h"
 
 #include "coll/build.h"
@@ -18,12 +18,17 @@ static int run_large(struct uno_coll *u, const struct uno_call *c, size_t bytes)
     bool in_place = c->sbuf == MPI_IN_PLACE;
     switch (c->kind) {
     case UNO_BCAST: return uno_large_bcast(u, c, bytes);
-    case UNO_REDUCE: case UNO_ALLREDUCE: return uno_large_reduce(u, c);
-    case UNO_REDUCE_SCATTER: case UNO_REDUCE_SCATTER_BLOCK: return in_place ? UNO_SHM_DECLINED : uno_large_reduce(u, c);
-    case UNO_SCAN: case UNO_EXSCAN: return UNO_SHM_DECLINED;
-    case UNO_ALLTOALL: case UNO_ALLTOALLV: case UNO_ALLTOALLW:
-        return in_place || u->n > UNO_SEG_SLOT / 64 ? UNO_SHM_DECLINED : uno_large_move(u, c);
-    case UNO_GATHERV: case UNO_SCATTERV: return u->n > UNO_SEG_SLOT / 64 ? UNO_SHM_DECLINED : uno_large_move(u, c);
+    case UNO_REDUCE:
+    case UNO_ALLREDUCE: return uno_large_reduce(u, c);
+    case UNO_REDUCE_SCATTER:
+    case UNO_REDUCE_SCATTER_BLOCK: return in_place ? UNO_SHM_DECLINED : uno_large_reduce(u, c);
+    case UNO_SCAN:
+    case UNO_EXSCAN: return UNO_SHM_DECLINED;
+    case UNO_ALLTOALL:
+    case UNO_ALLTOALLV:
+    case UNO_ALLTOALLW: return in_place || u->n > UNO_SEG_SLOT / 64 ? UNO_SHM_DECLINED : uno_large_move(u, c);
+    case UNO_GATHERV:
+    case UNO_SCATTERV: return u->n > UNO_SEG_SLOT / 64 ? UNO_SHM_DECLINED : uno_large_move(u, c);
     default: return uno_large_move(u, c);
     }
 }
@@ -34,7 +39,8 @@ int uno_shm_run(const struct uno_call *c)
     if (c->kind >= UNO_NEIGHBOR_ALLGATHER || c->comm->inter || c->comm->size < 2) return UNO_SHM_DECLINED;
     struct uno_coll *u = uno_seg_get(c->comm, &err);
     if (!u) return err ? err : UNO_SHM_DECLINED;
-    bool varied = c->kind == UNO_GATHERV || c->kind == UNO_SCATTERV || c->kind == UNO_ALLTOALLV || c->kind == UNO_ALLTOALLW;
+    bool varied =
+        c->kind == UNO_GATHERV || c->kind == UNO_SCATTERV || c->kind == UNO_ALLTOALLV || c->kind == UNO_ALLTOALLW;
     if (varied) return run_large(u, c, 0);
     size_t bytes = uno_call_bytes(c), slot = bytes;
     if (bytes == 0 && c->kind != UNO_BARRIER) return MPI_SUCCESS;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Collectives inside a host (shm.c): small ones in one phase of the communicator's segment (small.c), large ones by reading the
-// peers' buffers (large.c). Called by coll.c.
+// Collectives inside a host (shm.c): small ones in one phase of the communicator's segment (small.c), large ones by
+// reading the peers' buffers (large.c). Called by coll.c.
 #pragma once
 #include "coll/segment.h"
 
-#define UNO_SHM_DECLINED (-2)        // not done here: every rank of the communicator decided so
+#define UNO_SHM_DECLINED (-2)    // not done here: every rank of the communicator decided so
 
 // Blocking calls on intracommunicators. UNO_SHM_DECLINED, 0 or an error class.
 int uno_shm_run(const struct uno_call *c);

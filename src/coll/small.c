@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Small collectives in shared memory: everybody who has something posts it in one phase of the segment, everybody who needs it
-// reads. Called by shm.c. Cost: one cache line's way for up to 56 bytes.
+// Small collectives in shared memory: everybody who has something posts it in one phase of the segment, everybody who
+// needs it reads. Called by shm.c. Cost: one cache line's way for up to 56 bytes.
 //
-// Reductions fold from the last rank to the first on every rank, so that all get the same bits. Where all ranks would combine
-// much, each combines a part and posts it in a second phase.
+// Reductions fold from the last rank to the first on every rank, so that all get the same bits. Where all ranks would
+// combine much, each combines a part and posts it in a second phase.
 #include "base/param.h"
 #include "coll/build.h"
 #include "coll/shm.h"
 #include "core/pack.h"
 
-static struct uno_param split_min = UNO_PARAM_INT("coll_split", 16384, 0, 1 << 30,
-                                                  "bytes a rank combines in a small allreduce before the ranks share the work");
+static struct uno_param split_min = UNO_PARAM_INT(
+    "coll_split", 16384, 0, 1 << 30, "bytes a rank combines in a small allreduce before the ranks share the work");
 UNO_PARAM_DECLARE(split_min);
 
 static void put(char *to, struct uno_block b)
@@ -66,8 +66,14 @@ static void bcast(struct uno_coll *u, const struct uno_call *c, size_t bytes)
     uno_seg_done(u, k);
 }
 
-// out = the contributions of ranks first .. last, elements at .. at + count, as posted in phase k (bytes: of a whole contribution).
-struct fold { uint64_t k; size_t bytes; MPI_Count at, count; int first, last; };
+// out = the contributions of ranks first .. last, elements at .. at + count, as posted in phase k (bytes: of a whole
+// contribution).
+struct fold {
+    uint64_t k;
+    size_t bytes;
+    MPI_Count at, count;
+    int first, last;
+};
 
 static void fold(struct uno_coll *u, const struct uno_call *c, const struct fold *f, void *out)
 {
@@ -222,7 +228,8 @@ static void alltoall(struct uno_coll *u, const struct uno_call *c, size_t bytes)
     uint64_t k = uno_seg_begin(u);
     char *slot = uno_seg_slot(u, u->me, k, all);
     for (int i = 0; i < u->n; i++)
-        if (!in_place || i != u->me) put(slot + (size_t)i * bytes, in_place ? uno_recv_block(c, i) : uno_send_block(c, i));
+        if (!in_place || i != u->me)
+            put(slot + (size_t)i * bytes, in_place ? uno_recv_block(c, i) : uno_send_block(c, i));
     uno_seg_post(u, k);
     for (int i = in_place; i < u->n; i++) {
         int r = (u->me + i) % u->n;
@@ -243,8 +250,10 @@ int uno_small_run(struct uno_coll *u, const struct uno_call *c, size_t bytes)
     case UNO_SCATTER: scatter(u, c, bytes); break;
     case UNO_ALLGATHER: allgather(u, c, bytes); break;
     case UNO_ALLTOALL: alltoall(u, c, bytes); break;
-    case UNO_REDUCE_SCATTER: case UNO_REDUCE_SCATTER_BLOCK: reduce_scatter(u, c, bytes); break;
-    case UNO_SCAN: case UNO_EXSCAN: scan(u, c, bytes); break;
+    case UNO_REDUCE_SCATTER:
+    case UNO_REDUCE_SCATTER_BLOCK: reduce_scatter(u, c, bytes); break;
+    case UNO_SCAN:
+    case UNO_EXSCAN: scan(u, c, bytes); break;
     default: return UNO_SHM_DECLINED;
     }
     return MPI_SUCCESS;

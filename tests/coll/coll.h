@@ -8,31 +8,35 @@
 enum mode { BLOCKING, NONBLOCKING, PERSISTENT, MODES };
 
 // Calls MPI_NAME, MPI_INAME and MPI_Wait, or MPI_NAME_init, started and waited for `times` times; CALL_C the _c forms.
-#define CALL(mode, times, NAME, INAME, ...) CALL_AS(mode, times, MPI_##NAME, MPI_##INAME, MPI_##NAME##_init, __VA_ARGS__)
-#define CALL_C(mode, times, NAME, INAME, ...) \
+#define CALL(mode, times, NAME, INAME, ...)                                                                            \
+    CALL_AS(mode, times, MPI_##NAME, MPI_##INAME, MPI_##NAME##_init, __VA_ARGS__)
+#define CALL_C(mode, times, NAME, INAME, ...)                                                                          \
     CALL_AS(mode, times, MPI_##NAME##_c, MPI_##INAME##_c, MPI_##NAME##_init_c, __VA_ARGS__)
 
-#define CALL_AS(mode, times, DO, START, INIT, ...)                          \
-    do {                                                                    \
-        MPI_Request q_;                                                     \
-        if ((mode) == BLOCKING) {                                           \
-            CHECK(DO(__VA_ARGS__) == MPI_SUCCESS);                          \
-        } else if ((mode) == NONBLOCKING) {                                 \
-            CHECK(START(__VA_ARGS__, &q_) == MPI_SUCCESS);                  \
-            CHECK(MPI_Wait(&q_, MPI_STATUS_IGNORE) == MPI_SUCCESS);         \
-            CHECK(q_ == MPI_REQUEST_NULL);                                  \
-        } else {                                                            \
-            CHECK(INIT(__VA_ARGS__, MPI_INFO_NULL, &q_) == MPI_SUCCESS);    \
-            for (int t_ = 0; t_ < (times); t_++) {                          \
-                CHECK(MPI_Start(&q_) == MPI_SUCCESS);                       \
-                CHECK(MPI_Wait(&q_, MPI_STATUS_IGNORE) == MPI_SUCCESS);     \
-            }                                                               \
-            CHECK(MPI_Request_free(&q_) == MPI_SUCCESS);                    \
-        }                                                                   \
+#define CALL_AS(mode, times, DO, START, INIT, ...)                                                                     \
+    do {                                                                                                               \
+        MPI_Request q_;                                                                                                \
+        if ((mode) == BLOCKING) {                                                                                      \
+            CHECK(DO(__VA_ARGS__) == MPI_SUCCESS);                                                                     \
+        } else if ((mode) == NONBLOCKING) {                                                                            \
+            CHECK(START(__VA_ARGS__, &q_) == MPI_SUCCESS);                                                             \
+            CHECK(MPI_Wait(&q_, MPI_STATUS_IGNORE) == MPI_SUCCESS);                                                    \
+            CHECK(q_ == MPI_REQUEST_NULL);                                                                             \
+        } else {                                                                                                       \
+            CHECK(INIT(__VA_ARGS__, MPI_INFO_NULL, &q_) == MPI_SUCCESS);                                               \
+            for (int t_ = 0; t_ < (times); t_++) {                                                                     \
+                CHECK(MPI_Start(&q_) == MPI_SUCCESS);                                                                  \
+                CHECK(MPI_Wait(&q_, MPI_STATUS_IGNORE) == MPI_SUCCESS);                                                \
+            }                                                                                                          \
+            CHECK(MPI_Request_free(&q_) == MPI_SUCCESS);                                                               \
+        }                                                                                                              \
     } while (0)
 
 // n ints, each `stride` apart; with a stride of 2 the type has a gap after each.
-struct ints { int *p, n, stride; MPI_Datatype type; };
+struct ints {
+    int *p, n, stride;
+    MPI_Datatype type;
+};
 
 static MPI_Datatype gapped;
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // run: np=2,3,4,5,8 chan=shm,tcp timeout=60
-// Collectives between the two groups of an intercommunicator: every one that is defined there, both groups as root, blocking,
-// nonblocking and persistent, small and large.
+// Collectives between the two groups of an intercommunicator: every one that is defined there, both groups as root,
+// blocking, nonblocking and persistent, small and large.
 #include "coll.h"
 
-static int me, n, remote, low;                 // rank, size of both groups, whether in the first group
+static int me, n, remote, low;    // rank, size of both groups, whether in the first group
 static MPI_Comm comm;
 
 // As value(), told apart by group.
@@ -89,7 +89,7 @@ int main(int argc, char **argv)
     CHECK(MPI_Init(&argc, &argv) == MPI_SUCCESS);
     MPI_Comm_rank(MPI_COMM_WORLD, &world);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    low = world < (size + 2) / 3;              // groups of different sizes
+    low = world < (size + 2) / 3;    // groups of different sizes
     CHECK(MPI_Comm_split(MPI_COMM_WORLD, low, world, &local) == MPI_SUCCESS);
     CHECK(MPI_Intercomm_create(local, 0, MPI_COMM_WORLD, low ? (size + 2) / 3 : 0, 5, &comm) == MPI_SUCCESS);
     MPI_Comm_rank(comm, &me);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // run: np=2,3,5 chan=shm,tcp set=check_collectives=1 timeout=30
-// The checking mode: ranks that disagree on the collective, its root, operation or amount of data are all told, with both calls,
-// and may go on; what agrees works as ever.
+// The checking mode: ranks that disagree on the collective, its root, operation or amount of data are all told, with
+// both calls, and may go on; what agrees works as ever.
 #include <string.h>
 
 #include "coll.h"
@@ -28,13 +28,15 @@ int main(int argc, char **argv)
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     int odd = me == n - 1;
     CHECK(MPI_Allreduce(&x, &y, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD) == MPI_SUCCESS && y == n);
-    expect(odd ? MPI_Barrier(MPI_COMM_WORLD) : MPI_Allreduce(&x, &y, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD), MPI_ERR_OTHER,
-           "MPI_Barrier", "MPI_Allreduce");
+    expect(odd ? MPI_Barrier(MPI_COMM_WORLD) : MPI_Allreduce(&x, &y, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD),
+           MPI_ERR_OTHER, "MPI_Barrier", "MPI_Allreduce");
     expect(MPI_Bcast(&x, 1, MPI_INT, odd, MPI_COMM_WORLD), MPI_ERR_ROOT, "root 0", "root 1");
     expect(MPI_Allreduce(&x, &y, 1, MPI_INT, odd ? MPI_MAX : MPI_SUM, MPI_COMM_WORLD), MPI_ERR_OP, "rank 0", "op");
     expect(MPI_Bcast(z, odd ? 64 : 63, MPI_INT, 0, MPI_COMM_WORLD), MPI_ERR_COUNT, "252 bytes", "256 bytes");
-    if (odd) CHECK(MPI_Ibarrier(MPI_COMM_WORLD, &q) == MPI_SUCCESS);
-    else CHECK(MPI_Iallreduce(&x, &y, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &q) == MPI_SUCCESS);
+    if (odd)
+        CHECK(MPI_Ibarrier(MPI_COMM_WORLD, &q) == MPI_SUCCESS);
+    else
+        CHECK(MPI_Iallreduce(&x, &y, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &q) == MPI_SUCCESS);
     expect(MPI_Wait(&q, MPI_STATUS_IGNORE), MPI_ERR_OTHER, "", "");
     CHECK(MPI_Allreduce(&x, &y, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD) == MPI_SUCCESS && y == n);
     CHECK(MPI_Barrier(MPI_COMM_WORLD) == MPI_SUCCESS);

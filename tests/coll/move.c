@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // run: np=1,2,3,4,5,8 chan=shm,tcp timeout=120
-// Bcast, gather, scatter, allgather, alltoall: all roots, sizes from nothing to beyond every protocol's border, plain and strided
-// types that differ between ranks, in place, blocking, nonblocking and persistent.
+// Bcast, gather, scatter, allgather, alltoall: all roots, sizes from nothing to beyond every protocol's border, plain
+// and strided types that differ between ranks, in place, blocking, nonblocking and persistent.
 #include "coll.h"
 
 static int me, n;
@@ -24,8 +24,10 @@ static void gather(enum mode mode, int count, int root, int in_place)
         for (int i = 0; i < count; i++) r.p[(me * count + i) * r.stride] = value(me, root, i);
     const void *send = in_place && me == root ? MPI_IN_PLACE : s.p;
     // What is not significant on other ranks is nonsense on purpose.
-    if (me == root) CALL(mode, 2, Gather, Igather, send, count, s.type, r.p, count, r.type, root, MPI_COMM_WORLD);
-    else CALL(mode, 2, Gather, Igather, send, count, s.type, NULL, -1, MPI_DATATYPE_NULL, root, MPI_COMM_WORLD);
+    if (me == root)
+        CALL(mode, 2, Gather, Igather, send, count, s.type, r.p, count, r.type, root, MPI_COMM_WORLD);
+    else
+        CALL(mode, 2, Gather, Igather, send, count, s.type, NULL, -1, MPI_DATATYPE_NULL, root, MPI_COMM_WORLD);
     for (int k = 0; k < n && me == root; k++)
         for (int i = 0; i < count; i++) CHECK(r.p[(k * count + i) * r.stride] == value(k, root, i));
     CHECK(ints_gaps_hold(r));
@@ -39,8 +41,10 @@ static void scatter(enum mode mode, int count, int root, int in_place)
     for (int k = 0; k < n; k++)
         for (int i = 0; i < count; i++) s.p[(k * count + i) * s.stride] = value(root, k, i);
     void *recv = in_place && me == root ? MPI_IN_PLACE : r.p;
-    if (me == root) CALL(mode, 2, Scatter, Iscatter, s.p, count, s.type, recv, count, r.type, root, MPI_COMM_WORLD);
-    else CALL(mode, 2, Scatter, Iscatter, NULL, -1, MPI_DATATYPE_NULL, recv, count, r.type, root, MPI_COMM_WORLD);
+    if (me == root)
+        CALL(mode, 2, Scatter, Iscatter, s.p, count, s.type, recv, count, r.type, root, MPI_COMM_WORLD);
+    else
+        CALL(mode, 2, Scatter, Iscatter, NULL, -1, MPI_DATATYPE_NULL, recv, count, r.type, root, MPI_COMM_WORLD);
     for (int i = 0; i < count && recv != MPI_IN_PLACE; i++) CHECK(r.p[i * r.stride] == value(root, me, i));
     CHECK(ints_gaps_hold(r));
     ints_free(s);

@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // run: np=1,2,3,5,8 chan=shm,tcp timeout=120
-// The v and w forms: counts that differ from rank to rank (some nothing, one large), blocks out of order with gaps, plain and
-// strided types, in place, int and MPI_Count, blocking, nonblocking and persistent.
+// The v and w forms: counts that differ from rank to rank (some nothing, one large), blocks out of order with gaps,
+// plain and strided types, in place, int and MPI_Count, blocking, nonblocking and persistent.
 #include "coll.h"
 
 static int me, n;
-static int unit;                               // scales the counts
+static int unit;    // scales the counts
 
 static int count_of(int from, int to)
 {
     return (from * 7 + to * 3) % 5 * unit;
 }
 
-struct layout { int *counts, *displs, total; MPI_Count *counts_c; MPI_Aint *displs_c; };
+struct layout {
+    int *counts, *displs, total;
+    MPI_Count *counts_c;
+    MPI_Aint *displs_c;
+};
 
 // Blocks from the last to the first, one element of gap between.
 static struct layout lay_out(int sending, int fixed, int root)
@@ -41,7 +45,7 @@ static void check_blocks(struct ints r, struct layout l, int to)
 {
     for (int k = 0; k < n; k++) {
         for (int i = 0; i < l.counts[k]; i++) CHECK(r.p[(l.displs[k] + i) * r.stride] == value(k, to, i));
-        CHECK(r.p[(l.displs[k] + l.counts[k]) * r.stride] == -7);       // the gap
+        CHECK(r.p[(l.displs[k] + l.counts[k]) * r.stride] == -7);    // the gap
     }
 }
 
@@ -52,10 +56,11 @@ static void gatherv(enum mode mode, int root, int in_place)
     for (int i = 0; i < s.n; i++) s.p[i * s.stride] = value(me, root, i);
     int here = in_place && me == root;
     for (int i = 0; i < l.counts[me] && here; i++) r.p[(l.displs[me] + i) * r.stride] = value(me, root, i);
-    CALL(mode, 2, Gatherv, Igatherv, here ? MPI_IN_PLACE : s.p, s.n, s.type, r.p, l.counts, l.displs, r.type, root, MPI_COMM_WORLD);
-    if (me == root) check_blocks(r, l, root);
-    CALL_C(mode, 2, Gatherv, Igatherv, here ? MPI_IN_PLACE : s.p, s.n, s.type, r.p, l.counts_c, l.displs_c, r.type, root,
+    CALL(mode, 2, Gatherv, Igatherv, here ? MPI_IN_PLACE : s.p, s.n, s.type, r.p, l.counts, l.displs, r.type, root,
          MPI_COMM_WORLD);
+    if (me == root) check_blocks(r, l, root);
+    CALL_C(mode, 2, Gatherv, Igatherv, here ? MPI_IN_PLACE : s.p, s.n, s.type, r.p, l.counts_c, l.displs_c, r.type,
+           root, MPI_COMM_WORLD);
     if (me == root) check_blocks(r, l, root);
     ints_free(s);
     ints_free(r);
@@ -69,10 +74,11 @@ static void scatterv(enum mode mode, int root, int in_place)
     for (int k = 0; k < n; k++)
         for (int i = 0; i < l.counts[k]; i++) s.p[(l.displs[k] + i) * s.stride] = value(root, k, i);
     int here = in_place && me == root;
-    CALL(mode, 2, Scatterv, Iscatterv, s.p, l.counts, l.displs, s.type, here ? MPI_IN_PLACE : r.p, r.n, r.type, root, MPI_COMM_WORLD);
-    for (int i = 0; i < r.n && !here; i++) CHECK(r.p[i * r.stride] == value(root, me, i));
-    CALL_C(mode, 2, Scatterv, Iscatterv, s.p, l.counts_c, l.displs_c, s.type, here ? MPI_IN_PLACE : r.p, r.n, r.type, root,
+    CALL(mode, 2, Scatterv, Iscatterv, s.p, l.counts, l.displs, s.type, here ? MPI_IN_PLACE : r.p, r.n, r.type, root,
          MPI_COMM_WORLD);
+    for (int i = 0; i < r.n && !here; i++) CHECK(r.p[i * r.stride] == value(root, me, i));
+    CALL_C(mode, 2, Scatterv, Iscatterv, s.p, l.counts_c, l.displs_c, s.type, here ? MPI_IN_PLACE : r.p, r.n, r.type,
+           root, MPI_COMM_WORLD);
     for (int i = 0; i < r.n && !here; i++) CHECK(r.p[i * r.stride] == value(root, me, i));
     CHECK(ints_gaps_hold(r));
     ints_free(s);
@@ -89,8 +95,8 @@ static void allgatherv(enum mode mode, int in_place)
     CALL(mode, 2, Allgatherv, Iallgatherv, in_place ? MPI_IN_PLACE : s.p, s.n, s.type, r.p, l.counts, l.displs, r.type,
          MPI_COMM_WORLD);
     check_blocks(r, l, 0);
-    CALL_C(mode, 2, Allgatherv, Iallgatherv, in_place ? MPI_IN_PLACE : s.p, s.n, s.type, r.p, l.counts_c, l.displs_c, r.type,
-         MPI_COMM_WORLD);
+    CALL_C(mode, 2, Allgatherv, Iallgatherv, in_place ? MPI_IN_PLACE : s.p, s.n, s.type, r.p, l.counts_c, l.displs_c,
+           r.type, MPI_COMM_WORLD);
     check_blocks(r, l, 0);
     ints_free(s);
     ints_free(r);
@@ -109,10 +115,11 @@ static void alltoallv(enum mode mode)
     struct layout out = lay_out(1, 0, 0), in = lay_out(0, 0, 0);
     struct ints s = ints_new(out.total, me & 1), r = ints_new(in.total, n & 1);
     fill(s, out);
-    CALL(mode, 2, Alltoallv, Ialltoallv, s.p, out.counts, out.displs, s.type, r.p, in.counts, in.displs, r.type, MPI_COMM_WORLD);
-    check_blocks(r, in, me);
-    CALL_C(mode, 2, Alltoallv, Ialltoallv, s.p, out.counts_c, out.displs_c, s.type, r.p, in.counts_c, in.displs_c, r.type,
+    CALL(mode, 2, Alltoallv, Ialltoallv, s.p, out.counts, out.displs, s.type, r.p, in.counts, in.displs, r.type,
          MPI_COMM_WORLD);
+    check_blocks(r, in, me);
+    CALL_C(mode, 2, Alltoallv, Ialltoallv, s.p, out.counts_c, out.displs_c, s.type, r.p, in.counts_c, in.displs_c,
+           r.type, MPI_COMM_WORLD);
     check_blocks(r, in, me);
     MPI_Datatype *types = malloc(sizeof *types * (size_t)n);
     MPI_Datatype *rtypes = malloc(sizeof *types * (size_t)n);
@@ -125,9 +132,10 @@ static void alltoallv(enum mode mode)
         in.displs_c[i] = in.displs[i];
     }
     for (int i = 0; i < r.n * r.stride; i++) r.p[i] = -7;
-    CALL(mode, 2, Alltoallw, Ialltoallw, s.p, out.counts, out.displs, types, r.p, in.counts, in.displs, rtypes, MPI_COMM_WORLD);
-    CALL_C(mode, 2, Alltoallw, Ialltoallw, s.p, out.counts_c, out.displs_c, types, r.p, in.counts_c, in.displs_c, rtypes,
+    CALL(mode, 2, Alltoallw, Ialltoallw, s.p, out.counts, out.displs, types, r.p, in.counts, in.displs, rtypes,
          MPI_COMM_WORLD);
+    CALL_C(mode, 2, Alltoallw, Ialltoallw, s.p, out.counts_c, out.displs_c, types, r.p, in.counts_c, in.displs_c,
+           rtypes, MPI_COMM_WORLD);
     for (int i = 0; i < n; i++) in.displs[i] /= r.stride * (int)sizeof(int);
     check_blocks(r, in, me);
     free(types);

@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // run: np=1,2,3,4,5,8 chan=shm,tcp timeout=60
-// Neighbourhood collectives on a periodic and a bounded Cartesian grid (also where both neighbours are the same rank, or oneself)
-// and on a directed graph of our own: all five, blocking, nonblocking and persistent.
+// Neighbourhood collectives on a periodic and a bounded Cartesian grid (also where both neighbours are the same rank,
+// or oneself) and on a directed graph of our own: all five, blocking, nonblocking and persistent.
 #include "coll.h"
 
 static int me, n;
 
-struct hood { MPI_Comm comm; int nin, nout, in[64], out[64]; };
+struct hood {
+    MPI_Comm comm;
+    int nin, nout, in[64], out[64];
+};
 
 // The place in rank r's list of destinations that feeds entry i of our sources: what a message is marked with.
 static int feeds(const struct hood *h, int i, int cart)
 {
     if (cart) return i ^ 1;
-    int before = 0;                            // the edges of one pair pair up in order
+    int before = 0;    // the edges of one pair pair up in order
     for (int k = 0; k < i; k++) before += h->in[k] == h->in[i];
     return before;
 }
@@ -42,17 +45,23 @@ static void check_all(enum mode mode, const struct hood *h, int count, int cart)
         for (int k = 0; k < (gather ? 1 : h->nout); k++)
             for (int i = 0; i < count; i++) s[k * count + i] = value(me, gather ? 0 : marked(h, k, cart), i);
         for (int i = 0; i < 64 * count; i++) r[i] = -7;
-        if (form == 0) CALL(mode, 2, Neighbor_allgather, Ineighbor_allgather, s, count, MPI_INT, r, count, MPI_INT, h->comm);
+        if (form == 0)
+            CALL(mode, 2, Neighbor_allgather, Ineighbor_allgather, s, count, MPI_INT, r, count, MPI_INT, h->comm);
         if (form == 1)
-            CALL(mode, 2, Neighbor_allgatherv, Ineighbor_allgatherv, s, count, MPI_INT, r, counts, displs, MPI_INT, h->comm);
-        if (form == 2) CALL(mode, 2, Neighbor_alltoall, Ineighbor_alltoall, s, count, MPI_INT, r, count, MPI_INT, h->comm);
+            CALL(mode, 2, Neighbor_allgatherv, Ineighbor_allgatherv, s, count, MPI_INT, r, counts, displs, MPI_INT,
+                 h->comm);
+        if (form == 2)
+            CALL(mode, 2, Neighbor_alltoall, Ineighbor_alltoall, s, count, MPI_INT, r, count, MPI_INT, h->comm);
         if (form == 3)
-            CALL(mode, 2, Neighbor_alltoallv, Ineighbor_alltoallv, s, counts, displs, MPI_INT, r, counts, displs, MPI_INT, h->comm);
+            CALL(mode, 2, Neighbor_alltoallv, Ineighbor_alltoallv, s, counts, displs, MPI_INT, r, counts, displs,
+                 MPI_INT, h->comm);
         if (form == 4)
-            CALL(mode, 2, Neighbor_alltoallw, Ineighbor_alltoallw, s, counts, bytes, types, r, counts, bytes, types, h->comm);
+            CALL(mode, 2, Neighbor_alltoallw, Ineighbor_alltoallw, s, counts, bytes, types, r, counts, bytes, types,
+                 h->comm);
         for (int k = 0; k < h->nin; k++)
             for (int i = 0; i < count; i++)
-                CHECK(r[k * count + i] == (h->in[k] == MPI_PROC_NULL ? -7 : value(h->in[k], gather ? 0 : feeds(h, k, cart), i)));
+                CHECK(r[k * count + i] ==
+                      (h->in[k] == MPI_PROC_NULL ? -7 : value(h->in[k], gather ? 0 : feeds(h, k, cart), i)));
     }
     free(s);
     free(r);
@@ -85,7 +94,7 @@ static void graph(void)
             if ((r + k) % n == me) h.in[h.nin++] = r;
         if ((r + 1) % n == me) h.in[h.nin++] = r;
     }
-    int *volatile even = MPI_UNWEIGHTED;       // gcc takes the constant for an empty array
+    int *volatile even = MPI_UNWEIGHTED;    // gcc takes the constant for an empty array
     CHECK(MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, h.nin, h.in, even, h.nout, h.out, even, MPI_INFO_NULL, 0,
                                          &h.comm) == MPI_SUCCESS);
     for (enum mode mode = 0; mode < MODES; mode++) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // run: np=1,2,3,5,8 chan=shm,tcp timeout=60
-// Every predefined operation on every predefined type it is defined for, through allreduce (small, and large enough to be shared
-// out) and reduce; the reference is the fold by MPI_Reduce_local, which has a test of its own. All ranks must get the same bits.
+// Every predefined operation on every predefined type it is defined for, through allreduce (small, and large enough to
+// be shared out) and reduce; the reference is the fold by MPI_Reduce_local, which has a test of its own. All ranks must
+// get the same bits.
 #include <complex.h>
 #include <stdbool.h>
 #include <string.h>
@@ -10,29 +11,69 @@
 
 enum kind { INTEGER, FLOAT, DOUBLE, LONG_DOUBLE, CFLOAT, CDOUBLE, BOOL, BYTE, PAIR };
 
-struct type { MPI_Datatype type; enum kind kind; };
+struct type {
+    MPI_Datatype type;
+    enum kind kind;
+};
 
 static int me, n;
 
 static const struct type types[] = {
-    {MPI_SIGNED_CHAR, INTEGER}, {MPI_UNSIGNED_CHAR, INTEGER}, {MPI_SHORT, INTEGER}, {MPI_UNSIGNED_SHORT, INTEGER},
-    {MPI_INT, INTEGER}, {MPI_UNSIGNED, INTEGER}, {MPI_LONG, INTEGER}, {MPI_UNSIGNED_LONG, INTEGER}, {MPI_LONG_LONG, INTEGER},
-    {MPI_UNSIGNED_LONG_LONG, INTEGER}, {MPI_INT8_T, INTEGER}, {MPI_INT16_T, INTEGER}, {MPI_INT32_T, INTEGER},
-    {MPI_INT64_T, INTEGER}, {MPI_UINT8_T, INTEGER}, {MPI_UINT16_T, INTEGER}, {MPI_UINT32_T, INTEGER}, {MPI_UINT64_T, INTEGER},
-    {MPI_AINT, INTEGER}, {MPI_OFFSET, INTEGER}, {MPI_COUNT, INTEGER}, {MPI_FLOAT, FLOAT}, {MPI_DOUBLE, DOUBLE},
-    {MPI_LONG_DOUBLE, LONG_DOUBLE}, {MPI_C_FLOAT_COMPLEX, CFLOAT}, {MPI_C_DOUBLE_COMPLEX, CDOUBLE}, {MPI_C_BOOL, BOOL},
-    {MPI_BYTE, BYTE}, {MPI_2INT, PAIR}, {MPI_FLOAT_INT, PAIR}, {MPI_DOUBLE_INT, PAIR}, {MPI_SHORT_INT, PAIR}, {MPI_LONG_INT, PAIR},
+    {MPI_SIGNED_CHAR, INTEGER},
+    {MPI_UNSIGNED_CHAR, INTEGER},
+    {MPI_SHORT, INTEGER},
+    {MPI_UNSIGNED_SHORT, INTEGER},
+    {MPI_INT, INTEGER},
+    {MPI_UNSIGNED, INTEGER},
+    {MPI_LONG, INTEGER},
+    {MPI_UNSIGNED_LONG, INTEGER},
+    {MPI_LONG_LONG, INTEGER},
+    {MPI_UNSIGNED_LONG_LONG, INTEGER},
+    {MPI_INT8_T, INTEGER},
+    {MPI_INT16_T, INTEGER},
+    {MPI_INT32_T, INTEGER},
+    {MPI_INT64_T, INTEGER},
+    {MPI_UINT8_T, INTEGER},
+    {MPI_UINT16_T, INTEGER},
+    {MPI_UINT32_T, INTEGER},
+    {MPI_UINT64_T, INTEGER},
+    {MPI_AINT, INTEGER},
+    {MPI_OFFSET, INTEGER},
+    {MPI_COUNT, INTEGER},
+    {MPI_FLOAT, FLOAT},
+    {MPI_DOUBLE, DOUBLE},
+    {MPI_LONG_DOUBLE, LONG_DOUBLE},
+    {MPI_C_FLOAT_COMPLEX, CFLOAT},
+    {MPI_C_DOUBLE_COMPLEX, CDOUBLE},
+    {MPI_C_BOOL, BOOL},
+    {MPI_BYTE, BYTE},
+    {MPI_2INT, PAIR},
+    {MPI_FLOAT_INT, PAIR},
+    {MPI_DOUBLE_INT, PAIR},
+    {MPI_SHORT_INT, PAIR},
+    {MPI_LONG_INT, PAIR},
 };
 
-struct op { MPI_Op op; unsigned kinds; };
+struct op {
+    MPI_Op op;
+    unsigned kinds;
+};
 #define K(x) (1u << (x))
 #define REAL (K(INTEGER) | K(FLOAT) | K(DOUBLE) | K(LONG_DOUBLE))
 
 static const struct op ops[] = {
-    {MPI_SUM, REAL | K(CFLOAT) | K(CDOUBLE)}, {MPI_PROD, REAL | K(CFLOAT) | K(CDOUBLE)}, {MPI_MAX, REAL}, {MPI_MIN, REAL},
-    {MPI_LAND, K(INTEGER) | K(BOOL)}, {MPI_LOR, K(INTEGER) | K(BOOL)}, {MPI_LXOR, K(INTEGER) | K(BOOL)},
-    {MPI_BAND, K(INTEGER) | K(BYTE)}, {MPI_BOR, K(INTEGER) | K(BYTE)}, {MPI_BXOR, K(INTEGER) | K(BYTE)},
-    {MPI_MINLOC, K(PAIR)}, {MPI_MAXLOC, K(PAIR)},
+    {MPI_SUM, REAL | K(CFLOAT) | K(CDOUBLE)},
+    {MPI_PROD, REAL | K(CFLOAT) | K(CDOUBLE)},
+    {MPI_MAX, REAL},
+    {MPI_MIN, REAL},
+    {MPI_LAND, K(INTEGER) | K(BOOL)},
+    {MPI_LOR, K(INTEGER) | K(BOOL)},
+    {MPI_LXOR, K(INTEGER) | K(BOOL)},
+    {MPI_BAND, K(INTEGER) | K(BYTE)},
+    {MPI_BOR, K(INTEGER) | K(BYTE)},
+    {MPI_BXOR, K(INTEGER) | K(BYTE)},
+    {MPI_MINLOC, K(PAIR)},
+    {MPI_MAXLOC, K(PAIR)},
 };
 
 // Small whole numbers: sums and products are exact, so the order of the fold does not show.
@@ -41,7 +82,8 @@ static void put(char *at, const struct type *t, MPI_Aint extent, int rank, int i
     int x = 1 + (rank * 7 + i * 5) % 3;
     memset(at, 0, (size_t)extent);
     switch (t->kind) {
-    case INTEGER: case BYTE: *at = (char)x; break;
+    case INTEGER:
+    case BYTE: *at = (char)x; break;
     case BOOL: *(bool *)at = x & 1; break;
     case FLOAT: *(float *)at = (float)x; break;
     case DOUBLE: *(double *)at = x; break;
@@ -71,7 +113,8 @@ static void try(const struct op *o, const struct type *t, int count)
     for (int i = 0; i < count; i++) put(in + i * extent, t, extent, me, i);
     CHECK(MPI_Allreduce(in, got, count, t->type, o->op, MPI_COMM_WORLD) == MPI_SUCCESS);
     // A long double has six bytes that are nobody's.
-    for (int i = 0; i < count; i++) CHECK(memcmp(got + i * extent, want + i * extent, t->kind == LONG_DOUBLE ? 10 : (size_t)extent) == 0);
+    for (int i = 0; i < count; i++)
+        CHECK(memcmp(got + i * extent, want + i * extent, t->kind == LONG_DOUBLE ? 10 : (size_t)extent) == 0);
     memset(got, 0, bytes);
     CHECK(MPI_Reduce(in, got, count, t->type, o->op, n - 1, MPI_COMM_WORLD) == MPI_SUCCESS);
     for (int i = 0; i < count && me == n - 1; i++)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // run: np=1,2,3,5,8 chan=shm,tcp timeout=60
-// Many operations outstanding on one communicator at once, completed out of order, mixed with blocking ones and point-to-point;
-// persistent ones started in different orders on different ranks; operation, type and communicator freed while in use; progress
-// made from inside another call.
+// Many operations outstanding on one communicator at once, completed out of order, mixed with blocking ones and
+// point-to-point; persistent ones started in different orders on different ranks; operation, type and communicator
+// freed while in use; progress made from inside another call.
 #include "coll.h"
 
 #define MANY 24
@@ -16,10 +16,14 @@ static void mixed(void)
     for (int i = 0; i < MANY; i++) {
         in[i] = me + i;
         out[i] = -1;
-        if (i % 3 == 0) MPI_Iallreduce(&in[i], &out[i], 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &q[i]);
-        else if (i % 3 == 1) MPI_Iscan(&in[i], &out[i], 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &q[i]);
-        else MPI_Ibarrier(MPI_COMM_WORLD, &q[i]);
-        if (i % 8 == 5) CHECK(MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD) == MPI_SUCCESS && sum == n);
+        if (i % 3 == 0)
+            MPI_Iallreduce(&in[i], &out[i], 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &q[i]);
+        else if (i % 3 == 1)
+            MPI_Iscan(&in[i], &out[i], 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &q[i]);
+        else
+            MPI_Ibarrier(MPI_COMM_WORLD, &q[i]);
+        if (i % 8 == 5)
+            CHECK(MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD) == MPI_SUCCESS && sum == n);
     }
     // Tag and rank like those of the collectives' inside must not meet them.
     int got = -1;
@@ -38,7 +42,8 @@ static void persistent(void)
     MPI_Request q[MANY];
     int in[MANY], out[MANY];
     for (int i = 0; i < MANY; i++)
-        CHECK(MPI_Allreduce_init(&in[i], &out[i], 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, &q[i]) == MPI_SUCCESS);
+        CHECK(MPI_Allreduce_init(&in[i], &out[i], 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, &q[i]) ==
+              MPI_SUCCESS);
     for (int round = 0; round < 3; round++) {
         for (int i = 0; i < MANY; i++) in[i] = me * round + i;
         if (me & 1) {
@@ -77,7 +82,8 @@ static void freed_in_use(void)
     CHECK(MPI_Iallreduce(in, out, 2 * N, MPI_INT, op, comm, &q[0]) == MPI_SUCCESS);
     CHECK(MPI_Ibcast(b, 1, pair, 0, comm, &q[1]) == MPI_SUCCESS);
     CHECK(MPI_Ibarrier(comm, &q[2]) == MPI_SUCCESS);
-    CHECK(MPI_Op_free(&op) == MPI_SUCCESS && MPI_Type_free(&pair) == MPI_SUCCESS && MPI_Comm_free(&comm) == MPI_SUCCESS);
+    CHECK(MPI_Op_free(&op) == MPI_SUCCESS && MPI_Type_free(&pair) == MPI_SUCCESS &&
+          MPI_Comm_free(&comm) == MPI_SUCCESS);
     CHECK(MPI_Waitall(3, q, MPI_STATUSES_IGNORE) == MPI_SUCCESS);
     for (int i = 0; i < 2 * N; i++) CHECK(out[i] == n * (n - 1) / 2 + n * i);
     for (int i = 0; i < N; i++) CHECK(b[2 * i] == 2 * i && b[2 * i + 1] == (me == 0 ? 2 * i + 1 : -1));

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // run: np=1,2,3,4,5,8 chan=shm,tcp timeout=120
-// Reduce, allreduce, reduce_scatter(_block), scan, exscan with MPI_SUM and with an operation that does not commute (permutations of
-// three things), on a predefined and on a strided type: sizes up to beyond every protocol's border, all roots, in place, blocking,
-// nonblocking and persistent. The reference is the fold over the ranks.
+// Reduce, allreduce, reduce_scatter(_block), scan, exscan with MPI_SUM and with an operation that does not commute
+// (permutations of three things), on a predefined and on a strided type: sizes up to beyond every protocol's border,
+// all roots, in place, blocking, nonblocking and persistent. The reference is the fold over the ranks.
 #include <string.h>
 
 #include "coll.h"
 
 static int me, n;
 static MPI_Op compose, sum_gapped;
-static int table[6][6];                        // composition of permutations
+static int table[6][6];    // composition of permutations
 
 static void make_table(void)
 {
@@ -49,7 +49,11 @@ static int expected(int first, int last, int i, int ordered)
     return x;
 }
 
-struct how { enum mode mode; int count, strided, ordered, in_place; MPI_Op op; };
+struct how {
+    enum mode mode;
+    int count, strided, ordered, in_place;
+    MPI_Op op;
+};
 
 static struct ints filled(struct how h)
 {
@@ -81,7 +85,8 @@ static void allreduce(struct how h)
 {
     struct ints s = filled(h), r = h.in_place ? filled(h) : ints_new(h.count, h.strided);
     int times = h.in_place ? 1 : 2;
-    CALL(h.mode, times, Allreduce, Iallreduce, h.in_place ? MPI_IN_PLACE : s.p, r.p, h.count, s.type, h.op, MPI_COMM_WORLD);
+    CALL(h.mode, times, Allreduce, Iallreduce, h.in_place ? MPI_IN_PLACE : s.p, r.p, h.count, s.type, h.op,
+         MPI_COMM_WORLD);
     check_range(r, 0, h.count, n - 1, h);
     ints_free(s);
     ints_free(r);
@@ -114,8 +119,11 @@ static void reduce_scatter(struct how h, int even)
     struct ints s = filled(h), r = h.in_place ? filled(h) : ints_new(counts[me], h.strided);
     int times = h.in_place ? 1 : 2;
     const void *send = h.in_place ? MPI_IN_PLACE : s.p;
-    if (even) CALL(h.mode, times, Reduce_scatter_block, Ireduce_scatter_block, send, r.p, counts[0], s.type, h.op, MPI_COMM_WORLD);
-    else CALL(h.mode, times, Reduce_scatter, Ireduce_scatter, send, r.p, counts, s.type, h.op, MPI_COMM_WORLD);
+    if (even)
+        CALL(h.mode, times, Reduce_scatter_block, Ireduce_scatter_block, send, r.p, counts[0], s.type, h.op,
+             MPI_COMM_WORLD);
+    else
+        CALL(h.mode, times, Reduce_scatter, Ireduce_scatter, send, r.p, counts, s.type, h.op, MPI_COMM_WORLD);
     for (int i = 0; i < counts[me]; i++) CHECK(r.p[i * r.stride] == expected(0, n - 1, at + i, h.ordered));
     CHECK(ints_gaps_hold(r));
     ints_free(s);
@@ -134,7 +142,8 @@ int main(int argc, char **argv)
     CHECK(MPI_Op_create(compose_all, 0, &compose) == MPI_SUCCESS);
     CHECK(MPI_Op_create(add_gapped, 1, &sum_gapped) == MPI_SUCCESS);
     for (int k = 0; k < 8 * MODES; k++) {
-        struct how h = {.mode = (enum mode)(k % MODES), .strided = k & 1, .ordered = k >> 1 & 1, .in_place = k >> 2 & 1};
+        struct how h = {
+            .mode = (enum mode)(k % MODES), .strided = k & 1, .ordered = k >> 1 & 1, .in_place = k >> 2 & 1};
         h.op = h.ordered ? compose : h.strided ? sum_gapped : MPI_SUM;
         for (size_t c = 0; c < sizeof counts / sizeof *counts; c++) {
             h.count = counts[c];
