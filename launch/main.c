@@ -89,6 +89,14 @@ static int root_of(const struct uno_plan *p)
     return -1;
 }
 
+// What ps shows of a node; a kill by the name of mpiexec is not meant for the guard.
+static void rename_node(int argc, char **argv)
+{
+    size_t room = (size_t)(argv[argc - 1] + strlen(argv[argc - 1]) - argv[0]);
+    memset(argv[0], 0, room);
+    strncpy(argv[0], "unisono-node", room);
+}
+
 // In the child: keeps no descriptor that the user's shell or a reader of our output waits for.
 static int become_node(struct uno_plan *p, int link, bool pass_stdin, const sigset_t *mask)
 {
@@ -131,6 +139,7 @@ int main(int argc, char **argv)
     if (node < 0) uno_usage("cannot start a process: %s", strerror(errno));
     if (node == 0) {
         close(pair[0]);
+        rename_node(argc, argv);
         _exit(become_node(&plan, pair[1], pass, &mask));
     }
     close(pair[1]);

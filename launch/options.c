@@ -16,6 +16,8 @@
 
 #define DEPTH_MAX 8    // configuration files that name configuration files
 
+static struct uno_words given;    // variables that --set has set
+
 static long number(const char *option, const char *text, long least, long most)
 {
     char *end;
@@ -68,6 +70,7 @@ static void set_parameter(struct uno_plan *p, const char *option, const char *te
     char *name = uno_xformat("UNISONO_%.*s", (int)(eq - text), text);
     for (char *c = name; *c; c++) *c = (char)(*c == '-' ? '_' : toupper((unsigned char)*c));
     uno_words_set(&p->env, name, eq + 1);
+    uno_words_add(&given, name);
     free(name);
 }
 
@@ -98,7 +101,6 @@ static void apply_job(struct uno_plan *p, enum uno_opt id, const char *opt, char
     case UNO_OPT_TIMEOUT: p->timeout_s = (int)number(opt, arg[0], 1, 1 << 30); break;
     case UNO_OPT_KEEP: p->keep_waiting = true; break;
     case UNO_OPT_SET: set_parameter(p, opt, arg[0]); break;
-    case UNO_OPT_PROFILE: uno_words_set(&p->env, "UNISONO_PROFILE", "1"); break;
     case UNO_OPT_VERBOSE: p->verbose = true; break;
     case UNO_OPT_DRY: p->dry_run = true; break;
     case UNO_OPT_HELP: uno_help();
@@ -237,13 +239,25 @@ static void expand(struct uno_words *word, int argc, char **argv, int depth)
     }
 }
 
+// The library says "environment UNISONO_NAME: why"; who wrote --set NAME=VALUE has not set a variable.
+static _Noreturn void refuse_parameter(void)
+{
+    const char *text = uno_fail_text(), *name = strstr(text, "UNISONO_"), *why = strstr(text, ": ");
+    if (name == NULL || why == NULL || name > why) uno_usage("%s", text);
+    char *variable = uno_xformat("%.*s", (int)(why - name), name);
+    for (int i = 0; i < given.count; i++) {
+        if (strcmp(given.item[i], variable) == 0) uno_usage("--set%s", why);
+    }
+    uno_usage("%s", text);
+}
+
 // Options win over parameters. The environment tells the parameters; --set has written it into the plan.
 static void read_parameters(struct uno_plan *p)
 {
     for (int i = 0; i < p->env.count; i++) {
         if (strncmp(p->env.item[i], "UNISONO_", 8) == 0) putenv(p->env.item[i]);
     }
-    if (uno_params_load() != 0) uno_usage("%s", uno_fail_text());
+    if (uno_params_load() != 0) refuse_parameter();
     if (p->bind == UNO_BY_AUTO) p->bind = unit("bind_to", uno_start_bind.text, false);
     if (p->map == UNO_BY_AUTO) p->map = unit("map_by", uno_start_map.text, true);
     p->grace_ms = (int)uno_start_grace.num;

@@ -104,6 +104,20 @@ static void thread_ring(void)
     pthread_join(t, NULL);
 }
 
+// Ranks 0 and 1 exchange messages for seven seconds, whatever happens to the line between them.
+static void exchange(void)
+{
+    int go = 1, rounds = 0;
+    for (double end = MPI_Wtime() + 7; go; rounds++) {
+        if (rank == 0) go = MPI_Wtime() < end;
+        if (rank == 0) MPI_Send(&go, 1, MPI_INT, 1, 2, MPI_COMM_WORLD);
+        MPI_Recv(&go, 1, MPI_INT, 1 - rank, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        if (rank == 1) MPI_Send(&go, 1, MPI_INT, 0, 2, MPI_COMM_WORLD);
+        if (rounds == 0) puts("up");
+        fflush(stdout);
+    }
+}
+
 static void do_nothing(void)
 {
 }
@@ -115,7 +129,7 @@ static const struct mode {
     {"hello", do_nothing},        {"ring", ring},         {"crash", crash_in_call},
     {"killed", be_killed},        {"abort", abort_job},   {"wrong", wrong_argument},
     {"forget", forget_finalize},  {"slow", slow_partner}, {"threads", thread_partner},
-    {"thread-ring", thread_ring},
+    {"thread-ring", thread_ring}, {"exchange", exchange},
 };
 
 int main(int argc, char **argv)

@@ -8,10 +8,11 @@ import os
 import shutil
 import subprocess
 import tempfile
+import time
 import unittest
 from collections import Counter
 
-from harness import FAKE, Case
+from harness import FAKE, MPIEXEC, Case
 
 HERE = ["--launch-agent", "sh -c 'shift; exec \"$@\"' agent"]
 NINE = ["-host", "a,b,c,d,e,f,g,h,i", "--set", "launch_fanout=2"]
@@ -292,6 +293,52 @@ class Namespaces(Case):
             "fence",
         )
         self.assertEqual(sorted(r.out.splitlines()), ["0 got v of 1", "1 got v of 0"])
+
+    def ip(self, *args):
+        subprocess.run(["ip", *args], check=True, capture_output=True)
+
+    def join(self):
+        """Joins the two namespaces by a line; returns how to take it down and up."""
+        a, b = self.names
+        self.ip("link", "add", "left", "netns", a, "type", "veth", "peer", "name", "right", "netns", b)
+        self.ip("-n", a, "addr", "add", "10.77.0.1/24", "dev", "left")
+        self.ip("-n", b, "addr", "add", "10.77.0.2/24", "dev", "right")
+        self.ip("-n", a, "link", "set", "left", "up")
+        self.ip("-n", b, "link", "set", "right", "up")
+        return lambda state: self.ip("-n", a, "link", "set", "left", state)
+
+    def build(self, d):
+        """rank.c, or a skipped test."""
+        mpicc = os.path.join(os.path.dirname(MPIEXEC), "mpicc")
+        if not os.path.exists(mpicc):
+            self.skipTest("no mpicc beside mpiexec: nothing is staged")
+        program = os.path.join(d, "rank")
+        source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "rank.c")
+        subprocess.run([mpicc, source, "-o", program, "-pthread"], check=True)
+        return program
+
+    def test_real_job(self):
+        self.join()
+        with tempfile.TemporaryDirectory() as d:
+            program = self.build(d)
+            hosts = ["--launch-agent", "ip netns exec", "-host", ":2,".join(self.names) + ":2", "-n", 4]
+            r = self.run_mpi(*hosts, program, "slow")
+            self.assertEqual((r.returncode, r.err), (0, ""))
+            r = self.run_mpi(*hosts, "--timeout", 40, program, "ring")
+            self.assertEqual(r.returncode, 1, r.err)
+            self.assertIn("cycle: 0 -> 3 -> 2 -> 1 -> 0\n", r.err)
+
+    def test_a_line_that_is_down_is_no_deadlock(self):
+        line = self.join()
+        with tempfile.TemporaryDirectory() as d:
+            p = self.start_mpi(
+                "--launch-agent", "ip netns exec", "-host", ",".join(self.names), self.build(d), "exchange"
+            )
+            self.assertEqual(p.stdout.readline(), b"up\n")
+            line("down")
+            time.sleep(4)  # longer than any deadlock takes to be told
+            line("up")
+            self.assertEqual((p.wait(60), p.stderr.read()), (0, b""))
 
     def test_namespace_that_is_not_there(self):
         r = self.run_mpi("--launch-agent", "ip netns exec", "-host", "nosuchns", "true")

@@ -55,7 +55,9 @@ class Mistakes(Case):
             self.refused("-n", "3", bad, parts=["cannot execute it", "No such file"])
 
     def test_parameters(self):
-        self.refused("--set", "bind_too=core", "true", parts=["bind_too", "did you mean bind_to?"])
+        self.refused(
+            "--set", "bind_too=core", "true", parts=["--set: no parameter is called bind_too; did you mean bind_to?"]
+        )
         self.refused("--set", "bind_to=cor", "true", parts=["bind_to", "core"])
         self.refused("--set", "nothing", "true", parts=["NAME=VALUE"])
 
