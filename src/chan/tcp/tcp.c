@@ -22,12 +22,14 @@
 #define WIDE_US 20                    // between looks at all sockets while one connection is enough
 #define QUIET_US 200                  // without traffic for so long, TCP is looked at less often
 #define QUIET_LOOK_US 2
+#define BULK_GAP_NS 1500              // between fruitless looks while a large message is under way: each look takes the
+                                      // socket's lock, which the kernel needs to move on (4 MiB: 6.1 instead of 4.1 GB/s)
 #define LINGER_NS 10000000000ULL      // for peers to acknowledge what was sent, when the channel closes
 
 struct uno_param uno_tcp_buffer = UNO_PARAM_INT(
     "tcp_buffer", 1 << 20, 1 << 18, 1 << 28, "bytes a connection keeps of what it has sent until that is acknowledged");
 UNO_PARAM_DECLARE(uno_tcp_buffer);
-struct uno_param uno_tcp_eager_max = UNO_PARAM_INT("tcp_eager_max", 32 << 10, 64, TCP_DATA_MAX,
+struct uno_param uno_tcp_eager_max = UNO_PARAM_INT("tcp_eager_max", 64 << 10, 64, TCP_DATA_MAX,
                                                    "largest message sent at once over tcp, in bytes");
 UNO_PARAM_DECLARE(uno_tcp_eager_max);
 struct uno_param uno_tcp_patience = UNO_PARAM_INT(
@@ -198,6 +200,10 @@ static int tcp_poll(struct uno_chan *self, int budget)
     (void)self;
     (void)budget;
     uint64_t now = uno_ticks(), us = uno_ticks_per_us();
+    const struct tcp_link *hot = uno_tcp_state.hot;
+    if (uno_tcp_state.fruitless && hot && (hot->landing || hot->pieces) &&
+        (now - uno_tcp_state.last_look) * 1000 < BULK_GAP_NS * us)
+        return 0;
     if (now - uno_tcp_state.last_use > QUIET_US * us && now - uno_tcp_state.last_look < QUIET_LOOK_US * us) return 0;
     uno_tcp_state.last_look = now;
     int n = uno_tcp_state.hot ? look_at(uno_tcp_state.hot) : 0;
@@ -206,6 +212,7 @@ static int tcp_poll(struct uno_chan *self, int budget)
         uno_tcp_state.last_wide = now;
         n += look_wide();
     }
+    uno_tcp_state.fruitless = !n;
     if (n) uno_tcp_state.last_use = now;
     if (__builtin_expect(uno_tcp_state.unwell != 0, 0)) take_down_broken();
     return n;

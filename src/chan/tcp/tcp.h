@@ -107,6 +107,7 @@ struct tcp_chan {
     uint64_t last_use;                // ticks of the last arrival or departure
     uint64_t last_look;               // ticks of the last look at the sockets
     uint64_t last_wide;               // ticks of the last look at all of them
+    bool fruitless;                   // that look found nothing
     uint64_t timer_at;                // ns for which the timer is armed, 0: none
     bool closing;
     bool restless;                    // handshakes or redials have changed: the timer is to be armed anew
