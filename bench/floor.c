@@ -35,10 +35,9 @@ static struct shared *sh;
 // What the machine allows is what it gives undisturbed: the lower decile, not the median.
 static double lowest(double *sample)
 {
-    bench_median(sample, SAMPLES); // sorts
+    bench_median(sample, SAMPLES);    // sorts
     return sample[SAMPLES / 10];
 }
-
 
 static void pin(int which)
 {
@@ -131,8 +130,11 @@ static int share_copy(int me, pid_t other, char *mine, char *theirs, size_t n)
     return 0;
 }
 
-static double shared_copy(int me, uint32_t *at, pid_t other, char *mine, char *theirs, size_t n, int *error)
+// Seconds for n bytes; negative errno where the kernel forbids it.
+static double shared_copy(int me, uint32_t *at, pid_t other, char *buf, size_t n)
 {
+    char *mine = me ? sh->address : buf, *theirs = me ? buf : sh->address;
+    int error = 0;
     double sample[SAMPLES];
     for (int s = 0; s < SAMPLES; s++) {
         meet(me, (*at)++);
@@ -141,7 +143,7 @@ static double shared_copy(int me, uint32_t *at, pid_t other, char *mine, char *t
             put(&sh->ring[0][*at % SLOTS], *at);
         else
             take(&sh->ring[0][*at % SLOTS], *at);
-        *error |= share_copy(me, other, mine, theirs, n);
+        error |= share_copy(me, other, mine, theirs, n);
         if (me == 1)
             put(&sh->ring[1][*at % SLOTS], *at);
         else
@@ -149,7 +151,7 @@ static double shared_copy(int me, uint32_t *at, pid_t other, char *mine, char *t
         (*at)++;
         sample[s] = bench_now() - start;
     }
-    return lowest(sample);
+    return error ? -error : lowest(sample);
 }
 
 static double plain_copy(char *a, char *b, size_t n)
@@ -183,20 +185,18 @@ static void both(int me, const struct opts *o, pid_t other, char *buf, char *spa
     uint32_t at = 1;
     pin(me);
     double one_way = slots(me, &at, 20000, bounce) / 2, each = slots(me, &at, 200000, stream);
-    char *theirs = me ? buf : sh->address;
     if (me == 0) {
         line(o, "slot-lat", 64, "us", one_way * 1e6, "a cache line from core to core, one way");
         line(o, "slot-rate", 64, "M/s", 1e-6 / each, "cache lines through a ring");
     }
     for (int i = 0; i < 5; i++) {
-        int error = 0;
         if (me == 0)
             line(o, "memcpy", (long)sizes[i], "us", plain_copy(spare, buf, sizes[i]) * 1e6, "within one process");
-        double t = shared_copy(me, &at, other, me ? sh->address : buf, theirs, sizes[i], &error);
-        if (me == 0 && !error)
+        double t = shared_copy(me, &at, other, buf, sizes[i]);
+        if (me == 0 && t > 0)
             line(o, "both-copy", (long)sizes[i], "us", t * 1e6, "between two processes, each copies a half");
-        if (me == 0 && error)
-            printf("both-copy: skipped: cross-memory attach is not allowed here (%s)\n", strerror(error));
+        if (me == 0 && t <= 0)
+            fprintf(stderr, "both-copy: skipped: cross-memory attach is not allowed here (%s)\n", strerror((int)-t));
     }
 }
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Describes the machine for the records of a comparison: processor, cores, caches, memory, kernel, governor, what else was running."""
+"""Describes the machine for the records of a comparison: processor, caches, memory, kernel, governor, load."""
 
 import os
 import pathlib

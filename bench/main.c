@@ -44,7 +44,7 @@ static int choose_rows(const struct opts *o)
         const struct kernel *k;
         int before = chosen_count, all = !strcmp(o->rows[w], "all");
         for (int i = 0; (k = bench_row(i)); i++)
-            if ((all && !(k->flags & ALONE)) || (!all && !strcmp(k->family, o->rows[w]) && strcmp(k->name, k->family)))
+            if (!(k->flags & ALONE) && (all || !strcmp(k->family, o->rows[w])))
                 choose(k, k->flags & MODES ? o->mode : BLOCKING, o->variant);
         if (chosen_count > before) continue;
         enum mode mode = o->mode;

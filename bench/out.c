@@ -65,7 +65,7 @@ void bench_out_begin(const struct opts *o, MPI_Comm world, int level)
     if (silent) return;
     MPI_Get_library_version(text, &len);
     const char *start = text + strspn(text, " ");
-    snprintf(library, sizeof library, "%.*s", (int)strcspn(start, "\n\r,"), start);
+    snprintf(library, sizeof library, "%.*s", (int)strcspn(start, "\n\r,("), start);
     for (char *tab = library; (tab = strchr(tab, '\t'));) *tab = ' ';
     uname(&u);
     snprintf(host, sizeof host, "%s %s %s", u.nodename, u.sysname, u.machine);

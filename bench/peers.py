@@ -44,7 +44,13 @@ class Mpi:
     """One MPI: name, title, environment and command of a job."""
 
     def __init__(self, name, binary, mpiexec, env):
-        self.name, self.title, self.binary, self.mpiexec, self.env = name, TITLES[name], str(binary), [str(w) for w in mpiexec], env
+        self.name, self.title, self.binary, self.mpiexec, self.env = (
+            name,
+            TITLES[name],
+            str(binary),
+            [str(w) for w in mpiexec],
+            env,
+        )
 
     def command(self, np, args):
         return [*self.mpiexec, "-n", str(np), self.binary, *args]
@@ -93,7 +99,14 @@ def find_all(wanted, ours, built):
             else:
                 say(f"compare: ours left out: no mpiexec in {ours}/bin (build it, or name its prefix with --ours)")
         elif name == "mpich" and home and abi:
-            mpis.append(Mpi(name, abi, [home / "bin" / "mpiexec"], {"PATH": str(home / "bin"), "LD_LIBRARY_PATH": str(home / "lib")}))
+            mpis.append(
+                Mpi(
+                    name,
+                    abi,
+                    [home / "bin" / "mpiexec"],
+                    {"PATH": str(home / "bin"), "LD_LIBRARY_PATH": str(home / "lib")},
+                )
+            )
         elif name == "impi" and home and abi:
             env = {"PATH": str(home / "bin"), "LD_LIBRARY_PATH": str(home / "lib"), "I_MPI_FABRICS": "shm"}
             mpis.append(Mpi(name, abi, [home / "bin" / "mpiexec"], env))
@@ -117,8 +130,11 @@ def report_python():
             say(f"compare: installing matplotlib from PyPI into {home}, for the pictures")
             made = subprocess.run([sys.executable, "-m", "venv", home], capture_output=True, text=True)
             if made.returncode == 0:
-                made = subprocess.run([home / "bin" / "pip", "install", "-q", "--disable-pip-version-check", "matplotlib"],
-                                      capture_output=True, text=True)
+                made = subprocess.run(
+                    [home / "bin" / "pip", "install", "-q", "--disable-pip-version-check", "matplotlib"],
+                    capture_output=True,
+                    text=True,
+                )
             if made.returncode != 0:
                 say(f"compare: no report: {(made.stderr or made.stdout).strip().splitlines()[-1]}")
                 return None

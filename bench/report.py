@@ -1,0 +1,308 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Turns the records of bench/compare into a report: one HTML file with its pictures (SVG), PNGs beside it, or Markdown.
+
+Run by compare in an environment that has matplotlib:  report.py RECORDS.json [--html FOLDER] [--docs FILE.md]
+"""
+
+import argparse
+import html
+import io
+import json
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import peers  # noqa: E402
+import targets  # noqa: E402
+from figures import key_of, short, target_lines  # noqa: E402
+
+COLOURS = {"ours": "#c0392b", "mpich": "#2c6fbb", "openmpi": "#2e8b57", "impi": "#8e6bbf"}
+MARKS = {"ours": "o", "mpich": "s", "openmpi": "^", "impi": "D"}
+BETTER = {"value": "lower is better", "MB_s": "higher is better", "Mmsg_s": "higher is better"}
+
+
+def series(data):
+    """{(row, field): {mpi: [(size, value), ...]}} of rows measured at three sizes or more."""
+    found = {}
+    for per in data["results"].values():
+        for mpi, records in per.items():
+            for r in records:
+                if "value" not in r or r.get("size", 0) <= 0:
+                    continue
+                for field in ("value", "MB_s"):
+                    if field in r and (field == "value") != (r["row"] in ("bw", "bibw", "mbw")):
+                        found.setdefault((key_of(r), field, r["unit"]), {}).setdefault(mpi, []).append(
+                            (r["size"], r[field])
+                        )
+    return {k: v for k, v in found.items() if max(len(points) for points in v.values()) >= 3}
+
+
+def bytes_text(n, _=None):
+    for unit, power in (("MiB", 20), ("KiB", 10)):
+        if n >= 1 << power:
+            return f"{n / (1 << power):g} {unit}"
+    return f"{n:g} B"
+
+
+def axes_of(ax, sizes):
+    ax.set_xscale("log", base=2)
+    step = max(1, (len(sizes) + 5) // 6)
+    ax.set_xticks(sizes[::step], [bytes_text(s) for s in sizes[::step]], rotation=30, ha="right", fontsize=8)
+    ax.minorticks_off()
+    ax.grid(True, alpha=0.3)
+
+
+def draw_row(plt, key, per):
+    """Left: the figure over the size, log-log; right: its ratio to ours (or to the best, where ours is missing)."""
+    from matplotlib.ticker import FuncFormatter
+
+    row, field, unit = key
+    label = f"time ({unit})" if field == "value" else "bandwidth (MB/s)"
+    fig, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
+    sizes = sorted({s for points in per.values() for s, _ in points})
+    for mpi, points in per.items():
+        x, y = zip(*sorted(points), strict=True)
+        left.plot(x, y, color=COLOURS[mpi], marker=MARKS[mpi], markersize=4, label=peers.TITLES[mpi])
+    left.set_yscale("log")
+    axes_of(left, sizes)
+    left.set(xlabel="message size", ylabel=label, title=f"{row}: {label}, {BETTER[field]}")
+    left.legend(fontsize=8)
+    best = min if field == "value" else max
+    base = (
+        dict(per["ours"])
+        if "ours" in per
+        else {s: best(v for p in per.values() for t, v in p if t == s) for s in sizes}
+    )
+    for mpi, points in per.items():
+        pairs = [(s, v / base[s]) for s, v in sorted(points) if base.get(s)]
+        if pairs:
+            right.plot(
+                *zip(*pairs, strict=True), color=COLOURS[mpi], marker=MARKS[mpi], markersize=4, label=peers.TITLES[mpi]
+            )
+    right.set_yscale("log", base=2)
+    right.yaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:.3g}"))
+    axes_of(right, sizes)
+    against = "Unisono" if "ours" in per else "the best"
+    right.set(xlabel="message size", ylabel=f"ratio to {against}", title=f"{row}: ratio to {against}")
+    return fig
+
+
+def draw_targets(plt, lines):
+    """Bars: ours over the best peer; the line is the figure to reach."""
+    lines = [line for line in lines if line["kind"] == "ratio" and line["quotient"] is not None]
+    if not lines:
+        return None
+    fig, ax = plt.subplots(figsize=(9, 0.32 * len(lines) + 1.4), layout="constrained")
+    speed = [1 / line["quotient"] if line["better"] == targets.LOW else line["quotient"] for line in lines]
+    names = [line["name"].rsplit(",", 1)[0] for line in lines]
+    ax.barh(names, speed, color=[COLOURS["ours"] if v >= 1 else "#999999" for v in speed])
+    for i, line in enumerate(lines):
+        if line["want"]:
+            want = 1 / line["want"] if line["better"] == targets.LOW else line["want"]
+            ax.plot(
+                [want, want],
+                [i - 0.4, i + 0.4],
+                color="black",
+                linewidth=2,
+                label="figure to reach" if i == 0 else None,
+            )
+        ax.text(speed[i] * 1.03, i, f"{speed[i]:.2f} x", va="center", fontsize=8)
+    ax.axvline(1, color="#444444", linewidth=0.8, linestyle="--", label="the best peer")
+    ax.set_xscale("log", base=2)
+    ax.xaxis.set_major_formatter(lambda v, _: f"{v:g}")
+    ax.set_xlim(min(0.5, min(speed) * 0.8), max(speed) * 1.5)
+    ax.invert_yaxis()
+    ax.set(
+        xlabel="times as good as the best peer (log scale)",
+        title="Unisono against the best of " + ", ".join(peers.TITLES[n] for n in peers.PACKAGES),
+    )
+    ax.legend(fontsize=8, loc="lower right")
+    return fig
+
+
+def pictures(data, lines, folder):
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    matplotlib.rcParams["svg.fonttype"] = "none"
+    drawn = []
+    figure = draw_targets(plt, lines)
+    figures = [("overview", figure)] if figure else []
+    figures += [
+        (f"{row.replace('/', '-')}-{field}", draw_row(plt, (row, field, unit), per))
+        for (row, field, unit), per in series(data).items()
+    ]
+    for name, fig in figures:
+        fig.savefig(folder / f"{name}.png", dpi=110)
+        text = io.StringIO()
+        fig.savefig(text, format="svg")
+        svg = text.getvalue()
+        drawn.append((name, svg[svg.index("<svg") :]))
+        plt.close(fig)
+    return drawn
+
+
+def machine_line(m):
+    virtual = ", virtual" if m.get("virtual") else ""
+    return (
+        f"{m.get('processor')}, {m.get('cores')} cores{virtual}, {m.get('caches')}, {m.get('vector')}, "
+        f"{m.get('memory')}, kernel {m.get('kernel')}, "
+        f"{m.get('date')}, load {m.get('load', 0):.1f}"
+    )
+
+
+def versions(data):
+    found = {}
+    for per in data["results"].values():
+        for mpi, records in per.items():
+            for r in records:
+                if "library" in r and mpi not in found:
+                    found[mpi] = r["library"]
+    return [f"{peers.TITLES[n]}: {found[n]}" for n in data["names"] if n in found]
+
+
+def table_of(lines, names):
+    head = ["figure", *[peers.TITLES[n] for n in names], "ours / best", "to reach", ""]
+    body = []
+    for line in lines:
+        sign = "<=" if line["better"] == targets.LOW else ">="
+        quotient = "" if line["kind"] == "limit" or line["quotient"] is None else short(line["quotient"])
+        verdict = {True: "reached", False: "missed", None: ""}[line["reached"]]
+        body.append(
+            [
+                line["name"],
+                *[short(line["figures"].get(n)) for n in names],
+                quotient,
+                "" if line["want"] is None else f"{sign} {line['want']:g}",
+                verdict,
+            ]
+        )
+    return head, body
+
+
+def all_rows(data):
+    names = data["names"]
+    rows = {}
+    for job, per in data["results"].items():
+        for mpi, records in per.items():
+            for r in records:
+                if "value" in r:
+                    rows.setdefault((key_of(r), r.get("size", 0), r.get("ranks", r.get("np", 0)), r["unit"], job), {})[
+                        mpi
+                    ] = r["value"]
+    head = ["row", "size", "ranks", *[peers.TITLES[n] for n in names], "unit"]
+    return head, [
+        [row, bytes_text(size) if size else "", f"{int(np)}", *[short(v.get(n)) for n in names], unit]
+        for (row, size, np, unit, _), v in rows.items()
+    ]
+
+
+def markdown(head, body):
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    return "\n".join(lines + ["| " + " | ".join(cells) + " |" for cells in body])
+
+
+def failures(data):
+    found = []
+    for job, per in data["results"].items():
+        for mpi, records in per.items():
+            for r in records:
+                if "failed" in r:
+                    found.append(f"{peers.TITLES[mpi]}, {job}: failed: {r['failed']}")
+                elif "skipped" in r:
+                    found.append(f"{peers.TITLES[mpi]}, {key_of(r)}: skipped: {r['skipped']}")
+    return found
+
+
+def floor_table(data):
+    return ["floor", "bytes", "value", "unit"], [
+        [r["row"], str(r["size"]), short(r["value"]), r["unit"]] for r in data["floor"]
+    ]
+
+
+def write_docs(data, lines, path):
+    left = failures(data)
+    parts = [
+        "# Figures",
+        "Written by `bench/compare --sets all --docs docs/results.md`; do not edit by hand. "
+        "Median of interleaved rounds; "
+        "how each figure is taken: docs/benchmarking.md.",
+        f"Machine: {machine_line(data['machine'])}.",
+        "Versions: " + "; ".join(versions(data)) + ".",
+        "## Figures to reach",
+        markdown(*table_of(lines, data["names"])),
+        "## What the machine allows (`unisono-bench floor`)",
+        markdown(*floor_table(data)),
+        "## All rows",
+        markdown(*all_rows(data)),
+    ]
+    if left:
+        parts += ["## What did not run", "\n".join(f"- {line}" for line in left)]
+    path.write_text("\n\n".join(parts) + "\n")
+
+
+STYLE = (
+    "body{font:15px/1.5 system-ui,sans-serif;max-width:1100px;margin:2em auto;padding:0 1em;color:#222}"
+    "table{border-collapse:collapse;"
+    "font-size:13px}td,th{border:1px solid #ccc;padding:2px 8px;text-align:right}"
+    "td:first-child,th:first-child{text-align:left}"
+    ".reached{color:#2e7d32}.missed{color:#c0392b;font-weight:bold}svg{max-width:100%;height:auto}h2{margin-top:2em}"
+)
+
+
+def html_table(head, body):
+    cells = "".join(f"<th>{html.escape(h)}</th>" for h in head)
+    rows = "".join(
+        "<tr>"
+        + "".join(f"<td class='{c if c in ('reached', 'missed') else ''}'>{html.escape(c)}</td>" for c in row)
+        + "</tr>"
+        for row in body
+    )
+    return f"<table><tr>{cells}</tr>{rows}</table>"
+
+
+def write_html(data, lines, folder):
+    folder.mkdir(parents=True, exist_ok=True)
+    drawn = pictures(data, lines, folder)
+    left = "".join(f"<li>{html.escape(line)}</li>" for line in failures(data))
+    parts = [
+        "<!doctype html><html lang='en'><meta charset='utf-8'><title>Unisono: comparison</title>",
+        f"<style>{STYLE}</style>",
+        "<h1>MPI libraries side by side</h1>",
+        f"<p>{html.escape(machine_line(data['machine']))}</p>",
+        "<ul>" + "".join(f"<li>{html.escape(v)}</li>" for v in versions(data)) + "</ul>",
+    ]
+    if lines:
+        parts += ["<h2>Figures to reach</h2>", html_table(*table_of(lines, data["names"]))]
+    parts += [f"<h2>{html.escape(name)}</h2>{svg}" for name, svg in drawn]
+    parts += [
+        "<h2>What the machine allows</h2>",
+        html_table(*floor_table(data)),
+        "<h2>All rows</h2>",
+        html_table(*all_rows(data)),
+    ]
+    if left:
+        parts.append(f"<h2>What did not run</h2><ul>{left}</ul>")
+    (folder / "index.html").write_text("\n".join(parts))
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("records", type=pathlib.Path)
+    p.add_argument("--html", type=pathlib.Path)
+    p.add_argument("--docs", type=pathlib.Path)
+    o = p.parse_args()
+    data = json.loads(o.records.read_text())
+    lines = target_lines(data["results"], data["names"])
+    if o.html:
+        write_html(data, lines, o.html)
+        print(f"report: {o.html / 'index.html'}")
+    if o.docs:
+        write_docs(data, lines, o.docs)
+        print(f"report: {o.docs}")
+
+
+if __name__ == "__main__":
+    main()

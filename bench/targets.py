@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What `compare` runs and what it is held against: jobs by set, and the figures to reach. Data only; used by bench/compare.
+"""What `compare` runs and what it is held against: jobs by set, and the figures to reach. Data only.
 
-A job is (set, ranks, arguments of unisono-bench). A target picks one figure from a job's records and compares ours with the best peer
-("ratio", best = smallest or largest by `field`), with a constant ("limit"), or with another figure of ours ("own").
+A job is (set, ranks, arguments of unisono-bench). A target picks one figure from a job's records and compares
+ours with the best peer ("ratio", best = smallest or largest by `field`), with a constant ("limit"), or with another figure of ours ("own").
 """
 
 BATCH = ["--sync", "batch"]
@@ -28,8 +28,28 @@ JOBS = {
     "ddt": ("types", 2, ["ddt-lat", "--sizes", "16K,1M", "--variant", "all"]),
     "ovl": ("overlap", 2, ["ovl-coll", "--variant", "allreduce", "--sizes", "64K,1M"]),
     "part": ("part", 2, ["part-lat", "--sizes", "1K,64K,1M,4M"]),
-    "early": ("part", 2, ["part-pbw", "part-over", "part-avail", "part-early", "--sizes", "8M", "--parts", "8", "--compute", "1000",
-                          "--noise", "single", "--noise-pct", "100", "--iterations", "30"]),
+    "early": (
+        "part",
+        2,
+        [
+            "part-pbw",
+            "part-over",
+            "part-avail",
+            "part-early",
+            "--sizes",
+            "8M",
+            "--parts",
+            "8",
+            "--compute",
+            "1000",
+            "--noise",
+            "single",
+            "--noise-pct",
+            "100",
+            "--iterations",
+            "30",
+        ],
+    ),
     "halo": ("pattern", 8, ["halo3d", "--sizes", "64K", "--variant", "all", "--threads", "2"]),
     "sweep": ("pattern", 4, ["sweep3d", "--sizes", "64K", "--variant", "all", "--threads", "2"]),
     "rma": ("rma", 2, ["put-lat", "get-lat", "acc-lat", "fop-lat", "put-bw", "--sizes", "8,64K"]),
@@ -42,11 +62,29 @@ LOW, HIGH = "smaller is better", "larger is better"
 
 
 def ratio(name, job, row, size, want, field="value", better=LOW):
-    return {"kind": "ratio", "name": name, "job": job, "row": row, "size": size, "want": want, "field": field, "better": better}
+    return {
+        "kind": "ratio",
+        "name": name,
+        "job": job,
+        "row": row,
+        "size": size,
+        "want": want,
+        "field": field,
+        "better": better,
+    }
 
 
 def limit(name, job, row, want, size=0, field="value"):
-    return {"kind": "limit", "name": name, "job": job, "row": row, "size": size, "want": want, "field": field, "better": LOW}
+    return {
+        "kind": "limit",
+        "name": name,
+        "job": job,
+        "row": row,
+        "size": size,
+        "want": want,
+        "field": field,
+        "better": LOW,
+    }
 
 
 TARGETS = [
@@ -61,8 +99,17 @@ TARGETS = [
     ratio("bandwidth 4 MiB, MB/s", "bw", "bw", 4 << 20, 1.3, "MB_s", HIGH),
     ratio("both ways 512 KiB, MB/s", "bibw", "bibw", 1 << 19, None, "MB_s", HIGH),
     ratio("two thread pairs 1 B, us", "mtlat", "mt-lat", 1, None),
-    {"kind": "own", "name": "thread multiple / single, 1 B", "job": "mt", "row": "lat", "size": 1, "want": 1.15, "field": "value",
-     "better": LOW, "against": ("lat", "lat", 1)},
+    {
+        "kind": "own",
+        "name": "thread multiple / single, 1 B",
+        "job": "mt",
+        "row": "lat",
+        "size": 1,
+        "want": 1.15,
+        "field": "value",
+        "better": LOW,
+        "against": ("lat", "lat", 1),
+    },
     ratio("barrier, us", "coll", "barrier", 0, 0.75),
     ratio("allreduce 8 B, us", "coll", "allreduce", 8, 0.75),
     ratio("allreduce 64 KiB, us", "coll", "allreduce", 65536, 0.6),

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Picks figures out of the records of a comparison, holds them against the targets. For compare and report.py."""
+
+import targets
+
+
+def key_of(record):
+    row = record.get("row", "")
+    variant = record.get("variant", "")
+    return f"{row}/{variant}" if variant else row
+
+
+def pick(results, job, mpi, row, size, field):
+    for record in results.get(job, {}).get(mpi, []):
+        if row in (key_of(record), record.get("row")) and record.get("size", 0) == size and field in record:
+            return record[field]
+    return None
+
+
+def judge(target, results, names):
+    """One line of the table of targets: figures a MPI, the quotient, whether it is reached (None: nothing to say)."""
+    figures = {
+        name: pick(results, target["job"], name, target["row"], target["size"], target["field"]) for name in names
+    }
+    ours, want, better = figures.get("ours"), target["want"], target["better"]
+    quotient = None
+    if target["kind"] == "own":
+        job, row, size = target["against"]
+        figures = {
+            name: divide(value, pick(results, job, name, row, size, target["field"])) for name, value in figures.items()
+        }
+        quotient = figures.get("ours")
+    elif target["kind"] == "limit":
+        quotient = ours
+    else:
+        rivals = [v for name, v in figures.items() if name != "ours" and v]
+        if ours is not None and rivals:
+            quotient = divide(ours, min(rivals) if better == targets.LOW else max(rivals))
+    reached = None
+    if quotient is not None and want is not None:
+        reached = quotient <= want if better == targets.LOW else quotient >= want
+    return {
+        "name": target["name"],
+        "figures": figures,
+        "quotient": quotient,
+        "want": want,
+        "reached": reached,
+        "better": better,
+        "kind": target["kind"],
+    }
+
+
+def divide(a, b):
+    return a / b if a is not None and b else None
+
+
+def short(value):
+    if value is None:
+        return "-"
+    return f"{value:.3g}" if value < 1000 else f"{value:.0f}"
+
+
+def target_lines(results, names):
+    lines = []
+    for target in targets.TARGETS:
+        if target["job"] in results:
+            line = judge(target, results, names)
+            if any(v is not None for v in line["figures"].values()):
+                lines.append(line)
+    return lines
