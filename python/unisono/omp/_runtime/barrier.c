@@ -168,3 +168,15 @@ PyObject *rt_shared(struct rt_member *m)
     if (rt_barrier(m) < 0) Py_CLEAR(value);
     return value;
 }
+
+// phase() -> a number that changes with every region and every barrier of the team.
+static PyObject *phase(PyObject *self, PyObject *unused)
+{
+    (void)self, (void)unused;
+    struct rt_member *m = rt_me();
+    if (!m) return NULL;
+    unsigned gen = atomic_load_explicit(&m->team->barrier.gen, memory_order_relaxed);   // relaxed: our own barriers changed it
+    return Py_BuildValue("KII", (unsigned long long)(uintptr_t)m->team, m->team->epoch, gen);
+}
+
+PyMethodDef rt_barrier_methods[] = {{"phase", phase, METH_NOARGS, NULL}, {0}};
