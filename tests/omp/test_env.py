@@ -103,8 +103,7 @@ def wrong():
     return x
 
 
-RACE = """
-import warnings
+RACE = """import warnings
 from unisono.omp import *
 @omp(check=True)
 def f(fixed):

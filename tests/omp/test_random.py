@@ -39,8 +39,8 @@ def loops(draw, k):
     start, stop, step = draw(ranges)
     op, update = draw(operators.filter(lambda o: o[0] != "*"))
     update = update.format(v="v", e=f"(i * {draw(st.integers(1, 9))} + {k})")
-    extra = draw(st.sampled_from(["", "log.append((%d, i))" % k, "tmp = i + 1\nlog.append((%d, tmp))" % k,
-                                  "if i % 2:\n    continue\nlog.append((%d, 'even', i))" % k]))
+    extra = draw(st.sampled_from(["", f"log.append(({k}, i))", f"tmp = i + 1\nlog.append(({k}, tmp))",
+                                  f"if i % 2:\n    continue\nlog.append(({k}, 'even', i))"]))
     loop = f"for i in range({start}, {stop}, {step}):\n" + indent(update + "\n" + extra)
     ordered = draw(st.booleans()) and not extra
     if ordered:

@@ -65,8 +65,8 @@ class Kernel:
         try:
             return fast(*args, **kwargs)
         except Exception as error:
-            if not type(error).__module__.startswith("numba"):
-                raise
+            if not type(error).__module__.startswith("numba") and fast.signatures:
+                raise                # the compiled code ran and failed; without a signature Numba could not even begin
             self.fast = None
             reason = " ".join(str(error).split())[:300]
             warnings.warn(f"@omp(compile=True): {self.__qualname__} runs uncompiled, Numba says: {reason}", RuntimeWarning, stacklevel=2)

@@ -126,11 +126,10 @@ PyObject *rt_reduce(struct rt_member *m, PyObject *value)
     if (rt_check(team) < 0) return NULL;
     struct gate g = {.team = team, .phase = &team->barrier};
     g.gen = atomic_load_explicit(&team->barrier.gen, memory_order_relaxed);   // relaxed: cannot change before we arrive
-    if (atomic_fetch_add(&team->barrier.arrived, 1) + 1 == (unsigned)team->n) {
-        // One more than all: nobody can open the gate until rt_reduced() takes it back.
-        atomic_fetch_add(&team->barrier.arrived, 1);
-        return values(team);
-    }
+    unsigned here = atomic_load(&team->barrier.arrived), all = (unsigned)team->n;
+    // The last one arrives twice in one step: with more than all here, nobody can open the gate until rt_reduced() takes one back.
+    while (!atomic_compare_exchange_weak(&team->barrier.arrived, &here, here + 1 == all ? all + 1 : here + 1)) {}
+    if (here + 1 == all) return values(team);
     if (pass(m, &g) < 0 || rt_check(team) < 0) return NULL;
     Py_RETURN_NONE;
 }
