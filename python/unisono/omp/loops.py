@@ -109,7 +109,9 @@ def _emit(r, d, loops, scope, known, mapping, begin):
     made = scope.hoist if hoist else []
     if hoist:
         scope.hoist = None
-    run = ast.copy_location(for_(target, name(loop), body or [ast.Pass()]), loops[0])
+    run = _compiled(r, d, loops, scope, known, mapping, loop) if r.options.get("compile") else None
+    if run is None:
+        run = ast.copy_location(for_(target, name(loop), body or [ast.Pass()]), loops[0])
     result = made + before + [assign(loop, make(how))] + guard(r, [run], loop, cancels, ordered)
     last = d.names("lastprivate", "linear")
     if set(last) & set(d.names("firstprivate", "linear")):
@@ -120,6 +122,22 @@ def _emit(r, d, loops, scope, known, mapping, begin):
     if d.reductions():
         result += reduce(r, d, mapping, scope)
     return result
+
+
+def _compiled(r, d, loops, scope, known, mapping, loop):
+    """The loop as calls of a compiled kernel, where its shape allows it."""
+    from . import compiled
+    events = Events().run(loops[-1].body).events
+    shared = {n for n, kind, _ in events if n and kind != "load" and scope.where(n) != "own"}
+    if len(loops) > 1 or shared or not _range(r, loops[0].iter) or d.names("lastprivate", "linear") or d.one("ordered"):
+        return None
+    function_level = {n for n in known | scope.known | scope.locals if scope.where(n) != "global"}
+    captured = {n for n, kind, _ in events if n and kind == "load" and scope.where(n) == "outer"}
+    partials_ = set(mapping.values()) | scope.chosen
+    stored = {n for n, kind, _ in events if n and kind != "load"}
+    usable = {n for n in function_level if n in known or n in scope.known or n not in stored} | captured
+    found = compiled.loop_kernel(r, loops[0], events, usable, partials_, d)
+    return ast.copy_location(compiled.emit(r, loops[0], loop, found), loops[0]) if found else None
 
 
 def _linear(r, d, mapping, begin, loop):

@@ -15,6 +15,7 @@ from .scope import Scope
 from .source import build, class_of, template, tree_of
 
 HANDLERS = {}
+_ORDERING = {"critical", "atomic", "single", "master", "masked", "ordered", "task"}
 _cache = {}
 
 
@@ -37,6 +38,7 @@ class Rewriter:
         self.values = {}             # run-time names used: name -> object
         self.reductions = {}         # declared ones: name -> (combiner, initializer or None)
         self.threadprivate = {}
+        self.ordered = 0             # depth of blocks that order what threads write
 
     # Names and locations.
     def fresh(self, what):
@@ -72,8 +74,18 @@ class Rewriter:
             bound = definite([s])
             gone = {t.id for t in ast.walk(s) if isinstance(t, ast.Name) and isinstance(t.ctx, ast.Del)}
             result += self.statement(s, scope, known)
+            result += self.noted(s, scope)
             known = (known | bound) - gone
         return result
+
+    def noted(self, s, scope):
+        """check=True: a note of the shared variables that the statement has written."""
+        if not self.options.get("check") or self.ordered or not isinstance(s, (ast.Assign, ast.AugAssign)):
+            return []
+        targets = s.targets if isinstance(s, ast.Assign) else [s.target]
+        names = {t.id for target in targets for t in ast.walk(target) if isinstance(t, ast.Name) and isinstance(t.ctx, ast.Store)}
+        return [e for n in sorted(names & scope.nonlocals) for e in self.put(
+            s, expr(self.call("note", const(n), const(self.filename), const(s.lineno))))]
 
     def statement(self, s, scope, known):
         if hasattr(s, "_omp"):
@@ -118,7 +130,10 @@ class Rewriter:
         handler = HANDLERS.get(d.name) or HANDLERS.get(d.words[0])
         if handler is None:
             raise self.fail(f"{d.name} is not supported", s)
-        return self.put(d.where, *handler(self, d, s, scope, known))
+        self.ordered += d.words[-1] in _ORDERING
+        result = self.put(d.where, *handler(self, d, s, scope, known))
+        self.ordered -= d.words[-1] in _ORDERING
+        return result
 
     def body(self, node, scope, known):
         """Rewrites a function's body in place and puts its declarations on top."""
@@ -320,6 +335,9 @@ def rewrite(function_, options):
         cached = _cache[key] = (function_.__code__, *_rewrite(function_, options))
     _, code, values, text = cached
     if code is None:
+        if options.get("compile"):
+            from . import compiled
+            return compiled.function(function_)
         return function_
     new = build(code, function_, values)
     new.__omp_source__ = text

@@ -295,7 +295,14 @@ def index(value):
         return value
 
 
+def note(name, filename, line):
+    """check=True: the thread has written a shared variable."""
+    from . import check
+    check.note(name, filename, line)
+
+
 RUNTIME = {
+    "note": note,
     "copy": copy, "private": private, "snap": snap, "identity": identity, "fresh": fresh, "space": Space, "taskloop": taskloop,
     "task_reduction": TaskReduction, "copyin": copyin, "copyout": copyout, "index": index, "storage": object, "id": id,
     "range": range, "left": _rt.ConstructLeft, "thread_num": _rt.omp_get_thread_num, "min": _extreme("minimum", min),

@@ -126,11 +126,10 @@ PyObject *rt_reduce(struct rt_member *m, PyObject *value)
     if (rt_check(team) < 0) return NULL;
     struct gate g = {.team = team, .phase = &team->barrier};
     g.gen = atomic_load_explicit(&team->barrier.gen, memory_order_relaxed);   // relaxed: cannot change before we arrive
-    if (atomic_fetch_add(&team->barrier.arrived, 1) + 1 == (unsigned)team->n) {
-        // One more than all: nobody can open the gate until rt_reduced() takes it back.
-        atomic_fetch_add(&team->barrier.arrived, 1);
-        return values(team);
-    }
+    unsigned here = atomic_load(&team->barrier.arrived), all = (unsigned)team->n;
+    // The last one arrives twice in one step: with more than all here, nobody can open the gate until rt_reduced() takes one back.
+    while (!atomic_compare_exchange_weak(&team->barrier.arrived, &here, here + 1 == all ? all + 1 : here + 1)) {}
+    if (here + 1 == all) return values(team);
     if (pass(m, &g) < 0 || rt_check(team) < 0) return NULL;
     Py_RETURN_NONE;
 }
@@ -168,3 +167,15 @@ PyObject *rt_shared(struct rt_member *m)
     if (rt_barrier(m) < 0) Py_CLEAR(value);
     return value;
 }
+
+// phase() -> a number that changes with every region and every barrier of the team.
+static PyObject *phase(PyObject *self, PyObject *unused)
+{
+    (void)self, (void)unused;
+    struct rt_member *m = rt_me();
+    if (!m) return NULL;
+    unsigned gen = atomic_load_explicit(&m->team->barrier.gen, memory_order_relaxed);   // relaxed: our own barriers changed it
+    return Py_BuildValue("KII", (unsigned long long)(uintptr_t)m->team, m->team->epoch, gen);
+}
+
+PyMethodDef rt_barrier_methods[] = {{"phase", phase, METH_NOARGS, NULL}, {0}};

@@ -7,7 +7,8 @@ enum kind { DEP_IN = 0, DEP_OUT = 1, DEP_SET = 2 };   // DEP_SET: inoutset, whos
 
 struct entry {
     struct rt_task **out, **in;      // the writers (several for a set) and the readers after them
-    int nout, nin;
+    struct rt_task **before;         // what every member of the set waits for
+    int nout, nin, nbefore;
     bool set;
 };
 
@@ -41,6 +42,8 @@ void rt_deps_free(struct rt_deps *deps)
     for (int i = 0; i < deps->n; i++) {
         clear(deps->at[i].out, &deps->at[i].nout);
         clear(deps->at[i].in, &deps->at[i].nin);
+        clear(deps->at[i].before, &deps->at[i].nbefore);
+        PyMem_RawFree(deps->at[i].before);
         PyMem_RawFree(deps->at[i].out);
         PyMem_RawFree(deps->at[i].in);
     }
@@ -116,8 +119,17 @@ static int follow_all(struct rt_task **list, int n, struct rt_task *next)
 static int add(struct entry *e, struct rt_task *task, enum kind kind)
 {
     if (kind == DEP_IN) return follow_all(e->out, e->nout, task) < 0 ? -1 : append(&e->in, &e->nin, task);
-    if (kind == DEP_SET && e->set && e->nin == 0) return append(&e->out, &e->nout, task);
+    if (kind == DEP_SET && e->set && e->nin == 0) {
+        return follow_all(e->before, e->nbefore, task) < 0 ? -1 : append(&e->out, &e->nout, task);
+    }
     if (follow_all(e->out, e->nout, task) < 0 || follow_all(e->in, e->nin, task) < 0) return -1;
+    clear(e->before, &e->nbefore);
+    for (int i = 0; kind == DEP_SET && i < e->nout; i++) {
+        if (append(&e->before, &e->nbefore, e->out[i]) < 0) return -1;
+    }
+    for (int i = 0; kind == DEP_SET && i < e->nin; i++) {
+        if (append(&e->before, &e->nbefore, e->in[i]) < 0) return -1;
+    }
     clear(e->out, &e->nout);
     clear(e->in, &e->nin);
     e->set = kind == DEP_SET;

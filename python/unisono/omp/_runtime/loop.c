@@ -13,6 +13,7 @@ struct rt_loop {
     int64_t start, step, total;      // value = start + step * logical iteration
     int64_t at, end;                 // logical iterations of the current chunk that are left
     int64_t chunk;
+    int64_t since;                   // when the current chunk was taken, while tracing
     int64_t running;                 // ordered: iteration whose body runs, or -1
     int kind, flags;
     bool last, passed, ended, through;   // had the last iteration; its token is passed on; no more chunks; left the slot
@@ -95,6 +96,8 @@ static int static_share(struct rt_loop *l)
 // The next chunk, in at and end. False: there is none.
 static bool claim(struct rt_loop *l)
 {
+    if (l->since) rt_trace("chunk", l->since);
+    l->since = rt_trace_start();
     if (l->ended) return false;
     int64_t n = l->m->team->n, lo, size = l->chunk > 0 ? l->chunk : 1;
     if (l->kind == RT_STATIC) {
@@ -373,7 +376,21 @@ static PyObject *get_index(PyObject *self, void *unused)
 static PyGetSetDef loop_getset[] = {
     {"index", get_index, NULL, "The logical number of the iteration that runs.", NULL},
     {"last", get_last, NULL, "Whether this thread ran the sequentially last iteration.", NULL}, {0}};
-static PyMethodDef loop_methods[] = {{"forget", forget, METH_NOARGS, "Leaves the construct without a barrier."}, {0}};
+// chunk() -> (start, stop, step) of the next chunk, or None: for code that runs a chunk at a time.
+static PyObject *next_chunk(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    struct rt_loop *l = (struct rt_loop *)self;
+    if (stopped(l)) return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+    if (l->at >= l->end && !claim(l)) Py_RETURN_NONE;
+    long long lo = l->start + l->step * l->at, hi = l->start + l->step * (l->end - 1) + (l->step > 0 ? 1 : -1);
+    l->at = l->end;
+    return Py_BuildValue("LLL", lo, hi, (long long)l->step);
+}
+
+static PyMethodDef loop_methods[] = {
+    {"chunk", next_chunk, METH_NOARGS, "The next chunk of numbers as (start, stop, step), or None."},
+    {"forget", forget, METH_NOARGS, "Leaves the construct without a barrier."}, {0}};
 static PyType_Slot loop_slots[] = {
     {Py_tp_iter, loop_iter}, {Py_tp_iternext, loop_next}, {Py_tp_dealloc, loop_dealloc}, {Py_tp_getset, loop_getset},
     {Py_tp_methods, loop_methods}, {0, NULL}};

@@ -162,8 +162,8 @@ static void run_member(struct rt_member *m)
     if (argv != small) PyMem_Free(argv);
     if (!r && argv) rt_fail(team);
     Py_XSETREF(m->value, r);
-    rt_join(m);
     if (start) rt_trace("region", start);
+    rt_join(m);
     me = m->outer;
 }
 

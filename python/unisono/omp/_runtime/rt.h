@@ -79,8 +79,8 @@ struct rt_deque {
 // One worksharing construct that needs shared state. turn is 4*seq while free for construct seq, +1 being set up, +2 in use.
 struct rt_slot {
     _Atomic uint64_t turn;
-    _Atomic int64_t next;            // next logical iteration to hand out
-    _Atomic int64_t ordered;         // logical iteration whose ordered block may run
+    _Atomic int64_t next __attribute__((aligned(RT_LINE)));   // next logical iteration to hand out; a line of its own
+    _Atomic int64_t ordered __attribute__((aligned(RT_LINE)));   // logical iteration whose ordered block may run
     _Atomic int left;                // threads that are through
     _Atomic int cancelled;
     PyObject *items;                 // a list, when the loop runs over something else than a range
@@ -196,6 +196,7 @@ static inline void rt_unlock(_Atomic int *lock)
 }
 
 // barrier.c
+extern PyMethodDef rt_barrier_methods[];
 int rt_barrier(struct rt_member *m);
 void rt_join(struct rt_member *m);                    // the end of a region; never fails, runs or drops what tasks are left
 int rt_check(struct rt_team *team);                   // -1 and the exception when the team was cancelled
