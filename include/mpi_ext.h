@@ -27,10 +27,10 @@ extern "C" {
  * Errors: MPI_ERR_ARG fd is NULL; MPI_ERR_OTHER no descriptor can be made, or MPI is not running. */
 int MPIX_Doorbell_fd(int *fd);
 
-/* Clears the descriptor and arms the doorbell, then makes progress once. *ready is 1 when one of the count requests has completed
- * (or is inactive or MPI_REQUEST_NULL), or, with count 0, when anything moved: do not wait then. Else 0: the descriptor
- * becomes readable when there is something to look at.
- * Errors: MPI_ERR_REQUEST a handle is not alive; MPI_ERR_ARG. */
+/* Clears the descriptor, makes progress as long as a blocking call would poll (parameter wait_spin_us) and arms the doorbell.
+ * *ready is 1 when one of the count requests has completed (or is inactive or MPI_REQUEST_NULL): do not wait then. Else 0: the
+ * descriptor becomes readable when there is something to look at. With count 0 any arrival makes it readable.
+ * Errors: MPI_ERR_REQUEST a handle is not alive; MPI_ERR_COUNT. */
 int MPIX_Doorbell_arm(int count, const MPI_Request requests[], int *ready);
 
 /* Ends the armed state: the descriptor stays quiet. Peers pay a system call a message while a rank is armed. */

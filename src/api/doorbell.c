@@ -25,27 +25,28 @@ int MPIX_Doorbell_fd(int *fd)
     return end("MPIX_Doorbell_fd", err);
 }
 
+struct set { int count; const MPI_Request *requests; };
+
+static bool one_ended(void *arg)
+{
+    const struct set *s = arg;
+    for (int i = 0; i < s->count; i++) {
+        MPI_Request r = s->requests[i];
+        if (r == MPI_REQUEST_NULL || !r->active || uno_request_is_done(r)) return true;
+    }
+    return false;
+}
+
 int MPIX_Doorbell_arm(int count, const MPI_Request requests[], int *ready)
 {
     uno_enter("MPIX_Doorbell_arm");
+    struct set s = {count, requests};
     int err = uno_check_running();
     if (!err) err = uno_check_count(count);
     for (int i = 0; i < count && !err; i++) err = uno_check_request(requests[i]);
-    if (err) return end("MPIX_Doorbell_arm", err);
-    if (uno_doorbell_fd() < 0) return end("MPIX_Doorbell_arm", MPI_ERR_OTHER);
-    uno_doorbell_arm();
-    int moved = uno_progress();
-    *ready = count == 0 && moved > 0;
-    for (int i = 0; i < count && !*ready; i++) {
-        MPI_Request r = requests[i];
-        *ready = r == MPI_REQUEST_NULL || !r->active || uno_request_is_done(r);
-    }
-    // What moved may have used up the ring that a later look would need: arm again, unless there is something to look at.
-    if (!*ready && moved) {
-        uno_doorbell_arm();
-        *ready = uno_progress() > 0;
-    }
-    return end("MPIX_Doorbell_arm", MPI_SUCCESS);
+    if (!err && uno_doorbell_fd() < 0) err = MPI_ERR_OTHER;
+    if (!err) *ready = uno_doorbell_arm(one_ended, &s);
+    return end("MPIX_Doorbell_arm", err);
 }
 
 int MPIX_Doorbell_disarm(void)

@@ -297,11 +297,15 @@ void uno_progress_close(void)
     armed = false;
 }
 
-void uno_doorbell_arm(void)
+bool uno_doorbell_arm(bool (*ready)(void *arg), void *arg)
 {
-    uno_door_drain();
-    armed = true;
-    uno_door_arm(UNO_DOOR_FD);
+    do {
+        if (spin(ready, arg)) return true;
+        uno_door_drain();
+        armed = true;
+        uno_door_arm(UNO_DOOR_FD);
+    } while (uno_progress() > 0);     // what moved may have used up the ring that a later look would need
+    return ready(arg);
 }
 
 void uno_doorbell_disarm(void)

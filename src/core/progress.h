@@ -30,7 +30,7 @@ static inline void uno_wake_waiters(void)
 
 // The doorbell as a descriptor (MPIX_Doorbell_*): while armed, a ring makes it readable.
 int uno_doorbell_fd(void);                     // -1 with the reason kept
-void uno_doorbell_arm(void);
+bool uno_doorbell_arm(bool (*ready)(void *arg), void *arg);    // polls as a wait does; true: ready, do not sleep
 void uno_doorbell_disarm(void);
 void uno_progress_close(void);
 
