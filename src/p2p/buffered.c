@@ -137,6 +137,13 @@ void uno_bsend_flush_all(void)
     for (struct uno_bsend *b = all; b; b = b->next) uno_bsend_flush(b);
 }
 
+size_t uno_bsend_attached(void)
+{
+    size_t n = 0;
+    for (struct uno_bsend *b = all; b; b = b->next) n++;
+    return n;
+}
+
 static struct uno_bsend *buffer_for(struct MPI_ABI_Comm *c)
 {
     if (c->bsend) return c->bsend;

@@ -25,3 +25,4 @@ int uno_bsend_iflush(struct uno_bsend *b, MPI_Request *req);
 int uno_bsend(const void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, const struct uno_where *to);
 
 void uno_bsend_flush_all(void);                  // at Finalize
+size_t uno_bsend_attached(void);                 // how many buffers are attached
