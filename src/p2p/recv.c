@@ -86,6 +86,7 @@ static bool look(MPI_Request r, struct uno_peer *p)
         p->ops->poll_link(p->link);
         if (uno_request_is_done(r)) return true;
         if (i % 64 == 63) uno_progress();
+        if (__builtin_expect(uno_world.threads, 0)) uno_lock_offer();
         if (uno_request_is_done(r)) return true;
     }
     return false;
@@ -108,7 +109,7 @@ int uno_recv(void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, const st
     int err = uno_recv_start(&r);
     if (err) return err;
     if (!uno_request_is_done(&r)) {
-        struct uno_peer *p = from->rank == MPI_ANY_SOURCE || uno_world.threads || uno_world.crowded
+        struct uno_peer *p = from->rank == MPI_ANY_SOURCE || uno_first_waiter || uno_world.crowded
                                  ? NULL : uno_peer(from->comm, from->rank);
         if (!p || !look(&r, p)) uno_wait_request(&r);
     }
