@@ -9,6 +9,7 @@
 #include "base/fail.h"
 #include "core/world.h"
 #include "p2p/inner.h"
+#include "p2p/partitioned.h"
 #include "p2p/peer.h"
 
 #define SCRATCH 8192
@@ -164,6 +165,7 @@ void uno_deliver(struct uno_link *link, const struct uno_hdr *h, const void *pay
     case UNO_RTS: deliver_message(link, h, payload); break;
     case UNO_CTS: deliver_cts(link, payload); break;
     case UNO_DATA: deliver_data(link, h, payload); break;
+    case UNO_PART: uno_part_deliver(link, h, payload); break;
     default: uno_world_abort(1, "a message of unknown kind arrived: the job's processes disagree about the protocol");
     }
 }

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// MPI chapter "Partitioned point-to-point communication". The work is in p2p/partitioned.c; requests are started, waited for and
+// freed like all persistent ones. Pready and Parrived are called by several threads at once.
+#include "api/p2p.h"
+#include "p2p/partitioned.h"
+
+static int check_spec(const struct uno_args *a, int partitions, bool send)
+{
+    if (!uno_world.checks) return MPI_SUCCESS;
+    if (partitions < 0) return uno_fail(MPI_ERR_ARG, "partitions %d is negative (0 or more allowed)", partitions);
+    if (!send && (a->rank == MPI_ANY_SOURCE || a->tag == MPI_ANY_TAG))
+        return uno_fail(a->tag == MPI_ANY_TAG ? MPI_ERR_TAG : MPI_ERR_RANK, "wildcards are not allowed in partitioned communication");
+    return send ? uno_check_send(*a) : uno_check_recv(*a);
+}
+
+static int init(struct uno_args a, int partitions, bool send, MPI_Request *request)
+{
+    uno_enter(a.call);
+    int err = check_spec(&a, partitions, send);
+    if (err) return uno_raise_comm(a.comm, a.call, err);
+    struct uno_part_spec spec = {.buf = a.buf, .partitions = partitions, .count = a.count, .type = uno_type(a.type)};
+    struct uno_where where = {.comm = uno_comm(a.comm), .rank = a.rank, .tag = a.tag};
+    return uno_end(a, send ? uno_psend_init(&spec, &where, request) : uno_precv_init(&spec, &where, request));
+}
+
+int MPI_Psend_init(const void *buf, int partitions, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,
+                   MPI_Info info, MPI_Request *request)
+{
+    (void)info;                       // no hints are known
+    return init((struct uno_args){"MPI_Psend_init", buf, count, type, dest, tag, comm}, partitions, true, request);
+}
+
+int MPI_Psend_init_c(const void *buf, int partitions, MPI_Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,
+                     MPI_Info info, MPI_Request *request)
+{
+    (void)info;                       // no hints are known
+    return init((struct uno_args){"MPI_Psend_init_c", buf, count, type, dest, tag, comm}, partitions, true, request);
+}
+
+int MPI_Precv_init(void *buf, int partitions, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,
+                   MPI_Info info, MPI_Request *request)
+{
+    (void)info;                       // no hints are known
+    return init((struct uno_args){"MPI_Precv_init", buf, count, type, dest, tag, comm}, partitions, false, request);
+}
+
+int MPI_Precv_init_c(void *buf, int partitions, MPI_Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,
+                     MPI_Info info, MPI_Request *request)
+{
+    (void)info;                       // no hints are known
+    return init((struct uno_args){"MPI_Precv_init_c", buf, count, type, dest, tag, comm}, partitions, false, request);
+}
+
+// A partitioned request of the wanted direction; it must be active when `active`.
+static int check_request(MPI_Request r, bool send, bool active)
+{
+    int err = r == MPI_REQUEST_NULL ? uno_fail(MPI_ERR_REQUEST, "MPI_REQUEST_NULL has no partitions") : uno_check_request(r);
+    if (err) return err;
+    if (r->kind != UNO_REQ_PARTITIONED) return uno_fail(MPI_ERR_REQUEST, "the request is not a partitioned one");
+    if (uno_part_is_send(r) != send) return uno_fail(MPI_ERR_REQUEST, "the request is a %s", send ? "receive" : "send");
+    if (active && !r->active) return uno_fail(MPI_ERR_REQUEST, "the request is not active (call MPI_Start first)");
+    return MPI_SUCCESS;
+}
+
+static int raise_request(const char *call, MPI_Request r, int err)
+{
+    uno_enter(call);
+    bool known = r != MPI_REQUEST_NULL && uno_request_is_live(r) && r->comm;
+    return known ? uno_raise_comm(r->comm->handle, call, err) : uno_raise_self(call, err);
+}
+
+static int ready(const char *call, int first, int last, MPI_Request r)
+{
+    uno_world.call = call;
+    int err = check_request(r, true, true);
+    if (!err && first > last) err = uno_fail(MPI_ERR_ARG, "partition_low %d is above partition_high %d", first, last);
+    for (int i = first; i <= last && !err; i++) err = uno_part_ready(r, i);
+    return err ? raise_request(call, r, err) : MPI_SUCCESS;
+}
+
+int MPI_Pready(int partition, MPI_Request request)
+{
+    return ready("MPI_Pready", partition, partition, request);
+}
+
+int MPI_Pready_range(int partition_low, int partition_high, MPI_Request request)
+{
+    return ready("MPI_Pready_range", partition_low, partition_high, request);
+}
+
+int MPI_Pready_list(int length, const int partitions[], MPI_Request request)
+{
+    int err = uno_check_count(length);
+    if (err) return raise_request("MPI_Pready_list", request, err);
+    for (int i = 0; i < length && !err; i++) err = ready("MPI_Pready_list", partitions[i], partitions[i], request);
+    return err;
+}
+
+int MPI_Parrived(MPI_Request request, int partition, int *flag)
+{
+    uno_world.call = "MPI_Parrived";
+    *flag = 1;
+    if (request == MPI_REQUEST_NULL) return MPI_SUCCESS;      // MPI-4.1, 4.2.2: null and inactive ones have arrived
+    int err = check_request(request, false, false);
+    bool arrived = true;
+    if (!err) err = uno_part_arrived(request, partition, &arrived);
+    if (err) return raise_request("MPI_Parrived", request, err);
+    *flag = arrived;
+    return MPI_SUCCESS;
+}
