@@ -37,9 +37,9 @@ def lines():
 
 
 def c_functions():
-    """Every C function with its file."""
+    """Every C function with its file; test programs are lists of checks and may be longer and deeper."""
     for path in c_files():
-        for function in functions(path):
+        for function in functions(path) if path.parts[0] != "tests" else ():
             yield path, function
 
 
@@ -48,7 +48,7 @@ def long_functions():
     for path, f in c_functions():
         if f.last - f.first + 1 > 60:
             yield Finding("function", path, f.first, f"{f.name} has {f.last - f.first + 1} lines, 60 allowed", f.name)
-    for path in tracked(".py"):
+    for path in [p for p in tracked(".py") if p.parts[0] != "tests"]:
         for node in ast.walk(ast.parse(text_of(path))):
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.end_lineno - node.lineno >= 60:
                 size = node.end_lineno - node.lineno + 1

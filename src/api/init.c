@@ -63,7 +63,7 @@ static int init(const char *call, int required, int *provided)
         fprintf(stderr, "%s: %s\n", call, uno_fail_text());
         exit(1);
     }
-    atomic_store_explicit(&world_model, 1, memory_order_release);
+    atomic_store_explicit(&world_model, 1, memory_order_release);    // pairs with the acquire in MPI_Initialized
     if (provided) *provided = required;
     return MPI_SUCCESS;
 }
@@ -92,7 +92,7 @@ int MPI_Finalize(void)
     uno_bsend_flush_all();
     uno_leave();
     uno_library_close();
-    atomic_store_explicit(&world_model, 2, memory_order_release);
+    atomic_store_explicit(&world_model, 2, memory_order_release);    // pairs with the acquire in MPI_Finalized
     return MPI_SUCCESS;
 }
 
