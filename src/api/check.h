@@ -24,8 +24,8 @@
 // Marks the call as entered and takes the lock; lets it go.
 static inline void uno_enter(const char *call)
 {
-    uno_world.call = call;
     uno_lock();
+    uno_world.call = call;
 }
 
 static inline void uno_leave(void)
