@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MPI_Comm_split_type: by host, by part of the hardware (hwloc, loaded when first asked for), by process set.
+// MPI_Comm_split_type: by host, by part of the hardware, by process set.
 // Always holds: all processes see the whole table of who is where, so they come to the same parts.
 #include "topo/hw.h"
 
@@ -12,7 +12,7 @@
 #include "p2p/team.h"
 #include "core/info.h"
 #include "core/world.h"
-#include "topo/hwloc.h"
+#include "topo/parts.h"
 
 #define PARTS_MAX 8192                // more parts of one kind than a host has
 
@@ -54,7 +54,7 @@ static int unguided_color(const struct spot *spot, int n, const struct spot *me,
     if (level == UNO_HW_LEVELS) return MPI_UNDEFINED;
     // Told to the caller as the standard wants; memory for it may be out, the split stands all the same.
     if (info && !info->readonly) {
-        uno_info_set(info, "mpi_hw_resource_type", level < 0 ? "mpi_shared_memory" : uno_hwloc_level(level));
+        uno_info_set(info, "mpi_hw_resource_type", level < 0 ? "mpi_shared_memory" : uno_parts_level(level));
     }
     return level_color(me, level);
 }
@@ -67,7 +67,7 @@ static int guided_level(const struct MPI_ABI_Info *info)
     if (strcmp(name, "mpi_shared_memory") == 0) return -1;
     if (strncmp(name, "hwloc://", 8) == 0) name += 8;
     int level = 0;
-    while (level < UNO_HW_LEVELS && strcasecmp(name, uno_hwloc_level(level)) != 0) level++;
+    while (level < UNO_HW_LEVELS && strcasecmp(name, uno_parts_level(level)) != 0) level++;
     return level;
 }
 
@@ -86,7 +86,7 @@ static int own_color(int split_type, const struct MPI_ABI_Info *info, struct spo
     if (pset) return pset_color(pset);
     int level = split_type == MPI_COMM_TYPE_SHARED ? -1 : guided_level(info);
     if (level == UNO_HW_LEVELS) return MPI_UNDEFINED;
-    if (level >= 0) uno_hwloc_parts(me->part);
+    if (level >= 0) uno_parts_find(me->part);
     return level_color(me, level);
 }
 
@@ -96,7 +96,7 @@ int uno_hw_color(struct MPI_ABI_Comm *c, int split_type, struct MPI_ABI_Info *in
     bool unguided = split_type == MPI_COMM_TYPE_HW_UNGUIDED;
     struct spot me = {.host = split_type == MPI_UNDEFINED ? -1 : uno_world.job ? (int)uno_world.job->host : 0};
     for (int i = 0; i < UNO_HW_LEVELS; i++) me.part[i] = -1;
-    if (unguided) uno_hwloc_parts(me.part);
+    if (unguided) uno_parts_find(me.part);
     *color = unguided ? MPI_UNDEFINED : own_color(split_type, info, &me);
     if (c->inter) {    // both sides must find the same color: only what a process knows by itself will do
         if (unguided)
@@ -116,10 +116,10 @@ int uno_hw_color(struct MPI_ABI_Comm *c, int split_type, struct MPI_ABI_Info *in
 int uno_hw_info(struct MPI_ABI_Info *info)
 {
     int part[UNO_HW_LEVELS], err = uno_info_set(info, "mpi_shared_memory", "true");
-    uno_hwloc_parts(part);
-    for (int i = 0; i < UNO_HW_LEVELS && !err && uno_hwloc_known(); i++) {
+    uno_parts_find(part);
+    for (int i = 0; i < UNO_HW_LEVELS && !err; i++) {
         char key[32];
-        snprintf(key, sizeof key, "hwloc://%s", uno_hwloc_level(i));
+        snprintf(key, sizeof key, "hwloc://%s", uno_parts_level(i));
         err = uno_info_set(info, key, part[i] >= 0 ? "true" : "false");
     }
     return err;
