@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/float.h"
-#include "core/half.h"
+#include "base/half.h"
 #include "core/op.h"
 #include "core/op_kernel.h"
 
@@ -282,6 +282,21 @@ static void halves(void **unused)
     assert_int_equal(uno_half_from_float(65519.0f), 0x7bff);
     assert_int_equal(uno_half_from_float(65520.0f), 0x7c00);
     assert_int_equal(uno_half_from_float(1e30f), 0x7c00);
+    // Blocks agree with single numbers, at odd addresses too.
+    static char some[2 * 1001 + 1], again[2 * 1001 + 1];
+    static float wide[1001];
+    for (uint32_t from = 0; from < 65536; from += 1001) {
+        for (uint32_t i = 0; i < 1001; i++) memcpy(some + 1 + 2 * i, &(uint16_t){(uint16_t)(from + i)}, 2);
+        uno_half_widen(wide, some + 1, 1001);
+        uno_half_narrow(again + 1, wide, 1001);
+        for (uint32_t i = 0; i < 1001; i++) {
+            float one = uno_half_to_float((uint16_t)(from + i));
+            assert_true(one == wide[i] || (one != one && wide[i] != wide[i]));
+            uint16_t back;
+            memcpy(&back, again + 1 + 2 * i, 2);
+            assert_int_equal(back, uno_half_from_float(wide[i]));
+        }
+    }
     float nan = uno_half_to_float(0x7e01), infinity = uno_half_to_float(0x7c00);
     assert_true(nan != nan);
     assert_true(infinity > 3e38f);

@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// IEEE binary16 in integer arithmetic, for compilers and processors without it. Users: the reduction loops, external32.
-// Always holds: rounding is to nearest even; infinities, subnormals and NaNs are kept.
+// IEEE binary16: one number in integer arithmetic, for compilers and processors without it, and blocks of them with the
+// conversion instructions where there are (half.c). User: the reduction loops.
+// Always holds: rounding is to nearest even; infinities, subnormals and NaNs are kept; block and single conversions
+// agree.
 #pragma once
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+
+void uno_half_widen(float *out, const void *halves, size_t n);
+void uno_half_narrow(void *halves, const float *in, size_t n);
 
 typedef uint16_t uno_half __attribute__((aligned(1), may_alias));
 
@@ -32,9 +38,9 @@ static inline __attribute__((always_inline)) uint16_t uno_half_from_float(float 
     memcpy(&bits, &f, 4);
     uint32_t sign = bits >> 16 & 0x8000;
     bits &= 0x7fffffff;
-    if (bits > 0x7f800000) return (uint16_t)(sign | 0x7e00);     // NaN
-    if (bits >= 0x477ff000) return (uint16_t)(sign | 0x7c00);    // rounds to infinity
-    if (bits < 0x38800000) {                                     // subnormal or zero: the adder rounds
+    if (bits > 0x7f800000) return (uint16_t)(sign | 0x7e00 | (bits >> 13 & 0x3ff));    // NaN
+    if (bits >= 0x477ff000) return (uint16_t)(sign | 0x7c00);                          // rounds to infinity
+    if (bits < 0x38800000) {    // subnormal or zero: the adder rounds
         memcpy(&f, &bits, 4);
         f += 0.5f;
         memcpy(&bits, &f, 4);
