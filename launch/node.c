@@ -420,6 +420,7 @@ static void start_job(struct uno_node *n, const struct uno_node_place *place)
     char *why = NULL;
     uno_tree_start(n, place->below, place->nbelow);
     if (n->nlocal == 0 || (make_segment(n, &why) && start_all(n, &why))) return;
+    if (why == NULL) why = uno_xstrdup("cannot start the ranks");
     uno_node_tell(n, UNO_CANNOT, -1, 0, why, strlen(why));
     end_ranks(n, 0);
     free(why);
