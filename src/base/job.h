@@ -3,7 +3,8 @@
 //
 // It holds all that ranks of a host share: the head, one board and one door a rank, the pair areas (rings), and a heap of
 // chunks for communicator segments. Pages cost memory only when touched, so the segment is laid out for all pairs at once.
-// mpiexec formats it, hands its descriptor to the ranks (environment UNISONO_JOB=FD:LOCAL) and afterwards only reads the boards.
+// mpiexec formats it, hands its descriptor to the ranks (environment UNISONO_JOB=FD:LOCAL:KEEPER) and afterwards only reads the
+// boards. KEEPER is a process that keeps the descriptor open under the same number, for ranks whose parent closed theirs.
 // Ranks are numbered twice: by world rank, and by local index (0 .. nlocal-1) in this segment.
 #pragma once
 #include <stdatomic.h>
@@ -86,6 +87,10 @@ size_t uno_job_bytes(uint32_t nlocal);
 
 // Creates the memfd (no close-on-exec), sizes and formats it. 0, or an errno value; *fd on success.
 int uno_job_create(const struct uno_job_spec *spec, int *fd);
+
+// The descriptor and the local index that the environment variable tells; -1 in *local_index if it is malformed. Opens the
+// keeper's descriptor if our own is not the segment. The caller closes *fd. 0 or an errno value.
+int uno_job_find(const char *text, int *fd, int *local_index);
 
 // Maps the segment. 0 or an errno value (EPROTO: the layout is of another version); *head on success.
 int uno_job_map(int fd, struct uno_job_head **head);
