@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lays out, creates and maps the job segment (job.h). Called by mpiexec, by its host daemons and by a singleton's MPI_Init.
+// Lays out, creates and maps the job segment (job.h). Called by mpiexec, by its host daemons and by a singleton's
+// MPI_Init.
 #define _GNU_SOURCE
 #include "job.h"
 
@@ -88,7 +89,8 @@ close_fd:
 static bool is_segment(int fd)
 {
     char magic[sizeof((struct uno_job_head *)0)->magic];
-    return pread(fd, magic, sizeof magic, 0) == (ssize_t)sizeof magic && memcmp(magic, UNO_JOB_MAGIC, sizeof magic) == 0;
+    return pread(fd, magic, sizeof magic, 0) == (ssize_t)sizeof magic &&
+           memcmp(magic, UNO_JOB_MAGIC, sizeof magic) == 0;
 }
 
 int uno_job_find(const char *text, int *fd, int *local_index)
