@@ -152,7 +152,8 @@ static int list_units(enum uno_unit unit, int *id)
 static const struct cpu *place(enum uno_unit map, int local)
 {
     int *id = uno_xalloc((size_t)ncpus * sizeof(int));
-    int n = list_units(map, id), unit = id[local % n], turn = local / n;
+    int n = list_units(map, id);
+    int unit = n > 0 ? id[local % n] : 0, turn = n > 0 ? local / n : 0;
     free(id);
     const struct cpu *in[CPU_SETSIZE];
     int count = 0;
@@ -161,7 +162,7 @@ static const struct cpu *place(enum uno_unit map, int local)
         if (count > 0 && in[count - 1]->id[UNO_BY_CORE] == cpus[i].id[UNO_BY_CORE]) continue;
         in[count++] = &cpus[i];
     }
-    return in[turn % count];
+    return count > 0 ? in[turn % count] : cpus;
 }
 
 bool uno_cpus_bind(const struct uno_plan *p, int local, int nlocal, cpu_set_t *set)

@@ -122,6 +122,17 @@ static void take_quiet(struct front *f, const struct uno_frame *fr, const char *
     if (++f->confirmed == f->nodes && f->nwait > 0) report_deadlock(f);
 }
 
+static void take_where(struct front *f, const struct uno_frame *fr, const char *data)
+{
+    size_t count = fr->bytes / sizeof *f->wait;
+    struct uno_wait *list = uno_xalloc(count * sizeof *list);
+    memcpy(list, data, count * sizeof *list);
+    char *text = uno_verdict_where(f->plan, list, count);
+    if (count > 0) uno_sinks_say(f->sinks, text);
+    free(text);
+    free(list);
+}
+
 static void take_frame(struct front *f, const struct uno_frame *fr, const char *data)
 {
     int32_t pid;
@@ -131,11 +142,13 @@ static void take_frame(struct front *f, const struct uno_frame *fr, const char *
     case UNO_EXITED: take_exit(f, fr, data); break;
     case UNO_CANNOT: fail(f, UNO_EXIT_USAGE, uno_xformat("%.*s", (int)fr->bytes, data)); break;
     case UNO_LOST: fail(f, 1, uno_xformat("%.*s; the job was ended", (int)fr->bytes, data)); break;
+    case UNO_WHERE: take_where(f, fr, data); break;
     case UNO_QUIET: take_quiet(f, fr, data); break;
     case UNO_STDIN_ROOM: uno_input_room(f->input, fr->rank, fr->arg); break;
     case UNO_DONE: f->done = true; break;
     case UNO_STARTED:
         memcpy(&pid, data, sizeof pid);
+        uno_sinks_started(f->sinks, fr->rank, pid);
         if (!f->plan->verbose) break;
         text = uno_xformat("mpiexec: rank %d started on %s, pid %d", fr->rank, uno_plan_name(f->plan, fr->rank), pid);
         uno_sinks_say(f->sinks, text);
@@ -255,6 +268,7 @@ static void on_time(struct front *f)
     if (f->timeout_at && now >= f->timeout_at) {
         f->timeout_at = 0;
         if (f->ending) return;
+        order(f, UNO_WHERE, 0);
         fail(f, 124,
              uno_xformat("the job did not end within %d s (--timeout); %d rank%s ended", f->plan->timeout_s, f->running,
                          f->running == 1 ? " was" : "s were"));

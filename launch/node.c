@@ -174,6 +174,7 @@ static void take_frame(struct uno_node *n, const struct uno_frame *f, const char
     case UNO_END: end_ranks(n, f->arg); break;
     case UNO_STDIN: take_stdin(n, f, data); break;
     case UNO_CONFIRM: uno_watch_confirm(n->watch, f->arg); break;
+    case UNO_WHERE: uno_watch_where(n->watch); break;
     case UNO_PM_FENCE: uno_pm_fence_over(n); return;
     case UNO_PM_GET:
     case UNO_PM_VALUE: uno_tree_route(n, f, data); return;
@@ -420,6 +421,7 @@ static void start_job(struct uno_node *n, const struct uno_node_place *place)
     char *why = NULL;
     uno_tree_start(n, place->below, place->nbelow);
     if (n->nlocal == 0 || (make_segment(n, &why) && start_all(n, &why))) return;
+    if (why == NULL) why = uno_xstrdup("cannot start the ranks");
     uno_node_tell(n, UNO_CANNOT, -1, 0, why, strlen(why));
     end_ranks(n, 0);
     free(why);

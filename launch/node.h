@@ -22,9 +22,9 @@ struct uno_exit {
     char call[UNO_NAME_MAX], why[256];
 };
 
-// What is told of a rank that sleeps in MPI.
+// What is told of where a rank is: the call it sleeps in, or the one it entered last.
 struct uno_wait {
-    int32_t rank, pid, peer, tag, outside;
+    int32_t rank, pid, peer, tag, asleep;
     char call[UNO_NAME_MAX], comm[UNO_NAME_MAX];
 };
 
@@ -90,10 +90,12 @@ void uno_guard_sweep(int sigfd, void (*reap)(void *), void *self);
 
 // threads.c: what the kernel tells of a process.
 bool uno_threads_parked(int pid, uint32_t asleep);    // all its threads are asleep for good, `asleep` of them in MPI
+bool uno_threads_reads(int pid);                      // it, or a process it started, sits reading standard input
 bool uno_threads_quiet_sockets(int pid);              // no byte is on its way in its TCP connections
 
 // watch.c: who sleeps in MPI.
 struct uno_watch *uno_watch_new(struct uno_node *n);
 void uno_watch_tick(struct uno_watch *w);    // every UNO_WATCH_MS
 void uno_watch_confirm(struct uno_watch *w, int64_t round);
+void uno_watch_where(struct uno_watch *w);
 #define UNO_WATCH_MS 250

@@ -126,6 +126,28 @@ static int count_args(const struct uno_opt_row *r)
     return strchr(r->args, ' ') ? 2 : 1;
 }
 
+// The arguments of an option: `first`, if it was written behind an equals sign, then words from word[i] on. Where two
+// are needed, NAME=VALUE may stand for NAME VALUE. Returns the index behind them.
+static int take_args(const struct uno_opt_row *r, const char *opt, char *first, struct uno_words *word, int i,
+                     char **arg)
+{
+    int n = count_args(r);
+    for (int k = 0; k < n; k++) {
+        if (k == 0 && first != NULL) {
+            arg[k] = first;
+        } else {
+            if (i >= word->count) uno_usage("%s: %s is missing", opt, r->args);
+            arg[k] = word->item[i++];
+        }
+        const char *eq = strchr(arg[k], '=');
+        if (n < 2 || k > 0 || eq == NULL) continue;
+        arg[1] = uno_xstrdup(eq + 1);
+        arg[0] = uno_xformat("%.*s", (int)(eq - arg[0]), arg[0]);
+        break;
+    }
+    return i;
+}
+
 // Reads one option at word[i]; returns the index behind it.
 static int read_option(struct uno_plan *p, struct uno_app *a, struct uno_words *word, int i)
 {
@@ -142,19 +164,9 @@ static int read_option(struct uno_plan *p, struct uno_app *a, struct uno_words *
         uno_usage("unknown option %.*s (mpiexec --help lists the options)", (int)len, w);
     }
     if (r->id == UNO_OPT_OTHER) uno_usage("%.*s is not an option of this mpiexec; %s", (int)len, w, r->help);
-    int n = count_args(r);
-    char *arg[2] = {NULL, NULL}, *opt = uno_xformat("%.*s", (int)len, w);
-    if (eq != NULL && n == 0) uno_usage("%s takes no value", opt);
-    if (eq != NULL) arg[0] = uno_xstrdup(eq + 1);
-    for (int k = eq != NULL; k < n; k++) {
-        if (i >= word->count) uno_usage("%s: %s is missing", opt, r->args);
-        arg[k] = word->item[i++];
-        if (n == 2 && k == 0 && (eq = strchr(arg[0], '=')) != NULL) {    // -genv NAME=VALUE
-            arg[1] = uno_xstrdup(eq + 1);
-            arg[0] = uno_xformat("%.*s", (int)(eq - arg[0]), arg[0]);
-            break;
-        }
-    }
+    char none[] = "", *arg[2] = {none, none}, *opt = uno_xformat("%.*s", (int)len, w);
+    if (eq != NULL && count_args(r) == 0) uno_usage("%s takes no value", opt);
+    i = take_args(r, opt, eq != NULL ? uno_xstrdup(eq + 1) : NULL, word, i, arg);
     apply(p, a, r->id, opt, arg);
     free(opt);
     return i;

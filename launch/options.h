@@ -26,7 +26,7 @@ enum uno_opt {
     UNO_OPT_TIMEOUT,
     UNO_OPT_KEEP,
     UNO_OPT_SET,
-   
+
     UNO_OPT_VERBOSE,
     UNO_OPT_DRY,
     UNO_OPT_HELP,

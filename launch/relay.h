@@ -27,6 +27,7 @@ enum uno_frame_type {
     UNO_STDIN,        // rank; payload: bytes; no payload: end of file
     UNO_CLOSE,        // arg = 1 or 2: nobody reads this stream any more
     UNO_CONFIRM,      // arg = round: say QUIET again if still so
+    UNO_WHERE,        // say where your ranks are; from a node: struct uno_wait each
     // between nodes
     UNO_PM_GET = 64,    // rank = owner of the key, arg = ticket, node = asker; payload: key
     UNO_PM_VALUE,       // node = asker, arg = ticket; payload: value

@@ -14,6 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "node.h"
+
 #define LINE_MAX_BYTES (16u << 20)
 #define FLUSH_BYTES (64u << 10)
 #define FULL_BYTES (1u << 20)
@@ -35,6 +37,7 @@ struct uno_sinks {
     const struct uno_plan *plan;
     struct sink own[2], *to[2];    // both `to` are the same one when both descriptors name the same file
     struct stream *stream;         // two a rank
+    int *pid;                      // by rank, of those on this host
     bool failed;
     int waiting;    // streams with a part
 };
@@ -56,6 +59,7 @@ struct uno_sinks *uno_sinks_new(const struct uno_plan *p)
     struct stat a, b;
     s->plan = p;
     s->stream = uno_xalloc((size_t)p->nranks * 2 * sizeof *s->stream);
+    s->pid = uno_xalloc((size_t)p->nranks * sizeof *s->pid);
     bool same = fstat(1, &a) == 0 && fstat(2, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
     for (int i = 0; i < 2; i++) {
         open_sink(&s->own[i], i + 1);
@@ -216,6 +220,20 @@ bool uno_sinks_closed(struct uno_sinks *s, int stream)
     return news;
 }
 
+void uno_sinks_started(struct uno_sinks *s, int rank, int pid)
+{
+    if (rank < 0 || rank >= s->plan->nranks) return;
+    if (s->plan->host[s->plan->rank_host[rank]].local) s->pid[rank] = pid;
+}
+
+// A person may be waiting for the incomplete line: it is for a terminal, or its rank waits for an answer.
+static bool is_prompt(const struct uno_sinks *s, int index)
+{
+    int in = s->plan->stdin_rank, rank = index / 2;
+    if (s->to[index % 2]->terminal) return true;
+    return (in == UNO_STDIN_ALL || in == rank) && s->pid[rank] > 0 && uno_threads_reads(s->pid[rank]);
+}
+
 int64_t uno_sinks_idle(struct uno_sinks *s)
 {
     if (s->waiting == 0) return 0;
@@ -224,10 +242,14 @@ int64_t uno_sinks_idle(struct uno_sinks *s)
         struct stream *t = &s->stream[i];
         int in = s->plan->stdin_rank;
         if (t->part.len == 0 || !(s->to[i % 2]->terminal || in == UNO_STDIN_ALL || in == i / 2)) continue;
-        if (now - t->since >= PROMPT_MS)
-            emit_part(s, i);
-        else if (next == 0 || t->since + PROMPT_MS < next)
-            next = t->since + PROMPT_MS;
+        if (now - t->since >= PROMPT_MS) {
+            if (is_prompt(s, i)) {
+                emit_part(s, i);
+                continue;
+            }
+            t->since = now;
+        }
+        if (next == 0 || t->since + PROMPT_MS < next) next = t->since + PROMPT_MS;
     }
     return next;
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Where the ranks' output goes: standard output and standard error of mpiexec. Lines of different ranks never mix: a
 // line is written when it is complete, when its rank has ended, when it grew beyond 16 MiB, or, if a person may be
-// waiting for it (a terminal, or the rank that reads standard input), when it has stood still for 200 ms. If another
-// rank then writes, a newline comes first. Writing never blocks where the kernel allows that, so signals are served
-// while the reader is slow.
+// waiting for it (the output is a terminal, or the rank sits reading standard input), when it has stood still for 200
+// ms. If another rank then writes, a newline comes first. Writing never blocks where the kernel allows that, so signals
+// are served while the reader is slow.
 #pragma once
 #include "plan.h"
 
@@ -11,7 +11,8 @@ struct uno_sinks;
 
 struct uno_sinks *uno_sinks_new(const struct uno_plan *p);
 void uno_sinks_put(struct uno_sinks *s, int rank, int stream, const char *data, size_t n);    // stream: 1 or 2
-void uno_sinks_end(struct uno_sinks *s, int rank);                                            // the rank writes no more
+void uno_sinks_started(struct uno_sinks *s, int rank, int pid);
+void uno_sinks_end(struct uno_sinks *s, int rank);            // the rank writes no more
 void uno_sinks_say(struct uno_sinks *s, const char *text);    // one line of mpiexec's own on standard error
 
 void uno_sinks_flush(struct uno_sinks *s);                  // writes what can be written now

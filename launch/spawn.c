@@ -119,7 +119,7 @@ static void environment(const struct uno_start *s, struct uno_words *env)
 {
     const struct uno_node *n = s->node;
     const struct uno_app *a = &n->plan->app[s->rank->app];
-    char job[32];
+    char job[48];
     for (int i = 0; i < n->plan->env.count; i++) uno_words_add(env, n->plan->env.item[i]);
     for (int i = 0; i < a->env.count; i++) {
         char *name = uno_xstrdup(a->env.item[i]), *eq = strchr(name, '=');
@@ -127,7 +127,7 @@ static void environment(const struct uno_start *s, struct uno_words *env)
         uno_words_set(env, name, eq + 1);
         free(name);
     }
-    snprintf(job, sizeof job, "%d:%d", n->job_fd, s->local);
+    snprintf(job, sizeof job, "%d:%d:%d", n->job_fd, s->local, (int)getpid());
     uno_words_set(env, UNO_JOB_ENV, job);
     set_number(env, "UNISONO_RANK", s->rank->world);
     set_number(env, "UNISONO_SIZE", n->plan->nranks);

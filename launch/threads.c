@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Looks at a rank's process from outside, through /proc: are its threads asleep for good, are its TCP connections
-// empty. Called by watch.c, and only when a deadlock is about to be told. What cannot be read counts as "no".
+// empty. Called by watch.c, and only when a deadlock is about to be told, and by sink.c to know a prompt. What cannot
+// be read counts as "no".
 #include <dirent.h>
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -44,6 +45,22 @@ bool uno_threads_parked(int pid, uint32_t asleep)
     }
     closedir(dir);
     return threads == asleep || threads == parked;
+}
+
+bool uno_threads_reads(int pid)
+{
+    char path[64];
+    unsigned long nr, fd;
+    snprintf(path, sizeof path, "/proc/%d/syscall", pid);
+    FILE *f = fopen(path, "re");
+    bool reads = f != NULL && fscanf(f, "%lu %lx", &nr, &fd) == 2 && nr == SYS_read && fd == 0;
+    if (f != NULL) fclose(f);
+    snprintf(path, sizeof path, "/proc/%d/task/%d/children", pid, pid);
+    f = fopen(path, "re");
+    int child;
+    while (f != NULL && !reads && fscanf(f, "%d", &child) == 1) reads = uno_threads_reads(child);
+    if (f != NULL) fclose(f);
+    return reads;
 }
 
 struct inodes {

@@ -84,6 +84,23 @@ static bool alike(const struct uno_wait *a, const struct uno_wait *b)
            strcmp(a->comm, b->comm) == 0;
 }
 
+// "MPI_Recv on MPI_COMM_WORLD for rank 1, tag 7". `all`: the ranks that sleep, NULL if that is not known.
+static void add_call(struct uno_bytes *b, const struct uno_wait *first, const struct uno_wait *all, size_t count)
+{
+    add(b, uno_xformat("%s", first->call[0] ? first->call : "an MPI call"));
+    if (first->comm[0]) add(b, uno_xformat(" on %s", first->comm));
+    if (first->peer >= 0) {
+        bool gone = all != NULL && of_rank(all, count, first->peer) == NULL;
+        add(b, uno_xformat(" for rank %d%s", first->peer, gone ? " (which has left MPI)" : ""));
+    } else if (first->peer == -1) {
+        add(b, uno_xformat(" for any rank"));
+    }
+    if (first->tag >= 0)
+        add(b, uno_xformat(", tag %d", first->tag));
+    else if (first->tag == -1)
+        add(b, uno_xformat(", any tag"));
+}
+
 // Ranks first..last wait for the same thing.
 static void add_wait(struct uno_bytes *b, const struct uno_plan *p, const struct uno_wait *first,
                      const struct uno_wait *last, const struct uno_wait *all, size_t count)
@@ -94,18 +111,7 @@ static void add_wait(struct uno_bytes *b, const struct uno_plan *p, const struct
     else
         add(b, uno_xformat("\n  rank %d (pid %d, host %s) waits in ", first->rank, first->pid,
                            uno_plan_name(p, first->rank)));
-    add(b, uno_xformat("%s", first->call[0] ? first->call : "an MPI call"));
-    if (first->comm[0]) add(b, uno_xformat(" on %s", first->comm));
-    if (first->peer >= 0) {
-        bool gone = of_rank(all, count, first->peer) == NULL;
-        add(b, uno_xformat(" for rank %d%s", first->peer, gone ? " (which has left MPI)" : ""));
-    } else if (first->peer == -1) {
-        add(b, uno_xformat(" for any rank"));
-    }
-    if (first->tag >= 0)
-        add(b, uno_xformat(", tag %d", first->tag));
-    else if (first->tag == -1)
-        add(b, uno_xformat(", any tag"));
+    add_call(b, first, all, count);
 }
 
 // Follows who waits for whom; a rank met twice closes a cycle.
@@ -148,5 +154,23 @@ char *uno_verdict_deadlock(const struct uno_plan *p, const struct uno_wait *wait
     add(&b, uno_xstrdup("\nmpiexec: the job was ended (--keep-waiting lets it wait)"));
     uno_bytes_add(&b, "", 1);
     free(w);
+    return b.data;
+}
+
+char *uno_verdict_where(const struct uno_plan *p, const struct uno_wait *wait, size_t count)
+{
+    struct uno_bytes b = {0};
+    add(&b, uno_xformat("mpiexec: the ranks of host %s:", count > 0 ? uno_plan_name(p, wait[0].rank) : ""));
+    for (size_t i = 0; i < count; i++) {
+        const struct uno_wait *w = &wait[i];
+        add(&b, uno_xformat("\n  rank %d (pid %d) ", w->rank, w->pid));
+        if (w->asleep) {
+            add(&b, uno_xstrdup("waits in "));
+            add_call(&b, w, NULL, 0);
+        } else {
+            add(&b, uno_xformat("does not wait in MPI%s%s", w->call[0] ? "; last MPI call " : "", w->call));
+        }
+    }
+    uno_bytes_add(&b, "", 1);
     return b.data;
 }

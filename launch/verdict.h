@@ -15,5 +15,8 @@ bool uno_verdict_rank(struct uno_verdict *v, const struct uno_plan *p, int rank,
                       bool *ends_job);
 char *uno_verdict_text(const struct uno_verdict *v);    // the whole line, or NULL
 
+// Where the ranks of a node are, a line each; the caller frees.
+char *uno_verdict_where(const struct uno_plan *p, const struct uno_wait *wait, size_t count);
+
 // The deadlock report: what each rank waits for, and a cycle if there is one. `wait` has one entry a sleeping rank.
 char *uno_verdict_deadlock(const struct uno_plan *p, const struct uno_wait *wait, size_t count);

@@ -79,19 +79,23 @@ static bool threads_still(struct uno_watch *w)
     return boards_still(w);
 }
 
-static void tell(struct uno_watch *w, int64_t round)
+static void tell(struct uno_watch *w, uint32_t type, int64_t round)
 {
     struct uno_wait *list = uno_xalloc((size_t)w->n->nlocal * sizeof *list);
     size_t count = 0;
     for (int i = 0; i < w->n->nlocal; i++) {
-        const struct uno_board *b = uno_job_board(w->n->job, (uint32_t)i);
+        struct uno_board *b = uno_job_board(w->n->job, (uint32_t)i);
         if (w->n->rank[i].exited) continue;
         struct uno_wait *v = &list[count++];
-        *v = (struct uno_wait){.rank = b->world_rank, .pid = b->pid, .peer = b->wait_peer, .tag = b->wait_tag};
-        memcpy(v->call, b->wait_call, sizeof v->call - 1);
+        *v = (struct uno_wait){.rank = b->world_rank,
+                               .pid = b->pid ? b->pid : w->n->rank[i].pid,
+                               .peer = b->wait_peer,
+                               .tag = b->wait_tag};
+        v->asleep = sleeps_in_mpi(b);
+        memcpy(v->call, v->asleep ? b->wait_call : b->last_call, sizeof v->call - 1);
         memcpy(v->comm, b->wait_comm, sizeof v->comm - 1);
     }
-    uno_node_tell(w->n, UNO_QUIET, -1, round, list, count * sizeof *list);
+    uno_node_tell(w->n, type, -1, round, list, count * sizeof *list);
     free(list);
 }
 
@@ -104,14 +108,19 @@ void uno_watch_tick(struct uno_watch *w)
         w->told = false;
     } else if (!w->told && now - w->still_since >= STILL_MS && threads_still(w)) {
         w->told = true;
-        tell(w, 1);
+        tell(w, UNO_QUIET, 1);
     }
 }
 
 void uno_watch_confirm(struct uno_watch *w, int64_t round)
 {
     if (w->told && threads_still(w))
-        tell(w, round);
+        tell(w, UNO_QUIET, round);
     else
         uno_watch_tick(w);    // says that it is no longer so
+}
+
+void uno_watch_where(struct uno_watch *w)
+{
+    tell(w, UNO_WHERE, 0);
 }

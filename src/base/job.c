@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lays out, creates and maps the job segment (job.h). Called by mpiexec, by its host daemons and by a singleton's MPI_Init.
+// Lays out, creates and maps the job segment (job.h). Called by mpiexec, by its host daemons and by a singleton's
+// MPI_Init.
 #define _GNU_SOURCE
 #include "job.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -80,6 +84,29 @@ int uno_job_create(const struct uno_job_spec *spec, int *fd)
 close_fd:
     close(f);
     return err;
+}
+
+static bool is_segment(int fd)
+{
+    char magic[sizeof((struct uno_job_head *)0)->magic];
+    return pread(fd, magic, sizeof magic, 0) == (ssize_t)sizeof magic &&
+           memcmp(magic, UNO_JOB_MAGIC, sizeof magic) == 0;
+}
+
+int uno_job_find(const char *text, int *fd, int *local_index)
+{
+    char path[64];
+    int number, local, keeper = 0;
+    *local_index = -1;
+    if (sscanf(text, "%d:%d:%d", &number, &local, &keeper) < 2 || local < 0) return EINVAL;
+    *local_index = local;
+    *fd = number;
+    if (is_segment(number)) return 0;
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", keeper, number);
+    int f = open(path, O_RDWR | O_CLOEXEC);
+    if (f < 0) return errno;
+    *fd = f;
+    return 0;
 }
 
 int uno_job_map(int fd, struct uno_job_head **head)

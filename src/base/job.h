@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The job segment: one sparse memfd a host, made by mpiexec (or by a singleton for itself) and mapped by every rank on that host.
+// The job segment: one sparse memfd a host, made by mpiexec (or by a singleton for itself) and mapped by every rank on
+// that host.
 //
-// It holds all that ranks of a host share: the head, one board and one door a rank, the pair areas (rings), and a heap of
-// chunks for communicator segments. Pages cost memory only when touched, so the segment is laid out for all pairs at once.
-// mpiexec formats it, hands its descriptor to the ranks (environment UNISONO_JOB=FD:LOCAL) and afterwards only reads the boards.
-// Ranks are numbered twice: by world rank, and by local index (0 .. nlocal-1) in this segment.
+// It holds all that ranks of a host share: the head, one board and one door a rank, the pair areas (rings), and a heap
+// of chunks for communicator segments. Pages cost memory only when touched, so the segment is laid out for all pairs at
+// once. mpiexec formats it, hands its descriptor to the ranks (environment UNISONO_JOB=FD:LOCAL:KEEPER) and afterwards
+// only reads the boards. KEEPER is a process that keeps the descriptor open under the same number, for ranks whose
+// parent closed theirs. Ranks are numbered twice: by world rank, and by local index (0 .. nlocal-1) in this segment.
 #pragma once
 #include <stdatomic.h>
 #include <stddef.h>
@@ -13,64 +15,66 @@
 #define UNO_JOB_MAGIC "unisono1"
 #define UNO_JOB_ENV "UNISONO_JOB"
 #define UNO_LINE 64
-#define UNO_PAIR_BYTES (128 * 1024)      // slots, rendezvous descriptors and byte ring of one direction of one pair
+#define UNO_PAIR_BYTES (128 * 1024)    // slots, rendezvous descriptors and byte ring of one direction of one pair
 #define UNO_HEAP_CHUNK (64 * 1024)
-#define UNO_HEAP_CHUNKS 16384            // 1 GiB of address space; touched pages alone cost memory
+#define UNO_HEAP_CHUNKS 16384    // 1 GiB of address space; touched pages alone cost memory
 #define UNO_NAME_MAX 32
-#define UNO_CARD_BYTES 96                // of a rank's network addresses (the tcp channel's business)
+#define UNO_CARD_BYTES 96    // of a rank's network addresses (the tcp channel's business)
 #define UNO_PROBE 0x756e6970726f6265u
 
 enum uno_rank_state {
-    UNO_RANK_STARTING = 0,   // not yet in MPI_Init
-    UNO_RANK_RUNNING = 1,    // initialised
-    UNO_RANK_FINALIZED = 2,  // left MPI_Finalize: may exit 0
-    UNO_RANK_ABORTED = 3,    // called MPI_Abort or a fatal error handler: exit_code says with what
+    UNO_RANK_STARTING = 0,     // not yet in MPI_Init
+    UNO_RANK_RUNNING = 1,      // initialised
+    UNO_RANK_FINALIZED = 2,    // left MPI_Finalize: may exit 0
+    UNO_RANK_ABORTED = 3,      // called MPI_Abort or a fatal error handler: exit_code says with what
 };
 
-// What one rank tells the launcher. Written by the rank alone (several threads under `lock`), read by mpiexec at any time.
+// What one rank tells the launcher. Written by the rank alone (several threads under `lock`), read by mpiexec at any
+// time.
 struct uno_board {
-    _Atomic uint32_t state;          // enum uno_rank_state
-    int32_t exit_code;               // valid once state is ABORTED
+    _Atomic uint32_t state;    // enum uno_rank_state
+    int32_t exit_code;         // valid once state is ABORTED
     int32_t pid;
-    int32_t world_rank;              // filled by mpiexec
-    int32_t appnum;                  // filled by mpiexec: index of the `:`-separated program
-    int32_t host;                    // filled by mpiexec: host index in the job
-    _Atomic uint32_t cma;            // 1: this process may copy across memory, 2: it may not (parameter, seccomp)
-    uint64_t probe;                  // address of a word with the value UNO_PROBE in this process, to try a copy on
-    _Atomic uint32_t asleep;         // threads of this rank asleep in a blocking MPI call
-    _Atomic uint32_t waiting;        // threads of this rank inside a blocking MPI call (asleep or spinning)
-    _Atomic uint64_t naps;           // bumped whenever a thread falls asleep or wakes: unchanged means nothing happened
-    int32_t wait_peer;               // of the last thread that fell asleep: world rank it waits for, -1 any, -2 several/none
-    int32_t wait_tag;                // -1 any, -2 none
+    int32_t world_rank;          // filled by mpiexec
+    int32_t appnum;              // filled by mpiexec: index of the `:`-separated program
+    int32_t host;                // filled by mpiexec: host index in the job
+    _Atomic uint32_t cma;        // 1: this process may copy across memory, 2: it may not (parameter, seccomp)
+    uint64_t probe;              // address of a word with the value UNO_PROBE in this process, to try a copy on
+    _Atomic uint32_t asleep;     // threads of this rank asleep in a blocking MPI call
+    _Atomic uint32_t waiting;    // threads of this rank inside a blocking MPI call (asleep or spinning)
+    _Atomic uint64_t naps;       // bumped whenever a thread falls asleep or wakes: unchanged means nothing happened
+    int32_t wait_peer;    // of the last thread that fell asleep: world rank it waits for, -1 any, -2 several/none
+    int32_t wait_tag;     // -1 any, -2 none
     char wait_call[UNO_NAME_MAX];    // "MPI_Recv"
     char wait_comm[UNO_NAME_MAX];    // "MPI_COMM_WORLD"
     char last_call[UNO_NAME_MAX];    // last MPI call entered, when known (set at sleep, abort and on fatal signals)
     _Atomic uint32_t card_bytes;     // 0 until the rank has published how it is reached
     unsigned char card[UNO_CARD_BYTES];
-    char why[256];                   // reason of an abort, one line, for the launcher's message
+    char why[256];    // reason of an abort, one line, for the launcher's message
 } __attribute__((aligned(UNO_LINE)));
 
 enum uno_door_mode { UNO_DOOR_AWAKE = 0, UNO_DOOR_FUTEX = 1, UNO_DOOR_FD = 2 };
 
-// Where a rank is woken. The owner stores mode, others read it after each message they left and ring when it is not AWAKE.
+// Where a rank is woken. The owner stores mode, others read it after each message they left and ring when it is not
+// AWAKE.
 struct uno_door {
-    _Atomic uint32_t mode;           // enum uno_door_mode
-    _Atomic uint32_t bell;           // futex word, bumped by each ring
-    _Atomic uint32_t fresh;          // bumped when a peer activates its ring towards this rank
+    _Atomic uint32_t mode;     // enum uno_door_mode
+    _Atomic uint32_t bell;     // futex word, bumped by each ring
+    _Atomic uint32_t fresh;    // bumped when a peer activates its ring towards this rank
     uint32_t pad;
 } __attribute__((aligned(UNO_LINE)));
 
 struct uno_job_head {
     char magic[8];
-    uint32_t layout;                 // sizeof checks: ranks and launcher must agree
+    uint32_t layout;    // sizeof checks: ranks and launcher must agree
     uint32_t nlocal, nworld;
     uint32_t universe_size;
-    uint32_t nhosts, host;           // of this segment
+    uint32_t nhosts, host;    // of this segment
     uint64_t board_off, door_off, active_off, pair_off, heap_off, bytes;
-    uint64_t job_id;                 // random, not secret; names the doorbell sockets
-    unsigned char secret[32];        // the job's secret for the TCP handshake
-    _Atomic uint32_t cma;            // 0 not yet tried, 1 cross-memory attach between ranks works, 2 it does not
-    _Atomic uint64_t heap_used[UNO_HEAP_CHUNKS / 64];   // bit set = chunk taken
+    uint64_t job_id;             // random, not secret; names the doorbell sockets
+    unsigned char secret[32];    // the job's secret for the TCP handshake
+    _Atomic uint32_t cma;        // 0 not yet tried, 1 cross-memory attach between ranks works, 2 it does not
+    _Atomic uint64_t heap_used[UNO_HEAP_CHUNKS / 64];    // bit set = chunk taken
 };
 
 // What the launcher (or a singleton) knows when it lays the segment out. Arrays have nlocal entries.
@@ -79,13 +83,17 @@ struct uno_job_spec {
     const int *world_rank;
     const int *appnum;
     uint64_t job_id;
-    const unsigned char *secret;     // 32 bytes
+    const unsigned char *secret;    // 32 bytes
 };
 
 size_t uno_job_bytes(uint32_t nlocal);
 
 // Creates the memfd (no close-on-exec), sizes and formats it. 0, or an errno value; *fd on success.
 int uno_job_create(const struct uno_job_spec *spec, int *fd);
+
+// The descriptor and the local index that the environment variable tells; -1 in *local_index if it is malformed. Opens
+// the keeper's descriptor if our own is not the segment. The caller closes *fd. 0 or an errno value.
+int uno_job_find(const char *text, int *fd, int *local_index);
 
 // Maps the segment. 0 or an errno value (EPROTO: the layout is of another version); *head on success.
 int uno_job_map(int fd, struct uno_job_head **head);

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/random.h>
 #include <unistd.h>
 
@@ -65,30 +66,56 @@ static int make_own_job(int *fd)
 }
 
 // The segment stays mapped when the library closes: a later session finds its place again, and peers may still read from it.
+static int map_job(int fd)
+{
+    int e = uno_job_map(fd, &uno_world.job);
+    close(fd);
+    if (e == EPROTO) return uno_fail(MPI_ERR_OTHER, "mpiexec and libmpi_abi.so are of different versions");
+    errno = e;
+    return e ? uno_fail_errno(MPI_ERR_NO_MEM, "map the job segment") : MPI_SUCCESS;
+}
+
+// A program that a rank starts may inherit the rank's environment (Python hands on what it had at its own start): it is not
+// that rank, whose process is on the board already, but a job of its own.
+static int take_rank(int local, bool *taken)
+{
+    struct uno_job_head *job = uno_world.job;
+    if ((uint32_t)local >= job->nlocal)
+        return uno_fail(MPI_ERR_OTHER, "%s names rank %d of %u", UNO_JOB_ENV, local, job->nlocal);
+    struct uno_board *b = uno_job_board(job, (uint32_t)local);
+    // Acquire: pairs with the release in uno_world_open of the process that took the rank.
+    uint32_t state = atomic_load_explicit(&b->state, memory_order_acquire);
+    *taken = state != UNO_RANK_STARTING && b->pid != getpid();
+    if (*taken && state != UNO_RANK_RUNNING)
+        return uno_fail(MPI_ERR_OTHER, "rank %d has run an MPI program already; a rank of a job is one program", b->world_rank);
+    uno_world.local = (uint32_t)local;
+    return MPI_SUCCESS;
+}
+
+static int join_job(const char *env, bool *taken)
+{
+    int fd, local, e = uno_job_find(env, &fd, &local);
+    if (local < 0)
+        return uno_fail(MPI_ERR_OTHER, "%s=%s is not FD:LOCAL:KEEPER (it is set by mpiexec alone)", UNO_JOB_ENV, env);
+    unsetenv(UNO_JOB_ENV);    // a program that this one starts is not this rank
+    errno = e;
+    if (e) return uno_fail_errno(MPI_ERR_OTHER, "open the job segment that mpiexec made");
+    int err = map_job(fd);
+    return err ? err : take_rank(local, taken);
+}
+
 static int find_job(void)
 {
     if (uno_world.job) return MPI_SUCCESS;
     const char *env = getenv(UNO_JOB_ENV);
-    int fd = -1;
-    unsigned local = 0;
-    uno_world.singleton = env == NULL;
-    if (env && sscanf(env, "%d:%u", &fd, &local) != 2)
-        return uno_fail(MPI_ERR_OTHER, "%s=%s is not FD:LOCAL (it is set by mpiexec alone)", UNO_JOB_ENV, env);
-    if (!env) {
-        int err = make_own_job(&fd);
-        if (err) return err;
-    }
-    int e = uno_job_map(fd, &uno_world.job);
-    close(fd);
-    unsetenv(UNO_JOB_ENV);                     // a program that this one starts is not this rank
-    if (e == EPROTO) return uno_fail(MPI_ERR_OTHER, "mpiexec and libmpi_abi.so are of different versions");
-    if (e) {
-        errno = e;
-        return uno_fail_errno(MPI_ERR_NO_MEM, "map the job segment");
-    }
-    if (local >= uno_world.job->nlocal) return uno_fail(MPI_ERR_OTHER, "%s names rank %u of %u", UNO_JOB_ENV, local, uno_world.job->nlocal);
-    uno_world.local = local;
-    return MPI_SUCCESS;
+    bool taken = false;
+    int fd, err = env ? join_job(env, &taken) : MPI_SUCCESS;
+    uno_world.singleton = !env || taken;
+    if (err || !uno_world.singleton) return err;
+    if (taken) munmap(uno_world.job, uno_world.job->bytes);
+    uno_world.job = NULL;
+    err = make_own_job(&fd);
+    return err ? err : map_job(fd);
 }
 
 static int find_locals(void)

@@ -248,7 +248,7 @@ int main(int argc, char **argv)
     int fd, local;
     const char *job = getenv(UNO_JOB_ENV);
     (void)argc;
-    if (job == NULL || sscanf(job, "%d:%d", &fd, &local) != 2 || uno_job_map(fd, &head) != 0) die("no job segment");
+    if (job == NULL || uno_job_find(job, &fd, &local) != 0 || uno_job_map(fd, &head) != 0) die("no job segment");
     board = uno_job_board(head, (uint32_t)local);
     rank = board->world_rank;
     size = (int)head->nworld;

@@ -118,6 +118,16 @@ static void exchange(void)
     }
 }
 
+static const char *self, *job;    // as main() found them
+
+// Starts a program in the environment that this rank was given.
+static void start_child(void)
+{
+    char command[4096];
+    snprintf(command, sizeof command, "UNISONO_JOB=%s %s hello", job ? job : "", self);
+    if (system(command) != 0) exit(9);
+}
+
 static void do_nothing(void)
 {
 }
@@ -129,12 +139,15 @@ static const struct mode {
     {"hello", do_nothing},        {"ring", ring},         {"crash", crash_in_call},
     {"killed", be_killed},        {"abort", abort_job},   {"wrong", wrong_argument},
     {"forget", forget_finalize},  {"slow", slow_partner}, {"threads", thread_partner},
-    {"thread-ring", thread_ring}, {"exchange", exchange},
+    {"thread-ring", thread_ring}, {"exchange", exchange}, {"child", start_child},
 };
 
 int main(int argc, char **argv)
 {
     int level;
+    char *env = getenv("UNISONO_JOB");
+    self = argv[0];
+    job = env != NULL ? strdup(env) : NULL;
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);

@@ -11,6 +11,7 @@ from harness import FAKE, Case
 # A rank with descendants of every kind: in its group, in a session of their own, orphaned on purpose.
 FAMILY = "setsid sh -c 'sleep 600 & sleep 600' & (sleep 600 & sh -c 'sleep 600; true') & sleep 600; true"
 FAMILY_SIZE = 7
+WAIT = ["wait", "MPI_Recv", "MPI_COMM_WORLD", 0, 5]
 
 
 class Status(Case):
@@ -83,8 +84,15 @@ class Status(Case):
         )
         self.assertEqual((r.returncode, r.out), (4, "finished\n"))
 
-    def test_timeout(self):
-        self.ended(["--timeout", 1, "-n", 2, "sleep", 600], 124, "1 s (--timeout)", "2 ranks were ended")
+    def test_timeout_tells_where_the_ranks_are(self):
+        r = self.run_mpi("--timeout", 1, "-n", 3, FAKE, "init", "call", "MPI_Send", "only", 1, *WAIT, "work")
+        self.assertEqual(r.returncode, 124)
+        lines = r.err.splitlines()
+        self.assertEqual(lines[0], f"mpiexec: the ranks of host {os.uname().nodename}:")
+        self.assertRegex(lines[1], r"^  rank 0 \(pid \d+\) does not wait in MPI; last MPI call MPI_Send$")
+        self.assertRegex(lines[2], r"^  rank 1 \(pid \d+\) waits in MPI_Recv on MPI_COMM_WORLD for rank 0, tag 5$")
+        self.assertEqual(lines[4], "mpiexec: the job did not end within 1 s (--timeout); 3 ranks were ended")
+        self.assert_all_gone()
 
 
 class Signals(Case):

@@ -45,6 +45,23 @@ class Mpi(Case):
         r = self.run_mpi("-n", 3, "sh", "-c", f"{self.rank} hello; exit $?")
         self.assertEqual((r.returncode, r.out.count("of 3")), (0, 3))
 
+    def test_started_by_a_parent_that_closes_descriptors(self):
+        wrapper = "import subprocess, sys; sys.exit(subprocess.run(sys.argv[1:], close_fds=True).returncode)"
+        r = self.run_mpi("-n", 3, "python3", "-c", wrapper, self.rank, "hello")
+        self.assertEqual((r.returncode, r.err), (0, ""))
+        self.assertEqual(sorted(r.out.splitlines()), [f"rank {i} of 3" for i in range(3)])
+
+    def test_program_that_a_rank_starts_is_not_that_rank(self):
+        """With the rank's own environment, as Python's subprocess would give it."""
+        r = self.mode("child")
+        self.assertEqual((r.returncode, r.err), (0, ""))
+        self.assertEqual(sorted(r.out.splitlines()), ["rank 0 of 1"] * 2 + ["rank 0 of 2", "rank 1 of 2"])
+
+    def test_one_program_a_rank(self):
+        r = self.run_mpi("-n", 2, "sh", "-c", f"{self.rank} hello && {self.rank} hello")
+        self.assertNotEqual(r.returncode, 0)
+        self.assertIn("has run an MPI program already", r.err)
+
     def test_deadlock(self):
         for n in (2, 5):
             r = self.mode("ring", n)

@@ -86,6 +86,17 @@ class Output(Case):
             self.assertEqual(p.wait(60), 1)
             self.assertIn(b"No space left", p.stderr.read())
 
+    def test_a_line_that_stalls_stays_whole(self):
+        """The first rank, which could read standard input, pauses inside a line for longer than prompts wait."""
+        r = self.run_mpi(
+            "-n",
+            2,
+            "sh",
+            "-c",
+            "test $UNISONO_RANK = 1 && { sleep 0.4; echo other; exit; }; printf ab; sleep 0.8; echo cd",
+        )
+        self.assertEqual(sorted(r.out.splitlines()), ["abcd", "other"])
+
     def test_prompt_appears_and_is_answered(self):
         p = self.start_mpi(
             "-n",
