@@ -283,6 +283,40 @@ static void cut_and_damage(void **state)
     relayed(CUT | DAMAGE);
 }
 
+// ---- leaving and coming back, as a process does that opens one MPI session after another ----
+
+#define LIVES 6
+#define PER_LIFE 150
+
+// In even lives rank 0, in odd ones rank 1 stays, while the other leaves and comes back at once and speaks first.
+static void lives_body(void)
+{
+    on_arrival = take_in_order;
+    uint64_t k = 0;
+    for (int life = 1; life <= LIVES; life++) {
+        bool stayed = life > 1 && (life - 1) % 2 == me;
+        while (stayed && received[1 - me] == k) poll_once();
+        for (uint64_t end = k + PER_LIFE; k < end; k++) send_number(links[1 - me], k);
+        expected_from[1 - me] = k;
+        while (!all_received()) poll_once();
+        if (life % 2 == me) continue;
+        chan->ops->close(chan);
+        CHECK(chan->ops->open(chan) == 0);
+        CHECK(chan->ops->connect(chan, 1 - me, &links[1 - me]) == 0);
+    }
+    while (atomic_load(&shared->step[me]) == 0) {
+        poll_once();
+        atomic_store(&shared->step[me], 1);
+    }
+    while (atomic_load(&shared->step[1 - me]) == 0) poll_once();
+}
+
+static void come_back(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 5; i++) assert_int_equal(run_ranks(2, &uno_tcp, lives_body, NULL), 0);
+}
+
 // ---- settings ----
 
 static void ports_body(void)
@@ -306,7 +340,7 @@ int main(int argc, char **argv)
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(strangers), cmocka_unit_test(crumbs), cmocka_unit_test(cut), cmocka_unit_test(damage),
-        cmocka_unit_test(cut_and_damage), cmocka_unit_test(port_range),
+        cmocka_unit_test(cut_and_damage), cmocka_unit_test(come_back), cmocka_unit_test(port_range),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
