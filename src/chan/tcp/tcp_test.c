@@ -171,7 +171,8 @@ static bool send_nonsense(int fd, uint64_t *seq)
 {
     static const uint32_t lengths[] = {0, 1, 15, 16, 17, 200, 65536, 98304, 98305, 1 << 20, 0xffffffff};
     static char payload[1 << 17];
-    struct tcp_frame f = {.h = {.kind = (uint8_t)random(), .chan = (uint8_t)(random() % 7), .ctx = (uint64_t)random() % 40}};
+    uint8_t kind = (uint8_t)random(), sort = (uint8_t)(random() % (TCP_SORT_END + 2));
+    struct tcp_frame f = {.h = {.kind = kind, .chan = sort, .ctx = (uint64_t)random() % 40}};
     size_t n = (size_t)random() % 300;
     f.h.bytes = random() % 3 ? (uint32_t)n : lengths[(size_t)random() % (sizeof lengths / sizeof *lengths)];
     n = f.h.bytes < sizeof payload - 8 ? f.h.bytes : 1000;
@@ -425,7 +426,8 @@ int main(int argc, char **argv)
 {
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(strangers), cmocka_unit_test(rogue), cmocka_unit_test(crumbs), cmocka_unit_test(cut), cmocka_unit_test(damage),
+        cmocka_unit_test(strangers), cmocka_unit_test(rogue), cmocka_unit_test(crumbs), cmocka_unit_test(cut),
+        cmocka_unit_test(damage),
         cmocka_unit_test(cut_and_damage), cmocka_unit_test(come_back), cmocka_unit_test(port_range),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
