@@ -404,6 +404,52 @@ static void come_back(void **state)
     for (int i = 0; i < 5; i++) assert_int_equal(run_ranks(2, &uno_tcp, lives_body, NULL), 0);
 }
 
+// ---- a peer that dies ----
+
+static int losses, failures_told;
+
+static void count_loss(struct uno_link *link)
+{
+    CHECK(link->proc == 1);
+    losses++;
+}
+
+static void count_failure(uint64_t token, size_t bytes, int failed)
+{
+    CHECK(token == 77 && bytes < sizeof scratch && failed);
+    failures_told++;
+}
+
+static void die_body(void)
+{
+    on_arrival = take_in_order;
+    on_done = count_failure;
+    on_lost = count_loss;
+    expected_from[0] = 10;
+    if (me == 1) {
+        while (!all_received()) poll_once();
+        _exit(0);
+    }
+    expected_from[0] = 0;
+    for (uint64_t k = 0; k < 10; k++) send_number(links[1], k);
+    struct uno_rts rts = {.token = 77, .bytes = sizeof scratch};
+    CHECK(links[1]->ops->offer(links[1], scratch, &rts) == 0);
+    while (losses == 0) poll_once();
+    CHECK(losses == 1 && failures_told == 1);
+    struct uno_msg m = {.kind = UNO_EAGER};
+    CHECK(links[1]->ops->send(links[1], &m) > 0);         // an error, with its reason
+    CHECK(strstr(uno_fail_text(), "rank 1 cannot be reached"));
+}
+
+static void lost(void **state)
+{
+    (void)state;
+    setenv("UNISONO_TCP_PATIENCE", "1", 1);
+    int failures = run_ranks(2, &uno_tcp, die_body, NULL);
+    unsetenv("UNISONO_TCP_PATIENCE");
+    assert_int_equal(failures, 0);
+}
+
 // ---- settings ----
 
 static void ports_body(void)
@@ -427,8 +473,8 @@ int main(int argc, char **argv)
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(strangers), cmocka_unit_test(rogue), cmocka_unit_test(crumbs), cmocka_unit_test(cut),
-        cmocka_unit_test(damage),
-        cmocka_unit_test(cut_and_damage), cmocka_unit_test(come_back), cmocka_unit_test(port_range),
+        cmocka_unit_test(damage), cmocka_unit_test(cut_and_damage), cmocka_unit_test(come_back),
+        cmocka_unit_test(lost), cmocka_unit_test(port_range),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
