@@ -52,6 +52,7 @@ typedef void arrival_fn(struct uno_link *link, const struct uno_hdr *h, const vo
 static arrival_fn *on_arrival;
 static void (*before_open)(int rank);         // what a rank does first; may be NULL
 static void (*on_done)(uint64_t token, size_t bytes, int failed);
+static void (*on_lost)(struct uno_link *link);    // NULL: a lost link fails the test
 
 #define CHECK(cond) \
     ((cond) ? (void)0                                                                                             \
@@ -69,6 +70,10 @@ void uno_direct_done(uint64_t token, size_t bytes, int failed)
 
 void uno_link_lost(struct uno_link *link, const char *why)
 {
+    if (on_lost) {
+        on_lost(link);
+        return;
+    }
     fprintf(stderr, "rank %d: lost rank %d: %s\n", me, link->proc, why);
     _exit(3);
 }

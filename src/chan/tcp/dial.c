@@ -202,8 +202,10 @@ static bool say(struct tcp_shake *s, enum tcp_step step, int to, uint64_t receiv
 }
 
 // The handshake is over: its socket becomes the link's.
-static void bring_up(struct tcp_link *l, struct tcp_shake *s, uint64_t received)
+static void bring_up(struct tcp_link *l, struct tcp_shake *s)
 {
+    uint64_t received = s->in.received;
+    l->peer_life = s->in.life;
     l->sock.fd = s->sock.fd;
     s->sock.fd = -1;
     drop(s);
@@ -230,15 +232,16 @@ static const char *answer_proof(struct tcp_shake *s)
         drop(s);
         return NULL;
     }
-    if (l->state >= TCP_GONE || l->bye) return "its rank has left the job";
+    if (l->state >= TCP_GONE) return "its rank was given up";
     if (l->dial) drop(l->dial);
-    if (l->state == TCP_UP) {         // it noticed the break, we did not
+    if (l->state == TCP_UP) {         // it noticed the break, we did not; or its BYE lies unread
+        tcp_receive(l);
         tcp_broken(l, ECONNRESET, "the other side connects again");
         tcp_take_down(l);
     }
-    uint64_t received = s->in.received;
+    if (l->peer_life && l->peer_life != s->in.life) return "its rank has begun anew without a farewell";
     if (!say(s, TCP_WELCOME, s->peer, l->got_seq, false)) return "the connection broke";
-    bring_up(l, s, received);
+    bring_up(l, s);
     return NULL;
 }
 
@@ -268,6 +271,7 @@ static const char *go_on(struct tcp_shake *s)
     const char *why = tcp_verify(g, s->expected, s->mine);
     if (why) return why;
     if (g->from != l->base.proc) return "another rank answered";
+    if (l->peer_life && l->peer_life != g->life) return "it has begun anew without a farewell";
     if (s->expected == TCP_CHALLENGE) {
         memcpy(s->other, g->nonce, TCP_NONCE);
         s->expected = TCP_WELCOME;
@@ -278,7 +282,7 @@ static const char *go_on(struct tcp_shake *s)
         wait_and_dial(l, CROSSED_PAUSE, "both sides dialled, and the other's call did not arrive");
         return NULL;
     }
-    bring_up(l, s, g->received);
+    bring_up(l, s);
     return NULL;
 }
 
@@ -348,6 +352,18 @@ void tcp_accept_all(void)
     }
 }
 
+// The peer took its leave: what comes next between us, if anything, begins from nothing.
+static void begin_anew(struct tcp_link *l)
+{
+    if (l->direct) tcp_direct_fail(l);
+    l->tail = l->sent = l->head = 0;
+    l->seq = l->got_seq = l->peer_life = 0;
+    l->untold = 0;
+    l->pieces = 0;
+    l->tell = l->bye = false;
+    l->state = uno_tcp_state.closing ? TCP_GONE : TCP_IDLE;
+}
+
 void tcp_take_down(struct tcp_link *l)
 {
     if (!l->broken) return;
@@ -360,7 +376,7 @@ void tcp_take_down(struct tcp_link *l)
     l->sock.fd = -1;
     tcp_forget_input(l);
     if (l->bye) {
-        l->state = TCP_GONE;
+        begin_anew(l);
         return;
     }
     uno_log(1, "the connection to rank %d broke (%s: %s)", l->base.proc, l->broken_why, strerror(err));

@@ -159,9 +159,12 @@ int tcp_send(struct uno_link *link, const struct uno_msg *m)
 {
     struct tcp_link *l = tcp_of(link);
     size_t n = tcp_padded(m->bytes);
-    if (__builtin_expect(l->state >= TCP_GONE || l->bye, 0))
-        return uno_fail(MPI_ERR_OTHER, "rank %d cannot be reached: %s", link->proc,
-                        l->bye ? "it has left" : "the connection to it was lost");
+    if (__builtin_expect(l->bye && l->state == TCP_UP, 0)) {
+        tcp_broken(l, ECONNRESET, "it has left");
+        tcp_take_down(l);
+    }
+    if (__builtin_expect(l->state >= TCP_GONE, 0))
+        return uno_fail(MPI_ERR_OTHER, "rank %d cannot be reached: the connection to it was lost", link->proc);
     if (!has_room(l, sizeof(struct tcp_frame) + n, RESERVE)) return UNO_FULL;
     uint64_t from = l->head;
     struct tcp_frame *f = frame_at(l, from);

@@ -21,7 +21,7 @@ typedef int equal_fn(const unsigned char *a, const unsigned char *b);
 static auth_fn *auth;                 // crypto_auth
 static equal_fn *same;                // crypto_verify_32: in constant time; 0 when equal
 
-_Static_assert(sizeof(struct tcp_greeting) == 96, "a greeting has no holes");
+_Static_assert(sizeof(struct tcp_greeting) == 104, "a greeting has no holes");
 
 int tcp_shake_open(void)
 {
@@ -55,6 +55,7 @@ void tcp_sign(struct tcp_greeting *g, const unsigned char *other_nonce)
 {
     memcpy(g->magic, MAGIC, sizeof g->magic);
     g->from = uno_chan_self.proc;
+    g->life = uno_tcp_state.life;
     prove(g, other_nonce, g->proof);
 }
 

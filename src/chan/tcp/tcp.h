@@ -44,7 +44,7 @@ enum tcp_state {
     TCP_DIALING,                      // a handshake of ours is under way
     TCP_WAITING,                      // to dial again at `due` (or for the peer to do so)
     TCP_UP,
-    TCP_GONE,                         // the peer said BYE and closed
+    TCP_GONE,                         // while we close: the peer has left before us
     TCP_LOST                          // given up
 };
 
@@ -75,7 +75,8 @@ struct tcp_link {
     size_t untold;                    // bytes arrived that no acknowledgement has covered
     bool tell;                        // acknowledge at the end of this poll
     bool parsing;
-    bool bye;                         // the peer leaves: nothing more is sent to it, no new connection is sought
+    bool bye;                         // the peer leaves; it may come back with a new life (MPI sessions)
+    uint64_t peer_life;               // that the numbers of this link belong to; 0: not connected so far
     struct tcp_frame piece;           // header of the PIECE being read
     struct tcp_landing *landing;      // where it goes, NULL: none is being read
     size_t piece_got;
@@ -109,6 +110,7 @@ struct tcp_chan {
     uint64_t last_wide;               // ticks of the last look at all of them
     bool fruitless;                   // that look found nothing
     uint64_t timer_at;                // ns for which the timer is armed, 0: none
+    uint64_t life;                    // of this process's channel, drawn when it opens
     bool closing;
     bool restless;                    // handshakes or redials have changed: the timer is to be armed anew
     struct tcp_card card;
@@ -166,6 +168,7 @@ struct tcp_greeting {
     uint32_t step;
     int32_t from, to;                 // world ranks
     uint32_t crossed;                 // WELCOME: 1 = refused, our own dial has the right of way
+    uint64_t life;                    // of the side that speaks
     uint64_t received;                // PROOF, WELCOME: last frame in order that arrived over earlier connections
     unsigned char nonce[TCP_NONCE];   // of the side that speaks
     unsigned char proof[32];          // keyed hash over all of the above and the other side's nonce

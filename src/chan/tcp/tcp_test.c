@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 
+#include "base/crc32c.h"
 #include "chan/tcp/tcp.h"
 #include "chan/test_traffic.h"
 
@@ -135,6 +136,92 @@ static void strangers(void **state)
     assert_int_equal(opened, IDLE);
     for (int i = 0; i < IDLE; i++)
         if (idle[i] >= 0) close(idle[i]);
+}
+
+// ---- a rank that has the secret and talks nonsense ----
+
+#define ROGUE_CALLS 300
+#define ROGUE_FRAMES 40
+
+static bool read_greeting(int fd, struct tcp_greeting *g)
+{
+    return recv(fd, g, sizeof *g, MSG_WAITALL) == sizeof *g;
+}
+
+// The four steps as rank 0 takes them. Returns the connection or -1; *seq is the last frame that the other side has.
+static int call_as_rank_0(uint16_t port, uint64_t *seq)
+{
+    int fd = connect_to(port);
+    struct tcp_greeting g = {.step = TCP_HELLO, .to = 1}, answer;
+    fill_bytes(g.nonce, (uint64_t)fd, TCP_NONCE);
+    tcp_sign(&g, NULL);
+    if (fd < 0 || send(fd, &g, sizeof g, MSG_NOSIGNAL) < 0 || !read_greeting(fd, &answer)) goto hang_up;
+    g.step = TCP_PROOF;
+    tcp_sign(&g, answer.nonce);
+    if (send(fd, &g, sizeof g, MSG_NOSIGNAL) < 0 || !read_greeting(fd, &answer) || answer.crossed) goto hang_up;
+    *seq = answer.received;
+    return fd;
+hang_up:
+    if (fd >= 0) close(fd);
+    return -1;
+}
+
+// A frame that is good in most ways. Returns whether it could be sent.
+static bool send_nonsense(int fd, uint64_t *seq)
+{
+    static const uint32_t lengths[] = {0, 1, 15, 16, 17, 200, 65536, 98304, 98305, 1 << 20, 0xffffffff};
+    static char payload[1 << 17];
+    uint8_t kind = (uint8_t)random(), sort = (uint8_t)(random() % (TCP_SORT_END + 2));
+    struct tcp_frame f = {.h = {.kind = kind, .chan = sort, .ctx = (uint64_t)random() % 40}};
+    size_t n = (size_t)random() % 300;
+    f.h.bytes = random() % 3 ? (uint32_t)n : lengths[(size_t)random() % (sizeof lengths / sizeof *lengths)];
+    n = f.h.bytes < sizeof payload - 8 ? f.h.bytes : 1000;
+    for (size_t i = 0; i < n; i++) payload[i] = (char)(random() % 3);
+    f.seq = f.h.chan < TCP_ACK ? *seq + 1 : 0;
+    if (random() % 20 == 0) f.seq = (uint64_t)random();
+    f.data_check = uno_crc32c(0, payload, n) ^ (random() % 20 == 0);
+    f.check = uno_crc32c(0, &f.data_check, sizeof f - sizeof f.check) ^ (random() % 20 == 0);
+    if (f.seq) *seq = f.seq;
+    if (send(fd, &f, sizeof f, MSG_NOSIGNAL) < 0) return false;
+    return n == 0 || send(fd, payload, tcp_padded(n), MSG_NOSIGNAL) >= 0;
+}
+
+static void count_arrival(struct uno_link *link, const struct uno_hdr *h, const void *payload)
+{
+    CHECK(link->proc == 0 && payload && h->bytes <= TCP_INPUT);
+    atomic_fetch_add(&shared->number[0], 1);
+}
+
+static void rogue_body(void)
+{
+    on_arrival = count_arrival;
+    if (me == 1) {
+        while (atomic_load(&shared->step[0]) == 0) poll_once();
+        CHECK(atomic_load(&shared->number[0]) > 0);       // some were good
+        return;
+    }
+    const struct tcp_card *card = (const struct tcp_card *)(const void *)uno_job_board(uno_chan_self.job, 1)->card;
+    int calls = 0;
+    srandom(99);
+    for (int i = 0; i < ROGUE_CALLS; i++) {
+        uint64_t seq;
+        int fd = call_as_rank_0(card->port, &seq);
+        if (fd < 0) continue;
+        calls++;
+        for (int k = 0; k < ROGUE_FRAMES && send_nonsense(fd, &seq); k++) continue;
+        shutdown(fd, SHUT_WR);
+        char drop[4096];
+        while (recv(fd, drop, sizeof drop, 0) > 0) continue;
+        close(fd);
+    }
+    CHECK(calls > ROGUE_CALLS / 2);
+    atomic_store(&shared->step[0], 1);
+}
+
+static void rogue(void **state)
+{
+    (void)state;
+    assert_int_equal(run_ranks(2, &uno_tcp, rogue_body, NULL), 0);
 }
 
 // ---- the relay ----
@@ -283,6 +370,86 @@ static void cut_and_damage(void **state)
     relayed(CUT | DAMAGE);
 }
 
+// ---- leaving and coming back, as a process does that opens one MPI session after another ----
+
+#define LIVES 6
+#define PER_LIFE 150
+
+// In even lives rank 0, in odd ones rank 1 stays, while the other leaves and comes back at once and speaks first.
+static void lives_body(void)
+{
+    on_arrival = take_in_order;
+    uint64_t k = 0;
+    for (int life = 1; life <= LIVES; life++) {
+        bool stayed = life > 1 && (life - 1) % 2 == me;
+        while (stayed && received[1 - me] == k) poll_once();
+        for (uint64_t end = k + PER_LIFE; k < end; k++) send_number(links[1 - me], k);
+        expected_from[1 - me] = k;
+        while (!all_received()) poll_once();
+        if (life % 2 == me) continue;
+        chan->ops->close(chan);
+        CHECK(chan->ops->open(chan) == 0);
+        CHECK(chan->ops->connect(chan, 1 - me, &links[1 - me]) == 0);
+    }
+    while (atomic_load(&shared->step[me]) == 0) {
+        poll_once();
+        atomic_store(&shared->step[me], 1);
+    }
+    while (atomic_load(&shared->step[1 - me]) == 0) poll_once();
+}
+
+static void come_back(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 5; i++) assert_int_equal(run_ranks(2, &uno_tcp, lives_body, NULL), 0);
+}
+
+// ---- a peer that dies ----
+
+static int losses, failures_told;
+
+static void count_loss(struct uno_link *link)
+{
+    CHECK(link->proc == 1);
+    losses++;
+}
+
+static void count_failure(uint64_t token, size_t bytes, int failed)
+{
+    CHECK(token == 77 && bytes < sizeof scratch && failed);
+    failures_told++;
+}
+
+static void die_body(void)
+{
+    on_arrival = take_in_order;
+    on_done = count_failure;
+    on_lost = count_loss;
+    expected_from[0] = 10;
+    if (me == 1) {
+        while (!all_received()) poll_once();
+        _exit(0);
+    }
+    expected_from[0] = 0;
+    for (uint64_t k = 0; k < 10; k++) send_number(links[1], k);
+    struct uno_rts rts = {.token = 77, .bytes = sizeof scratch};
+    CHECK(links[1]->ops->offer(links[1], scratch, &rts) == 0);
+    while (losses == 0) poll_once();
+    CHECK(losses == 1 && failures_told == 1);
+    struct uno_msg m = {.kind = UNO_EAGER};
+    CHECK(links[1]->ops->send(links[1], &m) > 0);         // an error, with its reason
+    CHECK(strstr(uno_fail_text(), "rank 1 cannot be reached"));
+}
+
+static void lost(void **state)
+{
+    (void)state;
+    setenv("UNISONO_TCP_PATIENCE", "1", 1);
+    int failures = run_ranks(2, &uno_tcp, die_body, NULL);
+    unsetenv("UNISONO_TCP_PATIENCE");
+    assert_int_equal(failures, 0);
+}
+
 // ---- settings ----
 
 static void ports_body(void)
@@ -305,8 +472,9 @@ int main(int argc, char **argv)
 {
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(strangers), cmocka_unit_test(crumbs), cmocka_unit_test(cut), cmocka_unit_test(damage),
-        cmocka_unit_test(cut_and_damage), cmocka_unit_test(port_range),
+        cmocka_unit_test(strangers), cmocka_unit_test(rogue), cmocka_unit_test(crumbs), cmocka_unit_test(cut),
+        cmocka_unit_test(damage), cmocka_unit_test(cut_and_damage), cmocka_unit_test(come_back),
+        cmocka_unit_test(lost), cmocka_unit_test(port_range),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
