@@ -215,7 +215,7 @@ static const char *cannot(const struct kernel *k, enum mode mode, const char *va
     if ((k->flags & THREADED) && level < MPI_THREAD_MULTIPLE)
         return "needs MPI_THREAD_MULTIPLE, which this MPI did not grant";
     if (mode == PERSISTENT && !HAVE_MPI4) return "persistent collectives need MPI 4";
-    if (variant && strcmp(variant, "all") && (!k->variants || bench_axis_find(k->variants, variant) < 0)) {
+    if (variant && strcmp(variant, "all") != 0 && (!k->variants || bench_axis_find(k->variants, variant) < 0)) {
         snprintf(why, len, "has no variant '%s' (%s)", variant, k->variants ? k->variants : "no axis");
         return why;
     }

@@ -184,7 +184,7 @@ static void both(int me, const struct opts *o, pid_t other, char *buf, char *spa
     static const size_t sizes[] = {4096, 65536, 262144, 1 << 20, 4 << 20};
     uint32_t at = 1;
     pin(me);
-    double one_way = slots(me, &at, 20000, bounce) / 2, each = slots(me, &at, 200000, stream);
+    double one_way = slots(me, &at, 1000, bounce) / 2, each = slots(me, &at, 200000, stream);
     if (me == 0) {
         line(o, "slot-lat", 64, "us", one_way * 1e6, "a cache line from core to core, one way");
         line(o, "slot-rate", 64, "M/s", 1e-6 / each, "cache lines through a ring");

@@ -86,7 +86,7 @@ static void exscan(struct run *r, MPI_Request *q)
 
 static int vector_setup(struct run *r)
 {
-    if (r->bytes && strcmp(r->k->name, "barrier")) r->payload = (double)r->bytes;
+    if (r->bytes && strcmp(r->k->name, "barrier") != 0) r->payload = (double)r->bytes;
     return bench_coll_setup(r, (size_t)r->bytes, (size_t)r->bytes);
 }
 

@@ -190,9 +190,10 @@ static int random_setup(struct run *r)
     static unsigned long state;
     state = r->o->seed;
     r->priv = &state;
-    r->msgs = !strcmp(r->k->name, "rand-ring") ? r->size
-              : !strcmp(r->k->name, "rand-bi") ? 2.0 * (r->size / 2)
-                                               : r->size / 2;
+    int pairs = r->size / 2;
+    r->msgs = pairs;
+    if (!strcmp(r->k->name, "rand-bi")) r->msgs = 2 * pairs;
+    if (!strcmp(r->k->name, "rand-ring")) r->msgs = r->size;
     r->payload = r->msgs * (double)r->bytes;
     return pairs_setup(r);
 }
@@ -251,9 +252,9 @@ static void random_fill(struct run *r)
 {
     bench_fill(r->sbuf, (size_t)r->bytes, 5);
     bench_fill(r->rbuf, (size_t)r->bytes, 5);
-    if (r->bytes && strcmp(r->k->name, "rand-uni"))
+    if (r->bytes && strcmp(r->k->name, "rand-uni") != 0)
         memset(r->rbuf, 0, (size_t)r->bytes);    // uni: half of them receive nothing
-    if (r->size % 2 && strcmp(r->k->name, "rand-ring"))
+    if (r->size % 2 && strcmp(r->k->name, "rand-ring") != 0)
         bench_fill(r->rbuf, (size_t)r->bytes, 5);    // one is left alone
 }
 

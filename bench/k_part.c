@@ -34,7 +34,7 @@ static size_t common(size_t a, size_t b)
         x = y;
         y = rest;
     }
-    return a / x * b;
+    return x > 0 ? a / x * b : 1;
 }
 
 static int make(struct run *r, struct part *p, int n)

@@ -152,7 +152,7 @@ static void one_word(struct run *r, long n)
             MPI_Compare_and_swap(&one, &old, &seen, MPI_INT64_T, last, at, win(r)->win);
         }
         MPI_Win_flush(last, win(r)->win);
-        if (strcmp(r->k->name, "fop-lat")) old = seen == old ? one : seen;
+        if (strcmp(r->k->name, "fop-lat") != 0) old = seen == old ? one : seen;
     }
 }
 

@@ -170,7 +170,7 @@ static int pattern_setup(struct run *r)
         void (*work)(struct crew *c, int t);
     } works[] = {{"mt-sendrecv", ring_work}, {"mt-pingping", pingping_work}, {"mt-exchange", exchange_work}};
     int i = 0;
-    while (strcmp(works[i].name, r->k->name)) i++;
+    while (strcmp(works[i].name, r->k->name) != 0) i++;
     r->window = i == 2 ? 2 : 1;
     r->payload = (double)r->bytes * bench_threads(r, 2, MOST) * (i == 0 ? 2 : i == 1 ? 1 : 4);
     return crew_setup(r, works[i].work, r->variant == 1);

@@ -87,7 +87,7 @@ int bench_speaks(void)
                                         "SLURM_PROCID"};
     for (int i = 0; i < 5; i++) {
         const char *rank = getenv(names[i]);
-        if (rank && strcmp(rank, "0")) return 0;
+        if (rank && strcmp(rank, "0") != 0) return 0;
     }
     return 1;
 }

@@ -162,7 +162,7 @@ static void take_record(char *line)
     const char *end = line + strlen(line);
     text(line, end, "variant", variant, sizeof variant);
     text(line, end, "row", row, sizeof row);
-    if ((strcmp(variant, "st") && strcmp(variant, "part")) || !member(line, end, "value")) return;
+    if ((strcmp(variant, "st") != 0 && strcmp(variant, "part") != 0) || !member(line, end, "value")) return;
     long size = (long)number(line, end, "size");
     int i = 0;
     while (i < gain_count && gains[i].size != size) i++;

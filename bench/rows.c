@@ -141,7 +141,7 @@ static const struct kernel *exact(const char *name, enum mode *mode)
         if (!strcasecmp(k->name, name)) return k;
     if (name[0] != 'i' && name[0] != 'p' && name[0] != 'I') return NULL;
     for (int i = 0; (k = bench_row(i)); i++) {
-        if (!(k->flags & MODES) || strcasecmp(k->name, name + 1)) continue;
+        if (!(k->flags & MODES) || strcasecmp(k->name, name + 1) != 0) continue;
         *mode = name[0] == 'p' ? PERSISTENT : NONBLOCKING;
         return k;
     }
@@ -157,7 +157,7 @@ const struct kernel *bench_find(const char *name, enum mode *mode, const char **
     for (int i = 0; i < ALIASES; i++) {
         const char *to = aliases[i][1], *slash = strchr(to, '/');
         int skip = name[0] == 'i' && !strcasecmp(name + 1, aliases[i][0]);
-        if (strcasecmp(name, aliases[i][0]) && !skip) continue;
+        if (strcasecmp(name, aliases[i][0]) != 0 && !skip) continue;
         snprintf(plain, sizeof plain, "%.*s", slash ? (int)(slash - to) : (int)strlen(to), to);
         if (slash) *variant = slash + 1;
         k = exact(plain, mode);
@@ -209,7 +209,7 @@ void bench_list(void)
     const struct kernel *k;
     const char *family = "";
     for (int i = 0; (k = bench_row(i)); i++) {
-        if (strcmp(family, k->family)) printf("%s%s\n", *family ? "\n" : "", k->family);
+        if (strcmp(family, k->family) != 0) printf("%s%s\n", *family ? "\n" : "", k->family);
         family = k->family;
         char ranks[24], name[48];
         if (k->max_ranks == k->min_ranks)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What `compare` runs and what it is held against: jobs by set, and the figures to reach. Data only.
 
-A job is (set, ranks, arguments of unisono-bench). A target picks one figure from a job's records and compares
-ours with the best peer ("ratio", best = smallest or largest by `field`), with a constant ("limit"), or with another figure of ours ("own").
+A job is (set, ranks, arguments of unisono-bench). A target picks one figure from a job's records and compares ours
+with the best peer ("ratio", best = smallest or largest by `field`), with a constant ("limit"), or with another figure
+of ours ("own").
 """
 
 BATCH = ["--sync", "batch"]
