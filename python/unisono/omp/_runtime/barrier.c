@@ -57,6 +57,7 @@ static int pass(struct rt_member *m, struct gate *g)
     for (;;) {
         if (is_open(g)) return 0;
         if (!g->final && rt_check(team) < 0) return -1;
+        if (rt_task_own(m)) continue;
         // Acquire: pairs with the release in rt_task_push(). A task queued later changes the count and ends the wait.
         g->pushes = rt_pushes(team);
         if (rt_tasks_left(team) && rt_task_any(m)) {

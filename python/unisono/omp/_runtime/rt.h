@@ -14,7 +14,7 @@
 #define RT_LINE 128      // two cache lines: neighbours are prefetched in pairs
 #define RT_SLOTS 8       // worksharing constructs that threads may run ahead of each other with nowait
 #define RT_DEPTH 48      // tasks that a thread runs inside each other before it defers them
-#define RT_QUEUE 24     // tasks in a thread's deque before it runs new ones at once
+#define RT_QUEUE 64     // tasks in a thread's deque before it runs new ones at once
 
 #if PY_VERSION_HEX < 0x030C0000      // before 3.12 a pending exception was a triple
 static inline PyObject *rt_exc_take(void)
@@ -98,11 +98,12 @@ struct rt_member {
     unsigned singles;                // single constructs met
     uint64_t shares;                 // worksharing constructs met that use a slot
     int depth;                       // tasks running inside each other
-    _Atomic unsigned created, finished, pushed;   // tasks by this thread; only it writes them, see rt_tasks_left()
-    struct rt_task *task;            // what runs now
+    _Atomic unsigned created __attribute__((aligned(RT_LINE)));   // a line that others only look at when they are idle
+    _Atomic unsigned finished, pushed;   // tasks by this thread; only it writes them, see rt_tasks_left()
+    struct rt_task *task __attribute__((aligned(RT_LINE)));   // what runs now
     struct rt_task implicit;
-    struct rt_deque queue;
-    struct rt_loop *loop;            // innermost running worksharing loop (borrowed)
+    struct rt_deque queue __attribute__((aligned(RT_LINE)));
+    struct rt_loop *loop __attribute__((aligned(RT_LINE)));            // innermost running worksharing loop (borrowed)
     PyObject *value;                 // partial result, or the outlined function's result
     struct rt_team *child;           // teams this membership was master of, kept with their workers for its next regions
     struct rt_member *outer;         // what rt_me() was before this thread entered the team
@@ -226,6 +227,7 @@ int rt_taskwait_deps(struct rt_member *m, PyObject *deps);
 int rt_group_begin(struct rt_member *m);
 int rt_group_end(struct rt_member *m);
 int rt_task_any(struct rt_member *m);                 // runs one task if there is one: 1 did, 0 none
+int rt_task_own(struct rt_member *m);                 // the same, from the thread's own deque only
 bool rt_tasks_left(struct rt_team *team);            // acquire: false only if every task is finished
 unsigned rt_pushes(struct rt_team *team);             // acquire: grows with each task that is queued
 void rt_task_unref(struct rt_task *task);

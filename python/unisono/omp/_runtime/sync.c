@@ -63,7 +63,7 @@ static bool take_soon(struct mutex *x, struct rt_member *m)
 {
 #ifdef Py_GIL_DISABLED
     if (m->team->n > rt_settings.procs || atomic_load_explicit(&x->owner, memory_order_relaxed) == m->task) return false;
-    for (int pause = 4; pause <= 128; pause += pause / 2) {
+    for (int pause = 16; pause <= 256; pause *= 2) {
         for (int i = 0; i < pause; i++) rt_relax();
         if (atomic_load_explicit(&x->word, memory_order_relaxed) == 0 && try_take(x)) return true;
     }

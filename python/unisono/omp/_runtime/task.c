@@ -212,6 +212,14 @@ int rt_task_any(struct rt_member *m)
     return 1;
 }
 
+int rt_task_own(struct rt_member *m)
+{
+    struct rt_task *task = take(m, m, NULL);
+    if (!task) return 0;
+    run(m, task);
+    return 1;
+}
+
 struct waiting {
     struct rt_team *team;
     _Atomic int *count;
