@@ -24,7 +24,7 @@ def make_text(lines):
 
 def make_graph(n):
     import networkx
-    return networkx.barabasi_albert_graph(n, 12, seed=1)
+    return networkx.barabasi_albert_graph(n, min(60, n // 3), seed=1)
 
 
 def make_signal(n):
@@ -47,7 +47,7 @@ PROGRAMS = {
     "lud": (lambda s: (matrix(20 if s else 300),), (), 1e-9),
     "fft": (lambda s: make_signal(64 if s else 1 << 17), (), 1e-9),
     "wordcount": (lambda s: (make_text(100 if s else 150_000),), (), 0),
-    "graph": (lambda s: (make_graph(60 if s else 4000),), (), 1e-12),
+    "graph": (lambda s: (make_graph(60 if s else 1200),), (), 1e-12),
     "qsort": (lambda s: ([rng.random() for _ in range(500 if s else 250_000)],), (lambda s: (50 if s else 8000,)), 0),
     "fib": (lambda s: (14 if s else 27,), (lambda s: (8 if s else 18,)), 0),
     "maze": (lambda s: (make_maze(4 if s else 6),), (lambda s: (4 if s else 6,)), 0),
