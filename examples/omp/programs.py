@@ -5,6 +5,7 @@ Each has a sequential twin in sequential.py that its answer is checked against (
 the way that scales on a free-threaded CPython: a thread's rows are bound to local names before the inner loop, results
 are stored in containers that one thread owns at a time.
 """
+import array
 import math
 
 from unisono.omp import *
@@ -122,28 +123,39 @@ def lud(a, t):
     return a
 
 
+def floats(values):
+    """A buffer of floats."""
+    return memoryview(array.array("d", values))
+
+
 @omp
-def fft(x, t):
-    """Radix-2 Stockham transform of a list of complex numbers whose length is a power of two."""
-    n = len(x)
-    source, target = list(x), [0j] * n
+def fft(re, im, t):
+    """Radix-2 Stockham transform of n = 2**k complex numbers, in buffers of their real and imaginary parts (both are used up).
+
+    What a thread reads out of a buffer is a number of its own.
+    """
+    n = len(re)
     half, m = n // 2, 1
-    turn = [complex(math.cos(2 * math.pi * k / n), -math.sin(2 * math.pi * k / n)) for k in range(half)]
+    to_re, to_im = floats([0.0] * n), floats([0.0] * n)
+    cos = floats(math.cos(2 * math.pi * k / n) for k in range(half))
+    sin = floats(-math.sin(2 * math.pi * k / n) for k in range(half))
     with omp("parallel num_threads(t)"):
-        mine = [c + 0j for c in turn]
         while m < n:
             with omp("for"):
                 for i in range(half):
                     k = i % m
-                    j = (i - k) * 2 + k
-                    w = mine[i - k]
-                    a, b = source[i], source[i + half]
-                    target[j] = a + b
-                    target[j + m] = w * (a - b)
+                    j = 2 * i - k
+                    wr, wi = cos[i - k], sin[i - k]
+                    ar, ai, br, bi = re[i], im[i], re[i + half], im[i + half]
+                    to_re[j] = ar + br
+                    to_im[j] = ai + bi
+                    dr, di = ar - br, ai - bi
+                    to_re[j + m] = wr * dr - wi * di
+                    to_im[j + m] = wr * di + wi * dr
             with omp("single"):
-                source, target = target, source
+                re, im, to_re, to_im = to_re, to_im, re, im
                 m *= 2
-    return source
+    return re, im
 
 
 @omp
@@ -152,10 +164,11 @@ def wordcount(lines, t):
     n = len(lines)
     with omp("parallel num_threads(t)"):
         mine = {}
-        with omp("for schedule(static, 64) nowait"):
-            for i in range(n):
-                for word in lines[i].split():
-                    mine[word] = mine.get(word, 0) + 1
+        with omp("for schedule(dynamic) nowait"):
+            for first in range(0, n, 500):                # five hundred lines out of the shared list at a time
+                for line in lines[first:first + 500]:
+                    for word in line.split():
+                        mine[word] = mine.get(word, 0) + 1
         with omp("critical"):
             for word, k in mine.items():
                 count[word] = count.get(word, 0) + k
@@ -170,9 +183,10 @@ def graph(g, t):
     result = [0.0] * n
     with omp("parallel num_threads(t)"):
         mine = g.copy()                                   # a graph of the thread's own: its dicts are counted by nobody else
-        with omp("for schedule(dynamic, 16)"):
-            for i in range(n):
-                result[i] = networkx.clustering(mine, i)
+        with omp("for schedule(dynamic)"):
+            for first in range(0, n, 50):
+                part = networkx.clustering(mine, range(first, min(first + 50, n)))
+                result[first:first + 50] = part.values()
     return result
 
 
@@ -203,17 +217,17 @@ def sort_part(part):
 
 
 @omp
-def qsort(array, limit, t):
+def qsort(data, limit, t):
     """Splits in tasks down to `limit` elements; a task sorts a copy of its part."""
     def sort(part, at):
         if len(part) <= limit:
-            array[at:at + len(part)] = sort_part([v + 0.0 for v in part])
+            data[at:at + len(part)] = sort_part([v + 0.0 for v in part])
             return
         pivot = sorted(part[::len(part) // 31])[15]
         low = [v for v in part if v < pivot]
         same = [v for v in part if v == pivot]
         high = [v for v in part if v > pivot]
-        array[at + len(low):at + len(low) + len(same)] = same
+        data[at + len(low):at + len(low) + len(same)] = same
         with omp("task"):
             sort(low, at)
         with omp("task"):
@@ -221,8 +235,8 @@ def qsort(array, limit, t):
 
     with omp("parallel num_threads(t)"):
         with omp("single"):
-            sort(list(array), 0)
-    return array
+            sort(list(data), 0)
+    return data
 
 
 def fib_alone(n):

@@ -2,7 +2,7 @@
 """The eleven programs without OpenMP: the answers that programs.py must give, and the times that its times are compared with."""
 import math
 
-from programs import fib_alone, sort_part, walk
+from programs import fib_alone, floats, sort_part, walk
 
 
 def pi(n):
@@ -86,22 +86,30 @@ def lud(a):
     return a
 
 
-def fft(x):
-    n = len(x)
-    source, target = list(x), [0j] * n
+def fft(re, im):
+    """Radix-2 Stockham transform of n = 2**k complex numbers, in buffers of their real and imaginary parts (both are used up).
+
+    What a thread reads out of a buffer is a number of its own.
+    """
+    n = len(re)
     half, m = n // 2, 1
-    turn = [complex(math.cos(2 * math.pi * k / n), -math.sin(2 * math.pi * k / n)) for k in range(half)]
+    to_re, to_im = floats([0.0] * n), floats([0.0] * n)
+    cos = floats(math.cos(2 * math.pi * k / n) for k in range(half))
+    sin = floats(-math.sin(2 * math.pi * k / n) for k in range(half))
     while m < n:
         for i in range(half):
             k = i % m
-            j = (i - k) * 2 + k
-            w = turn[i - k]
-            a, b = source[i], source[i + half]
-            target[j] = a + b
-            target[j + m] = w * (a - b)
-        source, target = target, source
+            j = 2 * i - k
+            wr, wi = cos[i - k], sin[i - k]
+            ar, ai, br, bi = re[i], im[i], re[i + half], im[i + half]
+            to_re[j] = ar + br
+            to_im[j] = ai + bi
+            dr, di = ar - br, ai - bi
+            to_re[j + m] = wr * dr - wi * di
+            to_im[j + m] = wr * di + wi * dr
+        re, im, to_re, to_im = to_re, to_im, re, im
         m *= 2
-    return source
+    return re, im
 
 
 def wordcount(lines):
@@ -114,7 +122,7 @@ def wordcount(lines):
 
 def graph(g):
     import networkx
-    return [networkx.clustering(g, i) for i in range(len(g))]
+    return list(networkx.clustering(g).values())
 
 
 def qsort(array):

@@ -70,9 +70,15 @@ class Rewriter:
     # Walking.
     def block(self, statements, scope, known):
         result, known = [], set(known)
-        for s in statements:
-            bound = definite([s])
-            gone = {t.id for t in ast.walk(s) if isinstance(t, ast.Name) and isinstance(t.ctx, ast.Del)}
+        last = len(statements) if scope.outlined else max((i for i, s in enumerate(statements) if _has_directive(s)), default=-1)
+        for i, s in enumerate(statements):
+            if i > last:             # nothing to rewrite from here on
+                return result + statements[i:]
+            if isinstance(s, ast.Assign) and len(s.targets) == 1 and isinstance(s.targets[0], ast.Name):
+                bound, gone = {s.targets[0].id}, set()
+            else:
+                bound = definite([s])
+                gone = {t.id for t in ast.walk(s) if isinstance(t, ast.Name) and isinstance(t.ctx, ast.Del)}
             result += self.statement(s, scope, known)
             result += self.noted(s, scope)
             known = (known | bound) - gone
@@ -274,6 +280,8 @@ def _combiner(rewriter, operator, text, initializer):
 
 
 def _has_directive(node):
+    if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Return, ast.Pass)):
+        return False
     return any(hasattr(n, "_omp") for n in ast.walk(node))
 
 

@@ -41,14 +41,13 @@ def tree_of(function):
     while end <= len(lines):
         following = lines[end] if end < len(lines) else ""
         if end == len(lines) or (following.strip() and _indent(following) <= margin):
-            head = "if 1:\n" if margin else "\n"
+            head = "\n" * (first - 1) + "if 1:\n" if margin else "\n" * first      # the lines keep their numbers
             try:
                 tree = ast.parse(head + "".join(lines[first:end]), code.co_filename)
             except SyntaxError as error:      # a string or bracket goes on below
                 problem = error
             else:
                 node = tree.body[0].body[0] if margin else tree.body[0]
-                ast.increment_lineno(node, first - 1)
                 if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name == code.co_name:
                     return node
                 break

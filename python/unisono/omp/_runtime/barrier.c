@@ -26,7 +26,7 @@ static bool try_open(struct gate *g)
     unsigned all = (unsigned)g->team->n;
     // Acquire: pairs with the increments of arrivals and the decrements of tasks; what those threads did is visible to us.
     if (atomic_load_explicit(&g->phase->arrived, memory_order_acquire) != all) return false;
-    if (atomic_load_explicit(&g->team->tasks, memory_order_acquire) != 0) return false;
+    if (rt_tasks_left(g->team)) return false;
     if (!atomic_compare_exchange_strong(&g->phase->arrived, &all, 0)) return false;
     // Release: pairs with the acquire in is_open(). The arrivals' count is zero before anybody can arrive again.
     atomic_store_explicit(&g->phase->gen, g->gen + 1, memory_order_release);
@@ -46,7 +46,7 @@ static int stir(void *arg)
     if (is_open(g)) return 1;
     // Relaxed: only ends the wait; rt_check() and the deque's lock order what follows.
     if (!g->final && atomic_load_explicit(&g->team->cancelled, memory_order_relaxed)) return 1;
-    if (atomic_load_explicit(&g->team->pushes, memory_order_relaxed) != g->pushes) return 1;
+    if (rt_pushes(g->team) != g->pushes) return 1;
     return try_open(g);
 }
 
@@ -57,9 +57,10 @@ static int pass(struct rt_member *m, struct gate *g)
     for (;;) {
         if (is_open(g)) return 0;
         if (!g->final && rt_check(team) < 0) return -1;
+        if (rt_task_own(m)) continue;
         // Acquire: pairs with the release in rt_task_push(). A task queued later changes the count and ends the wait.
-        g->pushes = atomic_load_explicit(&team->pushes, memory_order_acquire);
-        if (atomic_load_explicit(&team->tasks, memory_order_relaxed) && rt_task_any(m)) {
+        g->pushes = rt_pushes(team);
+        if (rt_tasks_left(team) && rt_task_any(m)) {
             if (try_open(g)) return 0;
             continue;
         }
@@ -83,7 +84,7 @@ int rt_barrier(struct rt_member *m)
 {
     struct rt_team *team = m->team;
     if (team->n == 1) {
-        while (atomic_load_explicit(&team->tasks, memory_order_relaxed) && rt_task_any(m)) {}
+        while (rt_tasks_left(team) && rt_task_any(m)) {}
         return rt_check(team);
     }
     if (rt_check(team) < 0 || arrive(m, &team->barrier, false) < 0) return -1;
@@ -94,7 +95,7 @@ void rt_join(struct rt_member *m)
 {
     struct rt_team *team = m->team;
     if (team->n == 1) {
-        while (atomic_load_explicit(&team->tasks, memory_order_relaxed) && rt_task_any(m)) {}
+        while (rt_tasks_left(team) && rt_task_any(m)) {}
         return;
     }
     arrive(m, &team->join, true);
@@ -122,7 +123,7 @@ PyObject *rt_reduce(struct rt_member *m, PyObject *value)
     struct rt_team *team = m->team;
     Py_XSETREF(m->value, Py_NewRef(value));
     if (team->n == 1) return values(team);
-    while (atomic_load_explicit(&team->tasks, memory_order_relaxed) && rt_task_any(m)) {}
+    while (rt_tasks_left(team) && rt_task_any(m)) {}
     if (rt_check(team) < 0) return NULL;
     struct gate g = {.team = team, .phase = &team->barrier};
     g.gen = atomic_load_explicit(&team->barrier.gen, memory_order_relaxed);   // relaxed: cannot change before we arrive

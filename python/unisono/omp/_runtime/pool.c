@@ -180,6 +180,9 @@ static void prepare(struct rt_team *team, int num)
     m->singles = 0;
     m->shares = 0;
     m->depth = 0;
+    // Relaxed: no thread of the team runs yet.
+    atomic_store_explicit(&m->created, 0, memory_order_relaxed);
+    atomic_store_explicit(&m->finished, 0, memory_order_relaxed);
     m->loop = NULL;
 }
 
@@ -367,6 +370,7 @@ static void reset(struct rt_team *team, struct rt_member *parent, int n, int bin
     // Relaxed: the workers see all of this through the release of their go words.
     atomic_store_explicit(&team->barrier.arrived, 0, memory_order_relaxed);
     atomic_store_explicit(&team->singles, 0, memory_order_relaxed);
+    atomic_store_explicit(&team->tasked, 0, memory_order_relaxed);
     atomic_store_explicit(&team->cancelled, 0, memory_order_relaxed);
     for (int i = 0; i < RT_SLOTS; i++) {
         struct rt_slot *s = &team->slot[i];

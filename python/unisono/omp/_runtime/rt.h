@@ -14,7 +14,7 @@
 #define RT_LINE 128      // two cache lines: neighbours are prefetched in pairs
 #define RT_SLOTS 8       // worksharing constructs that threads may run ahead of each other with nowait
 #define RT_DEPTH 48      // tasks that a thread runs inside each other before it defers them
-#define RT_QUEUE 256     // tasks in a thread's deque before it runs new ones at once
+#define RT_QUEUE 64     // tasks in a thread's deque before it runs new ones at once
 
 #if PY_VERSION_HEX < 0x030C0000      // before 3.12 a pending exception was a triple
 static inline PyObject *rt_exc_take(void)
@@ -58,13 +58,14 @@ struct rt_task {
     PyObject *fn, *args;
     struct rt_task *parent;
     struct rt_group *group;          // group that the task belongs to; children inherit it
-    _Atomic int refs;                // one for the task itself until it ends, one a child, one a dependence entry
-    _Atomic int children;            // children that are not finished
+    _Atomic int refs;                // one while kids is not zero, one a dependence entry
+    _Atomic int kids;                // one for the task itself until it ends, and one a child that is not finished
     _Atomic int waiting;             // predecessors that are not finished (plus one while it is being created)
     _Atomic int lock, done;          // lock guards done and succ
     struct rt_task **succ;           // tasks that wait for this one
     int nsucc, csucc;
     int flags, priority;
+    bool lingers;                    // ended before its children did; keeps its parent, whom they look up to
     struct rt_deps *deps;            // dependences among my children, touched only by the thread that runs me
     struct rt_icv icv;
 };
@@ -97,10 +98,12 @@ struct rt_member {
     unsigned singles;                // single constructs met
     uint64_t shares;                 // worksharing constructs met that use a slot
     int depth;                       // tasks running inside each other
-    struct rt_task *task;            // what runs now
+    _Atomic unsigned created __attribute__((aligned(RT_LINE)));   // a line that others only look at when they are idle
+    _Atomic unsigned finished, pushed;   // tasks by this thread; only it writes them, see rt_tasks_left()
+    struct rt_task *task __attribute__((aligned(RT_LINE)));   // what runs now
     struct rt_task implicit;
-    struct rt_deque queue;
-    struct rt_loop *loop;            // innermost running worksharing loop (borrowed)
+    struct rt_deque queue __attribute__((aligned(RT_LINE)));
+    struct rt_loop *loop __attribute__((aligned(RT_LINE)));            // innermost running worksharing loop (borrowed)
     PyObject *value;                 // partial result, or the outlined function's result
     struct rt_team *child;           // teams this membership was master of, kept with their workers for its next regions
     struct rt_member *outer;         // what rt_me() was before this thread entered the team
@@ -123,8 +126,7 @@ struct rt_team {
     struct rt_phase barrier, join;
     _Atomic unsigned singles;
     _Atomic int cancelled;           // waits end: 1 a failure, 2 cancel parallel, 3 an interrupt
-    _Atomic unsigned tasks;          // tasks created and not finished
-    _Atomic unsigned pushes;         // grows with each task queued
+    _Atomic int tasked;              // whether a task was created in this region
     _Atomic unsigned event, sleepers;
     struct rt_slot slot[RT_SLOTS];
 };
@@ -225,6 +227,9 @@ int rt_taskwait_deps(struct rt_member *m, PyObject *deps);
 int rt_group_begin(struct rt_member *m);
 int rt_group_end(struct rt_member *m);
 int rt_task_any(struct rt_member *m);                 // runs one task if there is one: 1 did, 0 none
+int rt_task_own(struct rt_member *m);                 // the same, from the thread's own deque only
+bool rt_tasks_left(struct rt_team *team);            // acquire: false only if every task is finished
+unsigned rt_pushes(struct rt_team *team);             // acquire: grows with each task that is queued
 void rt_task_unref(struct rt_task *task);
 void rt_task_forget(struct rt_task *task);            // drops what an implicit task held
 

@@ -58,9 +58,24 @@ static void give(struct mutex *x)
     if (atomic_exchange_explicit(&x->word, 0, memory_order_release) == 2) rt_futex_wake(&x->word, 1);
 }
 
+// Without a GIL the owner runs on: a short wait while attached, with growing pauses so that the owner may take it again at once.
+static bool take_soon(struct mutex *x, struct rt_member *m)
+{
+#ifdef Py_GIL_DISABLED
+    if (m->team->n > rt_settings.procs || atomic_load_explicit(&x->owner, memory_order_relaxed) == m->task) return false;
+    for (int pause = 16; pause <= 256; pause *= 2) {
+        for (int i = 0; i < pause; i++) rt_relax();
+        if (atomic_load_explicit(&x->word, memory_order_relaxed) == 0 && try_take(x)) return true;
+    }
+#else
+    (void)x, (void)m;
+#endif
+    return false;
+}
+
 static int take(struct mutex *x, struct rt_member *m, bool nest, const char *what)
 {
-    if (!try_take(x)) {
+    if (!try_take(x) && !take_soon(x, m)) {
         // Relaxed: only the owner itself can find its own task there.
         if (atomic_load_explicit(&x->owner, memory_order_relaxed) == m->task) {
             if (nest) return ++x->count;

@@ -9,19 +9,49 @@ void rt_task_init(struct rt_task *task, struct rt_task *parent, const struct rt_
     memset(task, 0, sizeof *task);
     task->parent = parent;
     task->refs = 1;
+    task->kids = 1;
     task->icv = *icv;
+}
+
+// Adds one to a counter that only this thread writes. Release: pairs with the acquires in rt_tasks_left() and rt_pushes().
+static void count(_Atomic unsigned *counter)
+{
+    atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + 1, memory_order_release);
+}
+
+bool rt_tasks_left(struct rt_team *team)
+{
+    if (!atomic_load_explicit(&team->tasked, memory_order_acquire)) return false;
+    unsigned finished = 0, created = 0;
+    // Finished first: a task is counted as created before it can finish, so equal sums mean that none was left in between.
+    for (int i = 0; i < team->n; i++) finished += atomic_load_explicit(&team->m[i]->finished, memory_order_acquire);
+    for (int i = 0; i < team->n; i++) created += atomic_load_explicit(&team->m[i]->created, memory_order_acquire);
+    return finished != created;
+}
+
+unsigned rt_pushes(struct rt_team *team)
+{
+    unsigned pushes = 0;
+    for (int i = 0; i < team->n; i++) pushes += atomic_load_explicit(&team->m[i]->pushed, memory_order_acquire);
+    return pushes;
 }
 
 void rt_task_unref(struct rt_task *task)
 {
-    // Implicit tasks live in their membership and never reach zero here: they hold one reference for ever.
+    // Implicit tasks live in their membership and never reach zero: they do not end.
     while (task && atomic_fetch_sub(&task->refs, 1) == 1) {
-        struct rt_task *parent = task->parent;
+        struct rt_task *parent = task->lingers ? task->parent : NULL;
         rt_task_forget(task);
         PyMem_RawFree(task->succ);
         PyMem_RawFree(task);
         task = parent;
     }
+}
+
+// A child of the task, or the task itself, is over.
+static void one_less(struct rt_task *task)
+{
+    if (atomic_fetch_sub(&task->kids, 1) == 1) rt_task_unref(task);
 }
 
 void rt_task_forget(struct rt_task *task)
@@ -59,8 +89,7 @@ void rt_task_push(struct rt_member *m, struct rt_task *task)
     if (q->tail - q->head == q->cap && grow(q) < 0) Py_FatalError("unisono.omp: no memory for a task");
     q->at[q->tail++ % q->cap] = task;
     rt_unlock(&q->lock);
-    // Release: pairs with the acquire in barrier.c's pass() and in wait_children().
-    atomic_fetch_add_explicit(&m->team->pushes, 1, memory_order_release);
+    count(&m->pushed);
     rt_wake(m->team);
 }
 
@@ -79,6 +108,8 @@ static struct rt_task *take(struct rt_member *m, struct rt_member *from, const s
 {
     struct rt_deque *q = &from->queue;
     struct rt_task *task = NULL;
+    // A look without the lock: head and tail are only hints here, the count of pushes brings us back if one is late.
+    if (__atomic_load_n(&q->tail, __ATOMIC_RELAXED) == __atomic_load_n(&q->head, __ATOMIC_RELAXED)) return NULL;
     rt_lock(&q->lock);
     // A thread that still looks around at the end of the last region must not take tasks of the next.
     if (q->tail != q->head && q->epoch == m->epoch) {
@@ -97,11 +128,32 @@ static struct rt_task *take(struct rt_member *m, struct rt_member *from, const s
     return task;
 }
 
+// A thief without work takes up to half of what the victim has: the rest of the catch goes into its own deque.
+static struct rt_task *plunder(struct rt_member *m, struct rt_member *from)
+{
+    struct rt_task *catch[32];
+    struct rt_deque *q = &from->queue;
+    unsigned n = 0;
+    if (__atomic_load_n(&q->tail, __ATOMIC_RELAXED) == __atomic_load_n(&q->head, __ATOMIC_RELAXED)) return NULL;
+    rt_lock(&q->lock);
+    if (q->epoch == m->epoch) {
+        unsigned half = (q->tail - q->head + 1) / 2;
+        while (n < half && n < 32) catch[n++] = q->at[q->head++ % q->cap];
+    }
+    rt_unlock(&q->lock);
+    for (unsigned i = n; i > 1; i--) rt_task_push(m, catch[i - 1]);
+    return n ? catch[0] : NULL;
+}
+
 static struct rt_task *find(struct rt_member *m, const struct rt_task *under)
 {
     struct rt_team *team = m->team;
     struct rt_task *task = take(m, m, under);
-    for (int i = 1; !task && i < team->n; i++) task = take(m, team->m[(m->num + i) % team->n], under);
+    bool many = !under && rt_settings.max_priority == 0;
+    for (int i = 1; !task && i < team->n; i++) {
+        struct rt_member *victim = team->m[(m->num + i) % team->n];
+        task = many ? plunder(m, victim) : take(m, victim, under);
+    }
     return task;
 }
 
@@ -112,10 +164,13 @@ static void finish(struct rt_member *m, struct rt_task *task)
     Py_CLEAR(task->args);
     rt_deps_done(m, task);
     if (task->group) atomic_fetch_sub(&task->group->pending, 1);
-    atomic_fetch_sub(&task->parent->children, 1);
-    rt_task_unref(task);
-    // Last: when the team's count is zero the region may end, and the implicit tasks that we held belong to the next one.
-    atomic_fetch_sub(&team->tasks, 1);
+    // Only we made children of this task, so their number can only fall now.
+    task->lingers = atomic_load_explicit(&task->kids, memory_order_relaxed) != 1;
+    if (task->lingers) atomic_fetch_add(&task->parent->refs, 1);
+    one_less(task->parent);
+    one_less(task);
+    // Last: when all are counted the region may end, and the implicit tasks that we held belong to the next one.
+    count(&m->finished);
     rt_wake(team);
 }
 
@@ -157,6 +212,14 @@ int rt_task_any(struct rt_member *m)
     return 1;
 }
 
+int rt_task_own(struct rt_member *m)
+{
+    struct rt_task *task = take(m, m, NULL);
+    if (!task) return 0;
+    run(m, task);
+    return 1;
+}
+
 struct waiting {
     struct rt_team *team;
     _Atomic int *count;
@@ -171,7 +234,7 @@ static int waited(void *arg)
     // Acquire: pairs with the decrement in finish(); what the tasks wrote is visible afterwards.
     if (atomic_load_explicit(w->count, memory_order_acquire) <= w->until) return 1;
     if (!w->stubborn && atomic_load_explicit(&w->team->cancelled, memory_order_relaxed)) return 1;
-    return atomic_load_explicit(&w->team->pushes, memory_order_relaxed) != w->pushes;
+    return rt_pushes(w->team) != w->pushes;
 }
 
 // Waits until *count is at most until, running descendants of the current task meanwhile.
@@ -181,7 +244,7 @@ static int wait_children(struct rt_member *m, _Atomic int *count, int until)
     while (atomic_load_explicit(count, memory_order_acquire) > until) {
         // A cancelled team drops its tasks, so the count falls; but a task that ran into the failure must not wait for others.
         if (rt_check(m->team) < 0) return -1;
-        w.pushes = atomic_load_explicit(&m->team->pushes, memory_order_acquire);
+        w.pushes = rt_pushes(m->team);
         struct rt_task *task = find(m, m->task);
         if (task) run(m, task);
         else if (rt_wait(m->team, waited, &w) < 0) return -1;
@@ -222,9 +285,9 @@ static struct rt_task *create(struct rt_member *m, PyObject *fn, PyObject *args,
     task->waiting = 1;
     task->group = parent->group;
     if (task->group) atomic_fetch_add(&task->group->pending, 1);
-    atomic_fetch_add(&parent->refs, 1);
-    atomic_fetch_add(&parent->children, 1);
-    atomic_fetch_add(&m->team->tasks, 1);
+    atomic_fetch_add(&parent->kids, 1);
+    atomic_store_explicit(&m->team->tasked, 1, memory_order_release);   // release: pairs with the acquire in rt_tasks_left()
+    count(&m->created);
     return task;
 }
 
@@ -259,7 +322,7 @@ int rt_task_new(PyObject *const *args, Py_ssize_t n)
 
 int rt_taskwait(struct rt_member *m)
 {
-    return wait_children(m, &m->task->children, 0);
+    return wait_children(m, &m->task->kids, 1);
 }
 
 // taskwait depend(...): an empty undeferred task with these dependences.
@@ -294,7 +357,7 @@ int rt_group_end(struct rt_member *m)
     PyObject *e = rc < 0 ? rt_exc_take() : NULL;
     struct waiting w = {.team = m->team, .count = &group->pending, .stubborn = true};
     while (atomic_load_explicit(&group->pending, memory_order_acquire) > 0) {
-        w.pushes = atomic_load_explicit(&m->team->pushes, memory_order_acquire);
+        w.pushes = rt_pushes(m->team);
         struct rt_task *task = find(m, m->task);
         if (task) run(m, task);
         else if (rt_wait(m->team, waited, &w) < 0) PyErr_Clear();
