@@ -355,22 +355,31 @@ int uno_part_count(MPI_Request req)
     return ((struct part *)req->extra)->spec.partitions;
 }
 
-int uno_part_ready(MPI_Request req, int i)
+bool uno_part_ready(MPI_Request req, int i)
+{
+    if (!uno_request_is_live(req) || req->kind != UNO_REQ_PARTITIONED || !req->active) return false;
+    struct part *p = req->extra;
+    if (!p->send || (unsigned)i >= (unsigned)p->spec.partitions || req->rank == MPI_PROC_NULL) return false;
+    uno_lock();
+    bool twice = p->ready[i];
+    if (!twice) {
+        p->ready[i] = true;
+        int k = p->chunks == 1 ? 0 : i / p->per_chunk;      // no division where it would be most of the cost
+        if (--p->missing[k] == 0 && p->matched) {
+            p->left[k] = true;
+            start_chunk(p->chunk[k]);
+        }
+    }
+    uno_unlock();
+    return !twice;
+}
+
+int uno_part_refusal(MPI_Request req, int i)
 {
     struct part *p = req->extra;
     if (i < 0 || i >= p->spec.partitions)
         return uno_fail(MPI_ERR_ARG, "partition %d is out of range (0 .. %d allowed)", i, p->spec.partitions - 1);
-    if (req->rank == MPI_PROC_NULL) return MPI_SUCCESS;
-    uno_lock();                       // per_chunk may change with the match
-    bool twice = p->ready[i];
-    p->ready[i] = true;
-    int k = i / p->per_chunk;
-    if (!twice && --p->missing[k] == 0 && p->matched) {
-        p->left[k] = true;
-        start_chunk(p->chunk[k]);
-    }
-    uno_unlock();
-    return twice ? uno_fail(MPI_ERR_ARG, "partition %d was marked ready already", i) : MPI_SUCCESS;
+    return req->rank == MPI_PROC_NULL ? MPI_SUCCESS : uno_fail(MPI_ERR_ARG, "partition %d was marked ready already", i);
 }
 
 int uno_part_arrived(MPI_Request req, int i, bool *arrived)

@@ -17,8 +17,11 @@ struct uno_part_spec {
 int uno_psend_init(const struct uno_part_spec *spec, const struct uno_where *to, MPI_Request *req);
 int uno_precv_init(const struct uno_part_spec *spec, const struct uno_where *from, MPI_Request *req);
 
-// Partition i of an active send may leave. MPI_ERR_ARG: index out of range, or marked ready already.
-int uno_part_ready(MPI_Request req, int i);
+// Partition i of an active send may leave. False: it was not marked, because something is wrong with the call (or it goes nowhere).
+bool uno_part_ready(MPI_Request req, int i);
+
+// Why not, for a request that is an active partitioned send: MPI_SUCCESS when it goes to MPI_PROC_NULL.
+int uno_part_refusal(MPI_Request req, int i);
 
 // Whether partition i of a receive is there (always, when it is not active).
 int uno_part_arrived(MPI_Request req, int i, bool *arrived);
