@@ -118,7 +118,8 @@ int uno_intercomm_from_groups(struct MPI_ABI_Group *local, int local_leader, str
     bool leader = inside->rank == local_leader;
     if (leader) {
         across.rank = uno_group_find(uno_comm_world.group, remote->proc[remote_leader]);
-        for (const char *p = stringtag; *p; p++) across.tag = (across.tag * 31 + (unsigned char)*p) & 0x1fffffff;
+        for (const char *p = stringtag; *p; p++)
+            across.tag = (int)(((unsigned)across.tag * 31 + (unsigned char)*p) & 0x1fffffff);
     }
     err = uno_intercomm_create(inside, local_leader, leader ? &across : NULL, out);
     uno_comm_drop(inside);
