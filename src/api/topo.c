@@ -7,7 +7,9 @@
 #include "api/check.h"
 #include "coll/construct.h"
 #include "core/info.h"
+#include "p2p/team.h"
 #include "topo/hw.h"
+#include "topo/order.h"
 #include "topo/topo.h"
 
 // The grid of comm, or an error.
@@ -59,17 +61,34 @@ static int check_grid(const struct MPI_ABI_Comm *c, int ndims, const int *dims, 
     return err;
 }
 
+// The communicator of a grid with n places: on several hosts, and if the user allows it, in an order that keeps
+// neighbours together.
+static int cart_group(struct MPI_ABI_Comm *c, const struct uno_grid *g, int n, bool reorder, struct MPI_ABI_Comm **out)
+{
+    if (!reorder || uno_world.job->nhosts < 2) return uno_comm_reorder(c, n, NULL, out);
+    int *host = malloc((size_t)c->size * sizeof *host), *order = malloc(((size_t)n + 1) * sizeof *order);
+    int err = host && order ? MPI_SUCCESS : uno_fail(MPI_ERR_NO_MEM, "no memory for the order of a grid");
+    struct uno_team team = uno_team_all(c, 0);
+    if (!err) {
+        host[c->rank] = (int)uno_world.job->host;
+        err = uno_team_allgather(&team, host, sizeof *host);
+    }
+    if (!err) err = uno_comm_reorder(c, n, uno_cart_order(g, n, host, order) ? order : NULL, out);
+    free(host);
+    free(order);
+    return err;
+}
+
 int MPI_Cart_create(MPI_Comm comm_old, int ndims, const int dims[], const int periods[], int reorder,
                     MPI_Comm *comm_cart)
 {
     static const char call[] = "MPI_Cart_create";
-    (void)reorder;                    // allowed, not demanded: ranks stay as they are
     uno_enter(call);
     int n = 0, err = uno_check_intracomm(comm_old);
     if (!err) err = check_grid(uno_comm(comm_old), ndims, dims, periods, &n);
     if (!err) err = uno_check_pointer(comm_cart, "comm_cart");
     struct MPI_ABI_Comm *child = NULL;
-    if (!err) err = uno_comm_reorder(uno_comm(comm_old), n, NULL, &child);
+    if (!err) err = cart_group(uno_comm(comm_old), &(struct uno_grid){ndims, dims}, n, reorder != 0, &child);
     if (!err && child) err = uno_topo_cart(child, ndims, dims, periods);
     if (!err) *comm_cart = child ? child->handle : MPI_COMM_NULL;
     return uno_finish_comm(comm_old, call, err);

@@ -90,7 +90,7 @@ static inline int uno_comm_proc(const struct MPI_ABI_Comm *c, int r)
 // src/core/comm.c. Opens MPI_COMM_WORLD and MPI_COMM_SELF once rank and size are known; closes them, and tells at
 // verbosity 1 how many communicators, groups and error handlers were never freed.
 int uno_comm_open(void);
-int uno_comm_delete_attrs(void);      // delete callbacks of MPI_COMM_SELF, then of MPI_COMM_WORLD: first in MPI_Finalize
+int uno_comm_delete_attrs(void);      // callbacks of MPI_COMM_SELF, then MPI_COMM_WORLD: first in MPI_Finalize
 void uno_comm_close(void);
 
 // Makes a communicator object around a group (takes a reference) with an agreed context, registered so that messages

@@ -92,7 +92,8 @@ int main(void)
     handles();
     pointers();
     groups();
-    expect(MPI_Comm_set_attr(c, 12345, NULL), MPI_ERR_KEYVAL, "keyval 12345 is not a live attribute key of a communicator");
+    expect(MPI_Comm_set_attr(c, 12345, NULL), MPI_ERR_KEYVAL,
+           "keyval 12345 is not a live attribute key of a communicator");
     expect(MPI_Comm_get_attr(c, 70000, &n, &flag), MPI_ERR_KEYVAL, "keyval 70000");
     expect(MPI_Comm_set_info(c, (MPI_Info)c), MPI_ERR_INFO, "is not an info object");
     expect(MPI_Comm_dup_with_info(c, (MPI_Info)c, &out), MPI_ERR_INFO, "is not an info object");

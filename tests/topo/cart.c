@@ -174,20 +174,22 @@ static void wrong_input(void)
     CHECK(kind == MPI_UNDEFINED);
 }
 
+static void all_grids(const int *periods)
+{
+    for (int x = 1; x <= size; x++) {
+        for (int y = 1; x * y <= size; y++) {
+            for (int z = 1; x * y * z <= size; z++) grid(3, (int[]){x, y, z}, periods);
+        }
+    }
+}
+
 int main(void)
 {
     MPI_Init(NULL, NULL);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    for (int mask = 0; mask < 8; mask++) {
-        int periods[3] = {mask & 1, mask >> 1 & 1, mask >> 2};
-        for (int x = 1; x <= size; x++) {
-            for (int y = 1; x * y <= size; y++) {
-                for (int z = 1; x * y * z <= size; z++) grid(3, (int[]){x, y, z}, periods);
-            }
-        }
-    }
+    for (int mask = 0; mask < 8; mask++) all_grids((int[]){mask & 1, mask >> 1 & 1, mask >> 2});
     grid(0, NULL, NULL);
     grid(1, &size, (int[]){1});
     subgrids();
