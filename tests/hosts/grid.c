@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Four ranks on each of two hosts: MPI_COMM_TYPE_SHARED finds the hosts, and a 2 x 4 grid that may be reordered gives each
-// host a square of it. Run by tests/suites/36-hosts.
+// Four ranks on each of two hosts: MPI_COMM_TYPE_SHARED finds the hosts, and a 2 x 4 grid that may be reordered gives
+// each host a square of it. Run by tests/suites/36-hosts.
 #include "../check.h"
 
 int main(void)
