@@ -29,8 +29,8 @@ static socklen_t name_of(uint32_t local, struct sockaddr_un *a)
 {
     memset(a, 0, sizeof *a);
     a->sun_family = AF_UNIX;
-    int n = snprintf(a->sun_path + 1, sizeof a->sun_path - 1, "unisono-%016llx-%u",
-                     (unsigned long long)uno_chan_self.job->job_id, local);
+    int n = snprintf(a->sun_path + 1, sizeof a->sun_path - 1, "unisono-%016llx-%u-%u",
+                     (unsigned long long)uno_chan_self.job->job_id, uno_chan_self.job->host, local);
     return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
 }
 
