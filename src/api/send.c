@@ -2,6 +2,7 @@
 // MPI chapter "Point-to-point communication": blocking and nonblocking sends of all modes. The buffered ones copy, see p2p/buffered.c.
 #include "api/p2p.h"
 #include "p2p/buffered.h"
+#include "p2p/sign.h"
 
 static inline __attribute__((always_inline)) int send(struct uno_args a, enum uno_mode mode)
 {
@@ -9,6 +10,7 @@ static inline __attribute__((always_inline)) int send(struct uno_args a, enum un
     struct MPI_ABI_Datatype *type;
     int err = uno_begin(a, uno_check_send, &to, &type);
     if (err) return err;
+    if (__builtin_expect(uno_signing.num != 0, 0)) uno_sign_send(type, a.count, &to);
     return uno_end(a, uno_send(a.buf, a.count, type, &to, mode));
 }
 
@@ -18,6 +20,7 @@ static inline __attribute__((always_inline)) int isend(struct uno_args a, enum u
     struct MPI_ABI_Datatype *type;
     int err = uno_begin(a, uno_check_send, &to, &type);
     if (err) return err;
+    if (__builtin_expect(uno_signing.num != 0, 0)) uno_sign_send(type, a.count, &to);
     return uno_end(a, uno_isend(a.buf, a.count, type, &to, mode, request));
 }
 

@@ -5,6 +5,7 @@
 
 #include "api/p2p.h"
 #include "core/progress.h"
+#include "p2p/sign.h"
 
 struct pair {
     struct uno_args s, r;
@@ -28,6 +29,7 @@ static int sendrecv(struct pair p, MPI_Status *status)
     int err = check_pair(&p);
     if (err) return uno_raise_comm(p.s.comm, p.s.call, err);
     struct uno_where to = where(&p.s), from = where(&p.r);
+    if (__builtin_expect(uno_signing.num != 0, 0)) uno_sign_send(uno_type(p.s.type), p.s.count, &to);
     err = uno_sendrecv(p.s.buf, p.s.count, uno_type(p.s.type), &to, (void *)(uintptr_t)p.r.buf, p.r.count, uno_type(p.r.type), &from,
                        status);
     return uno_end(p.s, err);
@@ -58,6 +60,7 @@ static int sendrecv_replace(struct pair p, MPI_Status *status)
     char *copy = packed_copy(&p.s, &bytes);
     if (!copy) return uno_raise_comm(p.s.comm, p.s.call, MPI_ERR_NO_MEM);
     struct uno_where to = where(&p.s), from = where(&p.r);
+    if (__builtin_expect(uno_signing.num != 0, 0)) uno_sign_send(uno_type(p.s.type), p.s.count, &to);
     err = uno_sendrecv(copy, (MPI_Count)bytes, uno_type(MPI_BYTE), &to, (void *)(uintptr_t)p.r.buf, p.r.count, uno_type(p.r.type),
                        &from, status);
     free(copy);
@@ -114,6 +117,7 @@ static int start_exchange(struct pair *p, char *copy, size_t bytes, MPI_Request 
     struct uno_where to = where(&p->s), from = where(&p->r);
     int err = uno_irecv((void *)(uintptr_t)p->r.buf, p->r.count, uno_type(p->r.type), &from, &x->recv);
     if (err) return err;
+    if (__builtin_expect(uno_signing.num != 0, 0)) uno_sign_send(uno_type(p->s.type), p->s.count, &to);
     if (copy) err = uno_isend(copy, (MPI_Count)bytes, uno_type(MPI_BYTE), &to, UNO_STANDARD, &x->send);
     else err = uno_isend(p->s.buf, p->s.count, uno_type(p->s.type), &to, UNO_STANDARD, &x->send);
     if (err) return err;

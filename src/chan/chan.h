@@ -23,6 +23,7 @@ enum uno_kind {
     UNO_FIN,                          // header.ctx = token: that side is done with it
     UNO_PART,                         // partitioned communication (src/p2p/partitioned.c)
     UNO_RMA,                          // one-sided (src/rma)
+    UNO_SIGN,                         // type signature of the next message (src/p2p/sign.c)
     UNO_KIND_END
 };
 

@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/signature.h"
+
 struct MPI_ABI_Request;
 struct uno_link;
 
@@ -21,6 +23,7 @@ struct uno_unexp {
     int src, tag;
     uint8_t kind;                             // enum uno_kind (chan/chan.h)
     size_t bytes;                             // of the whole message
+    struct uno_signature sign;                // checking mode (p2p/sign.h)
     char *data;                               // the payload; of a rendezvous: the struct uno_rts
 };
 

@@ -49,6 +49,9 @@ struct MPI_ABI_Request {
     size_t moved;                               // bytes moved so far (streamed rendezvous)
     int direct;                                 // descriptor of the offer that stands (rendezvous by direct copy), -1: none
     struct uno_unexp *unexp;                    // matched probe: the message
+    struct MPI_ABI_Datatype *sign_type;         // checking mode (p2p/sign.h): what a receive is for, until it has met its message
+    MPI_Count sign_count;
+    int sign_error;                             // what comparing the two said
     void *extra;                                // of the kind: schedule, callbacks, partitioned state
 };
 

@@ -11,6 +11,7 @@
 #include "p2p/inner.h"
 #include "p2p/partitioned.h"
 #include "p2p/peer.h"
+#include "p2p/sign.h"
 
 #define SCRATCH 8192
 
@@ -19,6 +20,7 @@ struct orphan {
     struct orphan *next;
     struct uno_link *link;
     struct uno_hdr h;
+    struct uno_signature sign;
     char payload[];
 };
 static struct orphan *orphans, **orphans_end = &orphans;
@@ -57,7 +59,7 @@ static void set_status(MPI_Request r, int src, int tag, size_t bytes)
 
 static int truncation(MPI_Request r, size_t bytes)
 {
-    return bytes > r->bytes ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
+    return bytes > r->bytes ? MPI_ERR_TRUNCATE : r->sign_error;
 }
 
 static void fill_eager(MPI_Request r, struct uno_link *link, const struct uno_hdr *h, const void *payload)
@@ -102,6 +104,7 @@ static struct uno_unexp *keep_message(struct uno_link *link, const struct uno_hd
     u->kind = h->kind;
     u->data = (char *)(u + 1);
     read_payload(link, payload, 0, u->data, h->bytes);
+    if (uno_signing.num) u->sign = uno_sign_take(link);
     u->bytes = h->kind == UNO_RTS ? ((const struct uno_rts *)(const void *)u->data)->bytes : h->bytes;
     return u;
 }
@@ -110,7 +113,7 @@ static void keep_orphan(struct uno_link *link, const struct uno_hdr *h, const vo
 {
     struct orphan *o = malloc(sizeof *o + h->bytes);
     if (!o) uno_world_abort(1, "out of memory for a message that arrived before its communicator");
-    *o = (struct orphan){.link = link, .h = *h};
+    *o = (struct orphan){.link = link, .h = *h, .sign = uno_sign_take(link)};
     read_payload(link, payload, 0, o->payload, h->bytes);
     *orphans_end = o;
     orphans_end = &o->next;
@@ -125,6 +128,10 @@ static void deliver_message(struct uno_link *link, const struct uno_hdr *h, cons
     }
     struct uno_match *m = &c->match[h->ctx >> 63];
     MPI_Request r = uno_match_arrival(m, h->src, h->tag);
+    if (__builtin_expect(uno_signing.num != 0, 0) && r) {
+        struct uno_signature sign = uno_sign_take(link);
+        uno_sign_match(r, &sign, h->src, h->tag);
+    }
     if (!r) {
         uno_match_keep(m, keep_message(link, h, payload));
     } else if (h->kind == UNO_EAGER) {
@@ -158,6 +165,13 @@ static void deliver_data(struct uno_link *link, const struct uno_hdr *h, const v
     if (r->moved == r->bytes) uno_request_done(r, r->status.MPI_ERROR);
 }
 
+static void deliver_sign(struct uno_link *link, const void *payload)
+{
+    struct uno_signature sign;
+    read_payload(link, payload, 0, &sign, sizeof sign);
+    uno_sign_arrived(link, &sign);
+}
+
 void uno_deliver(struct uno_link *link, const struct uno_hdr *h, const void *payload)
 {
     switch (h->kind) {
@@ -166,6 +180,7 @@ void uno_deliver(struct uno_link *link, const struct uno_hdr *h, const void *pay
     case UNO_CTS: deliver_cts(link, payload); break;
     case UNO_DATA: deliver_data(link, h, payload); break;
     case UNO_PART: uno_part_deliver(link, h, payload); break;
+    case UNO_SIGN: deliver_sign(link, payload); break;
     default: uno_world_abort(1, "a message of unknown kind arrived: the job's processes disagree about the protocol");
     }
 }
@@ -188,6 +203,7 @@ void uno_link_lost(struct uno_link *link, const char *why)
 
 void uno_recv_unexpected(MPI_Request r, struct uno_unexp *u)
 {
+    if (uno_signing.num) uno_sign_match(r, &u->sign, u->src, u->tag);
     if (u->kind == UNO_EAGER) {
         struct uno_hdr h = {.kind = UNO_EAGER, .src = u->src, .tag = u->tag, .bytes = (uint32_t)u->bytes};
         fill_eager(r, u->link, &h, u->data);
@@ -205,7 +221,10 @@ void uno_p2p_replay(struct MPI_ABI_Comm *c)
     for (struct orphan *next; o; o = next) {
         next = o->next;
         if ((o->h.ctx & ~UNO_CTX_COLL) == c->context) {
+            struct uno_signature pending = uno_sign_take(o->link);
+            uno_sign_arrived(o->link, &o->sign);
             deliver_message(o->link, &o->h, o->payload);
+            uno_sign_arrived(o->link, &pending);
             free(o);
         } else {
             o->next = NULL;

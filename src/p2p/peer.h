@@ -7,6 +7,7 @@
 #include "chan/chan.h"
 #include "core/comm.h"
 #include "core/request.h"
+#include "core/signature.h"
 
 // Something that could not be sent at once: a message of a request, a control message, or the rest of a streamed one.
 struct uno_out {
@@ -25,6 +26,8 @@ struct uno_peer {
     struct uno_out *first, *last;     // backlog
     struct uno_peer *next_busy;       // peers with a backlog
     bool busy;
+    bool is_signed;                   // checking mode: `sign` belongs to the next message that arrives
+    struct uno_signature sign;
 };
 
 struct uno_peer *uno_peer_of(int proc);                           // NULL: no channel reaches it (reason kept) or no memory

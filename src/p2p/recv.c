@@ -8,6 +8,7 @@
 #include "core/world.h"
 #include "p2p/inner.h"
 #include "p2p/peer.h"
+#include "p2p/sign.h"
 
 #define LOOKS 20000                   // at one ring, before the general wait takes over; bounded by its spin time too
 
@@ -22,6 +23,9 @@ void uno_recv_setup(MPI_Request r, void *buf, MPI_Count count, struct MPI_ABI_Da
     r->count = count;
     r->bytes = r->room = (size_t)(count * type->size);
     r->type = NULL;
+    r->sign_type = NULL;
+    r->sign_error = MPI_SUCCESS;
+    if (__builtin_expect(uno_signing.num != 0, 0) && !from->coll) uno_sign_expect(r, type, count);
     if (__builtin_expect(!(type->flags & UNO_TYPE_PLAIN), 0)) {
         r->type = type;
         uno_type_hold(type);

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Type signatures travel before their messages when the parameter check_types is set. Called by the entry points of
+// sends and by deliver.c. Always holds: a link keeps order, so the signature that came last belongs to the next
+// message.
+#include "p2p/sign.h"
+
+#include "base/fail.h"
+#include "p2p/peer.h"
+
+struct uno_param uno_signing =
+    UNO_PARAM_BOOL("check_types", 0, "compare the types of each send with those of its receive");
+UNO_PARAM_DECLARE(uno_signing);
+
+_Static_assert(sizeof(struct uno_signature) <= UNO_INLINE_MAX, "a signature is a control message");
+
+void uno_sign_send(const struct MPI_ABI_Datatype *type, MPI_Count count, const struct uno_where *to)
+{
+    struct uno_peer *p = to->rank == MPI_PROC_NULL ? NULL : uno_peer(to->comm, to->rank);
+    if (!p) return;
+    struct uno_signature s = uno_signature_of(type, count, UINT64_MAX);
+    struct uno_msg m = {.kind = UNO_SIGN, .src = to->comm->rank, .bytes = sizeof s, .data = &s};
+    uno_peer_send(p, &m, NULL);
+}
+
+void uno_sign_expect(MPI_Request r, struct MPI_ABI_Datatype *type, MPI_Count count)
+{
+    r->sign_type = type;
+    r->sign_count = count;
+    uno_type_hold(type);
+}
+
+void uno_sign_arrived(struct uno_link *link, const struct uno_signature *s)
+{
+    struct uno_peer *p = uno_peer_of(link->proc);
+    p->sign = *s;
+    p->is_signed = true;
+}
+
+struct uno_signature uno_sign_take(struct uno_link *link)
+{
+    struct uno_peer *p = uno_peer_of(link->proc);
+    struct uno_signature s = p->is_signed ? p->sign : (struct uno_signature){.elements = UINT64_MAX};
+    p->is_signed = false;
+    return s;
+}
+
+void uno_sign_match(MPI_Request r, const struct uno_signature *s, int src, int tag)
+{
+    struct MPI_ABI_Datatype *type = r->sign_type;
+    if (!type) return;
+    r->sign_type = NULL;
+    // A message that is too long is told as truncated, and one without a signature passes.
+    struct uno_signature own = uno_signature_of(type, r->sign_count, s->elements);
+    if (s->elements != UINT64_MAX && own.elements == s->elements && !uno_signature_same(s, &own))
+        r->sign_error =
+            uno_fail(MPI_ERR_TYPE, "the message of rank %d, tag %d holds %llu of %s, the receive is for %s", src, tag,
+                     (unsigned long long)s->elements, uno_signature_text(s), uno_signature_text(&own));
+    uno_type_drop(type);
+}
