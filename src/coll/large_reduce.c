@@ -10,7 +10,7 @@
 #include "base/param.h"
 #include "coll/shm.h"
 
-static struct uno_param piece_max = UNO_PARAM_INT("coll_piece", 64 << 10, 4096, 16 << 20,
+static struct uno_param piece_max = UNO_PARAM_INT("coll_piece", 128 << 10, 4096, 16 << 20,
                                                   "bytes of each rank that a large reduction combines at a time");
 UNO_PARAM_DECLARE(piece_max);
 

@@ -136,7 +136,9 @@ void *uno_scratch_typed(struct uno_sched *s, MPI_Count count, const struct MPI_A
     if (count == 0) return uno_scratch_bytes(s, 0);
     MPI_Count step = type->extent < 0 ? -type->extent : type->extent;
     MPI_Count low = type->true_lb + (type->extent < 0 ? (count - 1) * type->extent : 0);
-    char *p = uno_scratch_bytes(s, (size_t)(type->true_extent + (count - 1) * step));
+    // Whole elements: a kernel may move the last one with its padding.
+    MPI_Count last = type->true_extent > step ? type->true_extent : step;
+    char *p = uno_scratch_bytes(s, (size_t)(last + (count - 1) * step));
     return p ? p - low : NULL;
 }
 

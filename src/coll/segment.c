@@ -179,8 +179,10 @@ static struct uno_line *slot_line(const struct uno_coll *u, int r, uint64_t k)
 }
 
 struct wanted {
+    struct uno_poller poller;
     struct uno_line *line;
     uint64_t k;
+    bool told;
 };
 
 static inline bool reached(const struct uno_line *line, uint64_t k)
@@ -195,14 +197,24 @@ static bool wanted_is_there(void *arg)
     return reached(w->line, w->k);
 }
 
+// With threads another one may be polling for this one: it hears, once, that the flag is there as progress made.
+static int poll_wanted(struct uno_poller *self)
+{
+    struct wanted *w = (struct wanted *)self;
+    if (w->told || !wanted_is_there(w)) return 0;
+    return w->told = true;
+}
+
 static void wait_line(struct uno_coll *u, int r, struct uno_line *line, uint64_t k)
 {
     if (!uno_world.crowded)
         for (int64_t i = 0; i < spins.num; i++)
             if (reached(line, k)) return;
-    struct wanted w = {line, k};
+    struct wanted w = {.poller.fn = poll_wanted, .line = line, .k = k};
     struct uno_waiting what = {.comm = u->comm, .peer = r, .tag = MPI_UNDEFINED};
+    if (uno_world.threads) uno_poller_add(&w.poller);
     uno_wait_until(wanted_is_there, &w, &what);
+    if (uno_world.threads) uno_poller_remove(&w.poller);
 }
 
 static void ring_all(struct uno_coll *u)
