@@ -23,7 +23,6 @@
 #define PASS_BYTES (64 * 1024)
 #define DRAIN_BYTES (2 << 20)    // read from a dead rank's pipe at most; a pipe holds less
 #define BELOW_MS 2000            // for the hosts below to say that they are done, once all is being killed
-#define LINGER_MS 300            // for what a rank left running, such as Python's resource tracker, to end by itself
 
 void uno_node_tell(struct uno_node *n, uint32_t type, int rank, int64_t arg, const void *data, size_t bytes)
 {
@@ -108,9 +107,10 @@ static bool over(const struct uno_node *n)
     return n->running == 0 && uno_tree_done(n->tree);
 }
 
+// What a rank left running, such as Python's resource tracker, has a while to end by itself.
 void uno_node_settle(struct uno_node *n)
 {
-    if (n->sweep_at == 0 && over(n)) n->sweep_at = uno_ms_now() + LINGER_MS;
+    if (n->sweep_at == 0 && over(n)) n->sweep_at = uno_ms_now() + n->plan->grace_ms;
 }
 
 void uno_node_reap(struct uno_node *n)

@@ -6,8 +6,9 @@ struct uno_param uno_start_agent =
     UNO_PARAM_TEXT("launch_agent", "ssh -q -o BatchMode=yes",
                    "what mpiexec runs to start its daemon on another host; called as AGENT HOST COMMAND");
 UNO_PARAM_DECLARE(uno_start_agent);
-struct uno_param uno_start_grace = UNO_PARAM_INT(
-    "end_grace_ms", 500, 0, 3600000, "milliseconds that ranks have to end after a signal before they are killed");
+struct uno_param uno_start_grace =
+    UNO_PARAM_INT("end_grace_ms", 500, 0, 3600000,
+                  "milliseconds that ranks, or what they left running, have to end before they are killed");
 UNO_PARAM_DECLARE(uno_start_grace);
 struct uno_param uno_start_bind =
     UNO_PARAM_CHOICE("bind_to", "auto", "auto|none|hwthread|core|l3|numa|socket",

@@ -27,7 +27,7 @@
 static struct uno_board *board;
 static int rank, size;
 
-static void die(const char *what)
+static _Noreturn void die(const char *what)
 {
     fprintf(stderr, "fake: %s\n", what);
     exit(99);

@@ -96,7 +96,7 @@ class Hosts(Case):
 
     def test_no_secret_on_a_command_line(self):
         p = self.start_mpi(*HERE, "-host", "a,b", "-x", "SOME=sesame", "sh", "-c", "echo up; exec sleep 600")
-        p.stdout.readline()
+        self.assertEqual([p.stdout.readline() for _ in range(2)], [b"up\n"] * 2)
         lines = [open(f"/proc/{m}/cmdline", "rb").read() for m in self.marked() if m != p.pid]
         lines = [line for line in lines if b"--daemon" in line]
         self.assertEqual(len(lines), 2)

@@ -112,7 +112,8 @@ class Output(Case):
         self.assertEqual(p.stdout.read(), b"hello you\n")
 
     def test_background_output_ends_with_the_job(self):
-        r = self.run_mpi("-n", 1, "sh", "-c", "(sleep 0.1; echo late) & exit 0")
+        patient = {"UNISONO_END_GRACE_MS": "30000"}
+        r = self.run_mpi("-n", 1, "sh", "-c", "(sleep 0.1; echo late) & exit 0", env=patient)
         self.assertEqual(r.out, "late\n")
 
 
