@@ -93,6 +93,7 @@ static double warm_up(struct run *r)
 static double batch_length(const struct run *r, double each, enum sync sync)
 {
     static struct bench_clock clock;
+    if (r->o->compat) return (double)r->o->iterations; // the peers' figure: the mean of one loop
     if (r->o->each || sync == SYNC_WINDOW || sync == SYNC_BARRIER || r->o->cache != HOT) return 1;
     if (clock.cost == 0) bench_clock_measure(&clock);
     double want = 200e-6;
@@ -186,7 +187,7 @@ static void decide(struct run *r, struct plan *p, double begun, double each)
     double spent = bench_now() - begun;
     struct stats s;
     p->stop = GO;
-    long want = r->k->flags & ONESHOT ? 1 : o->iterations;
+    long want = r->k->flags & ONESHOT || (o->compat && r->k->op) ? 1 : o->iterations;
     if (want && all.n + all.late >= want)
         p->stop = STOP_FIXED;
     else if (all.n >= CAP - BLOCK)
