@@ -82,8 +82,11 @@ static volatile double sink;
 
 static void work(long loops)
 {
-    double x = 1.0;
-    for (long i = 0; i < loops; i++) x = x * 0.999999 + 1e-6;
+    double x = sink;
+    for (long i = 0; i < loops; i++) {
+        x = x * 0.999999 + 1e-3;
+        __asm__ volatile("" : "+m"(x));    // opaque: a loop that the compiler sees through is no work
+    }
     sink = x;
 }
 

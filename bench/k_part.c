@@ -402,6 +402,7 @@ static double pbw_sample(struct run *r)
     double rest = e.last_arrival - e.last_ready;
     r->extra[0] = e.plain;
     r->extra[1] = e.plain > 0 ? rest / e.plain : 0;
+    r->extra[2] = e.plain > 0 ? (rest - 2e-6) / e.plain : 0;
     return rest;
 }
 
@@ -459,7 +460,7 @@ const struct kernel bench_part_rows[] = {
     {.name = "part-pbw",
      EPISODE,
      .what = "perceived bandwidth: true bytes over the time after the last Pready",
-     .extras = "plain us,rest x",
+     .extras = "plain us,rest x,rest_less_2us x",
      .sample = pbw_sample},
     {.name = "part-avail",
      EPISODE,

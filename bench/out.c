@@ -65,7 +65,9 @@ void bench_out_begin(const struct opts *o, MPI_Comm world, int level)
     if (silent) return;
     MPI_Get_library_version(text, &len);
     const char *start = text + strspn(text, " ");
-    snprintf(library, sizeof library, "%.*s", (int)strcspn(start, "\n\r,("), start);
+    snprintf(library, sizeof library, "%.*s", (int)strcspn(start, "\n\r,"), start);
+    char *open = strrchr(library, '(');
+    if (open && open > library && !strchr(open, ')')) open[-1] = 0;    // the comma was inside brackets
     for (char *tab = library; (tab = strchr(tab, '\t'));) *tab = ' ';
     uname(&u);
     snprintf(host, sizeof host, "%s %s %s", u.nodename, u.sysname, u.machine);

@@ -22,19 +22,22 @@ BETTER = {"value": "lower is better", "MB_s": "higher is better", "Mmsg_s": "hig
 
 
 def series(data):
-    """{(row, field): {mpi: [(size, value), ...]}} of rows measured at three sizes or more."""
+    """{(row, field, unit): {mpi: [(size, value), ...]}} of jobs that measured a row at three sizes or more."""
     found = {}
     for per in data["results"].values():
+        here = {}
         for mpi, records in per.items():
             for r in records:
                 if "value" not in r or r.get("size", 0) <= 0:
                     continue
                 for field in ("value", "MB_s"):
                     if field in r and (field == "value") != (r["row"] in ("bw", "bibw", "mbw")):
-                        found.setdefault((key_of(r), field, r["unit"]), {}).setdefault(mpi, []).append(
-                            (r["size"], r[field])
-                        )
-    return {k: v for k, v in found.items() if max(len(points) for points in v.values()) >= 3}
+                        key = (key_of(r), field, r["unit"])
+                        here.setdefault(key, {}).setdefault(mpi, []).append((r["size"], r[field]))
+        for key, lines in here.items():
+            if max(len(points) for points in lines.values()) >= 3:
+                found.setdefault(key, lines)
+    return found
 
 
 def bytes_text(n, _=None):
@@ -95,28 +98,30 @@ def draw_targets(plt, lines):
     fig, ax = plt.subplots(figsize=(9, 0.32 * len(lines) + 1.4), layout="constrained")
     speed = [1 / line["quotient"] if line["better"] == targets.LOW else line["quotient"] for line in lines]
     names = [line["name"].rsplit(",", 1)[0] for line in lines]
+    wants = [1 / (x["want"] or 1) if x["better"] == targets.LOW else (x["want"] or 1) for x in lines]
+    # The number stands clear of the mark when the two are near each other.
+    shown = [1.06 * (max(v, w) if 0.6 < w / v < 2.5 else v) for v, w in zip(speed, wants, strict=True)]
     ax.barh(names, speed, color=[COLOURS["ours"] if v >= 1 else "#999999" for v in speed])
     for i, line in enumerate(lines):
         if line["want"]:
-            want = 1 / line["want"] if line["better"] == targets.LOW else line["want"]
             ax.plot(
-                [want, want],
+                [wants[i], wants[i]],
                 [i - 0.4, i + 0.4],
                 color="black",
                 linewidth=2,
                 label="figure to reach" if i == 0 else None,
             )
-        ax.text(speed[i] * 1.03, i, f"{speed[i]:.2f} x", va="center", fontsize=8)
+        ax.text(shown[i], i, f"{speed[i]:.2f} x", va="center", fontsize=8)
     ax.axvline(1, color="#444444", linewidth=0.8, linestyle="--", label="the best peer")
     ax.set_xscale("log", base=2)
     ax.xaxis.set_major_formatter(lambda v, _: f"{v:g}")
-    ax.set_xlim(min(0.5, min(speed) * 0.8), max(speed) * 1.5)
-    ax.invert_yaxis()
+    ax.set_xlim(min(0.5, min(speed) * 0.8), max(speed) * 2.2)
+    ax.set_ylim(len(lines) - 0.2, -0.8)
     ax.set(
         xlabel="times as good as the best peer (log scale)",
         title="Unisono against the best of " + ", ".join(peers.TITLES[n] for n in peers.PACKAGES),
     )
-    ax.legend(fontsize=8, loc="lower right")
+    ax.legend(fontsize=8, loc="upper right")
     return fig
 
 
@@ -159,7 +164,7 @@ def versions(data):
         for mpi, records in per.items():
             for r in records:
                 if "library" in r and mpi not in found:
-                    found[mpi] = r["library"]
+                    found[mpi] = " ".join(r["library"].split())
     return [f"{peers.TITLES[n]}: {found[n]}" for n in data["names"] if n in found]
 
 

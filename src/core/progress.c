@@ -122,13 +122,43 @@ static int channel_fds(struct pollfd *fds)
     return n;
 }
 
+static void wake(struct uno_waiter *w)
+{
+    if (w->keeper) {
+        uno_door_ring(uno_world.door, uno_world.local);
+        return;
+    }
+    // Release: pairs with the sleeper's re-check under the lock; relaxed would do, the lock orders the condition.
+    atomic_store_explicit(&w->woken, 1, memory_order_release);
+    uno_futex_wake(&w->woken, 1, false);
+}
+
+void uno_wake_waiters_slow(void)
+{
+    for (struct uno_waiter *w = uno_first_waiter; w; w = w->next)
+        if (w->ready(w->arg)) wake(w);
+}
+
+// What other threads wait for may come without any message (a line of a segment that a peer wrote): the keeper of the
+// door looks for them before it sleeps and after it woke. Whether one was woken.
+static bool wake_ready(void)
+{
+    bool woke = false;
+    for (struct uno_waiter *w = uno_first_waiter; w; w = w->next) {
+        if (w->keeper || !w->ready(w->arg)) continue;
+        wake(w);
+        woke = true;
+    }
+    return woke;
+}
+
 // One sleep, unless a last poll after the announcement finds something. The lock is held on entry and return.
 static void nap(bool (*ready)(void *), void *arg, const struct uno_waiting *what)
 {
     struct pollfd fds[MAX_FDS];
     int nfds = channel_fds(fds);
     uint32_t ticket = uno_door_arm(nfds ? UNO_DOOR_FD : UNO_DOOR_FUTEX);
-    if (uno_progress() || ready(arg)) {
+    if (uno_progress() || ready(arg) || wake_ready()) {
         if (!armed) uno_door_disarm();
         return;
     }
@@ -205,23 +235,6 @@ static void remove_waiter(struct uno_waiter *w)
     if (w->next) w->next->prev = w->prev;
 }
 
-static void wake(struct uno_waiter *w)
-{
-    if (w->keeper) {
-        uno_door_ring(uno_world.door, uno_world.local);
-        return;
-    }
-    // Release: pairs with the sleeper's re-check under the lock; relaxed would do, the lock orders the condition.
-    atomic_store_explicit(&w->woken, 1, memory_order_release);
-    uno_futex_wake(&w->woken, 1, false);
-}
-
-void uno_wake_waiters_slow(void)
-{
-    for (struct uno_waiter *w = uno_first_waiter; w; w = w->next)
-        if (w->ready(w->arg)) wake(w);
-}
-
 // Another thread should keep the door now: the one that has waited longest (the list's last).
 static void hand_over(void)
 {
@@ -239,6 +252,7 @@ static void wait_among_threads(bool (*ready)(void *), void *arg, const struct un
             kept = me.keeper = true;
             if (!spin(ready, arg) && !yield_some(ready, arg)) nap(ready, arg, what);
             kept = me.keeper = false;
+            wake_ready();
             remove_waiter(&me);
             continue;
         }
