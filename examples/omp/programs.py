@@ -182,7 +182,10 @@ def graph(g, t):
     n = len(g)
     result = [0.0] * n
     with omp("parallel num_threads(t)"):
-        mine = g.copy()                                   # a graph of the thread's own: its dicts are counted by nobody else
+        ids = list(range(n))                              # a graph of the thread's own, down to the numbers of its nodes:
+        mine = networkx.Graph()                           # nobody else counts references to them
+        mine.add_nodes_from(ids)
+        mine.add_edges_from([(ids[u], ids[v]) for u, v in g.edges])
         with omp("for schedule(dynamic)"):
             for first in range(0, n, 50):
                 part = networkx.clustering(mine, range(first, min(first + 50, n)))
