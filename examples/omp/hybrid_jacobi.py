@@ -18,11 +18,11 @@ from unisono.omp import *
 def solve(comm, rows, b, first, x, iterations, tolerance, threads):
     """Solves for x; rows are this rank's rows of the matrix, starting with row `first`. Returns (x, iterations,
     change)."""
-    count, done, change = len(rows), 0, 0.0
+    count, done, change, going = len(rows), 0, 0.0, True
     mine = np.empty(count)
     buffers = [row.tolist() for row in rows]
     with omp("parallel num_threads(threads)"):
-        while done < iterations:
+        while going:
             now = x.tolist()  # the thread's own floats
             with omp("single"):
                 change = 0.0
@@ -41,8 +41,7 @@ def solve(comm, rows, b, first, x, iterations, tolerance, threads):
                 comm.Allgather(mine, x)
                 change = float(total[0])
                 done += 1
-            if change < tolerance:
-                break
+                going = change >= tolerance and done < iterations  # nobody writes it before everybody has read it
     return x, done, change
 
 
