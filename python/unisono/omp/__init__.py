@@ -9,10 +9,9 @@ import os
 import sys
 import threading
 
-from . import _rt, env
+from . import _rt, env, routines
 from .api import explain, omp, openmp
 from .errors import OmpError, OmpSyntaxError
-from .routines import *  # noqa: F401,F403
 
 _count = 0
 
@@ -58,5 +57,6 @@ if os.environ.get("UNISONO_OMP_TRACE"):
 
     trace.start(os.environ["UNISONO_OMP_TRACE"])
 
-globals().update({n: getattr(_rt, n) for n in dir(_rt) if n.startswith("omp_")})
+for _module in (_rt, routines):
+    globals().update({n: getattr(_module, n) for n in dir(_module) if n.startswith("omp_")})
 __all__ = ["omp", "openmp", "explain", "OmpError", "OmpSyntaxError"] + [n for n in dir() if n.startswith("omp_")]
