@@ -48,7 +48,7 @@ class Annotate(ast.NodeTransformer):
         d = self._text(item.context_expr)
         if item.optional_vars is not None:
             raise self.fail("a directive has no value: no 'as' here", item.optional_vars)
-        if d.name in _NO_BODY or (d.words == ["ordered"] and False):
+        if d.name in _NO_BODY:
             if not all(isinstance(s, ast.Pass) for s in node.body):
                 raise self.fail(f"{d.name} stands alone: its block may only be pass", node.body[0])
             standing = ast.copy_location(ast.Expr(item.context_expr), node)
