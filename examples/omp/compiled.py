@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""pi and jacobi with @omp(compile=True), against Numba's prange and against C with gcc -O2 -fopenmp (if there is a gcc).
+"""pi and jacobi with @omp(compile=True), against Numba's prange and against C with gcc -O2 -fopenmp (if there is a
+gcc).
 
 python compiled.py [threads]. Prints seconds, best of five.
 """
+
 import subprocess
 import sys
 import tempfile
@@ -90,8 +92,8 @@ static void jacobi(double *a, double *b, double *x, double *y, int n, int iterat
 }
 int main(void) {
     int n = N;
-    double *a = malloc(sizeof(double) * n * n), *b = malloc(8 * n), *x = calloc(n, 8), *y = calloc(n, 8), best[2] = {1e9, 1e9}, sum = 0;
-    for (long i = 0; i < (long)n * n; i++) a[i] = (i % 97) / 97.0 + (i % (n + 1) == 0 ? n : 0);
+    double *a = malloc(sizeof(double) * n * n), *b = malloc(8 * n), *x = calloc(n, 8), *y = calloc(n, 8), best[2] =
+    {1e9, 1e9}, sum = 0; for (long i = 0; i < (long)n * n; i++) a[i] = (i % 97) / 97.0 + (i % (n + 1) == 0 ? n : 0);
     for (int i = 0; i < n; i++) b[i] = i % 13;
     for (int k = 0; k < 5; k++) {
         double t = now(); sum += pi(N_PI); t = now() - t; if (t < best[0]) best[0] = t;
@@ -116,9 +118,23 @@ def c_times(threads):
     with tempfile.TemporaryDirectory() as d:
         with open(d + "/c.c", "w") as f:
             f.write(C)
-        subprocess.run(["gcc", "-O2", "-fopenmp", f"-DN={N}", f"-DN_PI={N_PI}", f"-DITERATIONS={ITERATIONS}", d + "/c.c", "-o", d + "/c"],
-                       check=True)
-        out = subprocess.run([d + "/c"], env={"OMP_NUM_THREADS": str(threads)}, capture_output=True, text=True, check=True).stdout
+        subprocess.run(
+            [
+                "gcc",
+                "-O2",
+                "-fopenmp",
+                f"-DN={N}",
+                f"-DN_PI={N_PI}",
+                f"-DITERATIONS={ITERATIONS}",
+                d + "/c.c",
+                "-o",
+                d + "/c",
+            ],
+            check=True,
+        )
+        out = subprocess.run(
+            [d + "/c"], env={"OMP_NUM_THREADS": str(threads)}, capture_output=True, text=True, check=True
+        ).stdout
     return [float(v) for v in out.split()[:2]]
 
 

@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Partitioned communication from OpenMP threads: each thread fills its partition of the message and calls Pready for it.
+"""Partitioned communication from OpenMP threads: each thread fills its partition of the message and calls Pready for
+it.
 
-mpiexec -n 2 python hybrid_partitioned.py [threads] [elements per thread]. Rank 0 sends, rank 1 receives and checks every element.
-Needs an mpi4py built for MPI 4 (Psend_init) and MPI.THREAD_MULTIPLE.
+mpiexec -n 2 python hybrid_partitioned.py [threads] [elements per thread]. Rank 0 sends, rank 1 receives and checks
+every element. Needs an mpi4py built for MPI 4 (Psend_init) and MPI.THREAD_MULTIPLE.
 """
+
 import sys
 
 import mpi4py
 
 mpi4py.rc.thread_level = "multiple"
-import numpy as np                      # noqa: E402
-from mpi4py import MPI                  # noqa: E402
-from unisono.omp import *               # noqa: E402
+import numpy as np  # noqa: E402
+from mpi4py import MPI  # noqa: E402
+from unisono.omp import *  # noqa: E402
 
 
 @omp
@@ -22,7 +24,7 @@ def send(comm, threads, each, rounds):
         request.Start()
         with omp("parallel num_threads(threads)"):
             me = omp_get_thread_num()
-            data[me * each:(me + 1) * each] = np.arange(each) + 1000.0 * me + k
+            data[me * each : (me + 1) * each] = np.arange(each) + 1000.0 * me + k
             request.Pready(me)
         request.Wait()
     request.Free()
@@ -39,7 +41,7 @@ def receive(comm, threads, each, rounds):
             me = omp_get_thread_num()
             while not request.Parrived(me):
                 pass
-            wrong += not np.array_equal(data[me * each:(me + 1) * each], np.arange(each) + 1000.0 * me + k)
+            wrong += not np.array_equal(data[me * each : (me + 1) * each], np.arange(each) + 1000.0 * me + k)
         request.Wait()
     request.Free()
     return wrong

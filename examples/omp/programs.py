@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Eleven programs with OpenMP: pi, quad, jacobi, md, lud, fft, wordcount, graph, qsort, fib, maze.
 
-Each has a sequential twin in sequential.py that its answer is checked against (run.py does that and takes the times). Written in
-the way that scales on a free-threaded CPython: a thread's rows are bound to local names before the inner loop, results
-are stored in containers that one thread owns at a time.
+Each has a sequential twin in sequential.py that its answer is checked against (run.py does that and takes the times).
+Written in the way that scales on a free-threaded CPython: a thread's rows are bound to local names before the inner
+loop, results are stored in containers that one thread owns at a time.
 """
+
 import array
 import math
 
@@ -42,7 +43,7 @@ def jacobi(a, b, iterations, t):
     with omp("parallel num_threads(t)"):
         with omp("for nowait"):
             for i in range(n):
-                a[i] = [v + 0.0 for v in a[i]]          # the rows that a thread works on belong to it
+                a[i] = [v + 0.0 for v in a[i]]  # the rows that a thread works on belong to it
         for _ in range(iterations):
             mine = [v + 0.0 for v in x]
             with omp("single"):
@@ -130,7 +131,8 @@ def floats(values):
 
 @omp
 def fft(re, im, t):
-    """Radix-2 Stockham transform of n = 2**k complex numbers, in buffers of their real and imaginary parts (both are used up).
+    """Radix-2 Stockham transform of n = 2**k complex numbers, in buffers of their real and imaginary parts (both are
+    used up).
 
     What a thread reads out of a buffer is a number of its own.
     """
@@ -165,8 +167,8 @@ def wordcount(lines, t):
     with omp("parallel num_threads(t)"):
         mine = {}
         with omp("for schedule(dynamic) nowait"):
-            for first in range(0, n, 500):                # five hundred lines out of the shared list at a time
-                for line in lines[first:first + 500]:
+            for first in range(0, n, 500):  # five hundred lines out of the shared list at a time
+                for line in lines[first : first + 500]:
                     for word in line.split():
                         mine[word] = mine.get(word, 0) + 1
         with omp("critical"):
@@ -179,14 +181,18 @@ def wordcount(lines, t):
 def graph(g, t):
     """Clustering coefficient of every node, by networkx."""
     import networkx
+
     n = len(g)
     result = [0.0] * n
     with omp("parallel num_threads(t)"):
-        mine = g.copy()                                   # a graph of the thread's own: its dicts are counted by nobody else
+        ids = list(range(n))  # a graph of the thread's own, down to the numbers of its nodes:
+        mine = networkx.Graph()  # nobody else counts references to them
+        mine.add_nodes_from(ids)
+        mine.add_edges_from([(ids[u], ids[v]) for u, v in g.edges])
         with omp("for schedule(dynamic)"):
             for first in range(0, n, 50):
                 part = networkx.clustering(mine, range(first, min(first + 50, n)))
-                result[first:first + 50] = part.values()
+                result[first : first + 50] = part.values()
     return result
 
 
@@ -219,15 +225,16 @@ def sort_part(part):
 @omp
 def qsort(data, limit, t):
     """Splits in tasks down to `limit` elements; a task sorts a copy of its part."""
+
     def sort(part, at):
         if len(part) <= limit:
-            data[at:at + len(part)] = sort_part([v + 0.0 for v in part])
+            data[at : at + len(part)] = sort_part([v + 0.0 for v in part])
             return
-        pivot = sorted(part[::len(part) // 31])[15]
+        pivot = sorted(part[:: len(part) // 31])[15]
         low = [v for v in part if v < pivot]
         same = [v for v in part if v == pivot]
         high = [v for v in part if v > pivot]
-        data[at + len(low):at + len(low) + len(same)] = same
+        data[at + len(low) : at + len(low) + len(same)] = same
         with omp("task"):
             sort(low, at)
         with omp("task"):

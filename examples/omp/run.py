@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""python run.py [--small] [--threads N] [NAME...]: runs the programs, checks every answer against the sequential twin, shows the
-times: sequential, one thread, N threads (best of three each), and the speed-up over one thread and over the sequential program."""
+"""python run.py [--small] [--threads N] [NAME...]: runs the programs, checks every answer against the sequential
+twin, shows the times: sequential, one thread, N threads (best of three each), and the speed-up over one thread and
+over the sequential program."""
+
 import argparse
 import math
 import random
@@ -24,6 +26,7 @@ def make_text(lines):
 
 def make_graph(n):
     import networkx
+
     return networkx.barabasi_albert_graph(n, min(60, n // 3), seed=1)
 
 
@@ -42,8 +45,16 @@ def make_maze(n):
 PROGRAMS = {
     "pi": (lambda s: (20_000 if s else 3_000_000,), (), 1e-9),
     "quad": (lambda s: (20_000 if s else 2_500_000, 0.0, 10.0), (), 1e-9),
-    "jacobi": (lambda s: (matrix(30 if s else 300), [rng.random() for _ in range(30 if s else 300)], 3 if s else 40), (), 1e-9),
-    "md": (lambda s: ([[rng.uniform(0, 10) for _ in range(3)] for _ in range(20 if s else 250)], 2 if s else 6, 1e-4), (), 1e-9),
+    "jacobi": (
+        lambda s: (matrix(30 if s else 300), [rng.random() for _ in range(30 if s else 300)], 3 if s else 40),
+        (),
+        1e-9,
+    ),
+    "md": (
+        lambda s: ([[rng.uniform(0, 10) for _ in range(3)] for _ in range(20 if s else 250)], 2 if s else 6, 1e-4),
+        (),
+        1e-9,
+    ),
     "lud": (lambda s: (matrix(20 if s else 300),), (), 1e-9),
     "fft": (lambda s: make_signal(64 if s else 1 << 17), (), 1e-9),
     "wordcount": (lambda s: (make_text(100 if s else 150_000),), (), 0),
@@ -97,13 +108,19 @@ def main():
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--repeat", type=int, default=3)
     args = parser.parse_args()
-    print(f"{'program':10}{'sequential':>12}{'1 thread':>10}{f'{args.threads} threads':>11}{'speed-up':>10}{'over seq.':>10}  answer")
+    print(
+        f"{'program':10}{'sequential':>12}{'1 thread':>10}{f'{args.threads} threads':>11}{'speed-up':>10}"
+        f"{'over seq.':>10}  answer"
+    )
     wrong = 0
     for name in args.names:
         ok, alone, one, many = run(name, args.small, args.threads, 1 if args.small else args.repeat)
         wrong += not ok
-        print(f"{name:10}{alone:12.3f}{one:10.3f}{many:11.3f}{one / many:10.2f}{alone / many:10.2f}  {'right' if ok else 'WRONG'}",
-              flush=True)
+        print(
+            f"{name:10}{alone:12.3f}{one:10.3f}{many:11.3f}{one / many:10.2f}{alone / many:10.2f}"
+            f"  {'right' if ok else 'WRONG'}",
+            flush=True,
+        )
     sys.exit(1 if wrong else 0)
 
 

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The eleven programs without OpenMP: the answers that programs.py must give, and the times that its times are compared with."""
+"""The eleven programs without OpenMP: the answers that programs.py must give, and the times that its times are
+compared with."""
+
 import math
 
 from programs import fib_alone, floats, sort_part, walk
@@ -87,7 +89,8 @@ def lud(a):
 
 
 def fft(re, im):
-    """Radix-2 Stockham transform of n = 2**k complex numbers, in buffers of their real and imaginary parts (both are used up).
+    """Radix-2 Stockham transform of n = 2**k complex numbers, in buffers of their real and imaginary parts (both are
+    used up).
 
     What a thread reads out of a buffer is a number of its own.
     """
@@ -122,6 +125,7 @@ def wordcount(lines):
 
 def graph(g):
     import networkx
+
     return list(networkx.clustering(g).values())
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Environment variables, run-time routines, trace, race hint, compiled mode, import and decoration."""
+
 import json
 import os
 import subprocess
@@ -25,15 +26,32 @@ def show(**env):
 
 
 def test_environment_is_read():
-    got, err = show(OMP_NUM_THREADS="3,2", OMP_DYNAMIC="true", OMP_SCHEDULE="guided,7", OMP_MAX_ACTIVE_LEVELS="4",
-                    OMP_THREAD_LIMIT="50", OMP_CANCELLATION="TRUE", OMP_MAX_TASK_PRIORITY="9", OMP_PROC_BIND="spread",
-                    OMP_WAIT_POLICY="passive", OMP_STACKSIZE="4M")
+    got, err = show(
+        OMP_NUM_THREADS="3,2",
+        OMP_DYNAMIC="true",
+        OMP_SCHEDULE="guided,7",
+        OMP_MAX_ACTIVE_LEVELS="4",
+        OMP_THREAD_LIMIT="50",
+        OMP_CANCELLATION="TRUE",
+        OMP_MAX_TASK_PRIORITY="9",
+        OMP_PROC_BIND="spread",
+        OMP_WAIT_POLICY="passive",
+        OMP_STACKSIZE="4M",
+    )
     assert got == ["3", "True", "True", "3", "7", "4", "50", "True", "9", "4"] and not err
 
 
 def test_defaults():
     got, _ = show()
-    assert got[0] == str(len(os.sched_getaffinity(0))) and got[1:8] == ["False", "False", "2", "1", "1", "2147483647", "False"]
+    assert got[0] == str(len(os.sched_getaffinity(0))) and got[1:8] == [
+        "False",
+        "False",
+        "2",
+        "1",
+        "1",
+        "2147483647",
+        "False",
+    ]
     assert show(OMP_NESTED="true")[0][2] == "True"
 
 
@@ -130,15 +148,24 @@ def test_race_hint(tmp_path):
     f.write_text(RACE)
     out = subprocess.run([sys.executable, str(f)], capture_output=True, text=True, timeout=60)
     first, second = out.stdout.splitlines()
-    assert first == "[]" and second.count("'x' is written by thread") == 1 and "line 12" in second and "'y'" not in second
+    assert (
+        first == "[]" and second.count("'x' is written by thread") == 1 and "line 12" in second and "'y'" not in second
+    )
 
 
 def test_trace(tmp_path):
     f, out = tmp_path / "traced.py", tmp_path / "trace.json"
-    f.write_text("from unisono.omp import *\n@omp\ndef f():\n    with omp('parallel num_threads(2)'):\n"
-                 "        with omp('for schedule(dynamic)'):\n            for i in range(9): pass\n"
-                 "        with omp('task'):\n            pass\nf()\n")
-    subprocess.run([sys.executable, "-W", "ignore", str(f)], env={**os.environ, "UNISONO_OMP_TRACE": str(out)}, timeout=60, check=True)
+    f.write_text(
+        "from unisono.omp import *\n@omp\ndef f():\n    with omp('parallel num_threads(2)'):\n"
+        "        with omp('for schedule(dynamic)'):\n            for i in range(9): pass\n"
+        "        with omp('task'):\n            pass\nf()\n"
+    )
+    subprocess.run(
+        [sys.executable, "-W", "ignore", str(f)],
+        env={**os.environ, "UNISONO_OMP_TRACE": str(out)},
+        timeout=60,
+        check=True,
+    )
     events = json.loads(out.read_text())["traceEvents"]
     names = [e["name"] for e in events]
     assert names.count("region") == 2 and names.count("task") == 2 and names.count("chunk") >= 9
@@ -162,6 +189,7 @@ def test_decorating_again_comes_from_the_cache():
             with omp("parallel num_threads(2) reduction(+:c)"):
                 c += 1
             return c
+
         return f
 
     assert maker(1)() == 3
@@ -215,8 +243,10 @@ def test_compiled_mode_without_numba_runs_as_python():
 def test_import_and_decoration_are_quick_enough_not_to_notice(tmp_path):
     lines = [f"    v{i} = {i} + n" for i in range(44)]
     f = tmp_path / "long.py"
-    f.write_text("from unisono.omp import *\n@omp\ndef f(n):\n    s = 0\n    with omp('parallel reduction(+:s)'):\n        s += 1\n"
-                 + "\n".join(lines) + "\n    return s\n")
+    f.write_text(
+        "from unisono.omp import *\n@omp\ndef f(n):\n    s = 0\n"
+        "    with omp('parallel reduction(+:s)'):\n        s += 1\n" + "\n".join(lines) + "\n    return s\n"
+    )
     begin = time.perf_counter()
     exec(compile(f.read_text(), str(f), "exec"), {"__name__": "long"})
     assert time.perf_counter() - begin < 5

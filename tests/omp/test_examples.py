@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The example programs give the sequential answers (small sizes; run.py checks them)."""
+
 import os
 import subprocess
 import sys
@@ -15,6 +16,10 @@ NAMES = ["pi", "quad", "jacobi", "md", "lud", "fft", "wordcount", "graph", "qsor
 def test_program(name, threads):
     if name == "graph":
         pytest.importorskip("networkx")
-    out = subprocess.run([sys.executable, "-W", "ignore", os.path.join(FOLDER, "run.py"), "--small", "--threads", threads, name],
-                         capture_output=True, text=True, timeout=120)
+    out = subprocess.run(
+        [sys.executable, "-W", "ignore", os.path.join(FOLDER, "run.py"), "--small", "--threads", threads, name],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
     assert out.returncode == 0 and "right" in out.stdout, out.stdout + out.stderr

@@ -1,9 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """for in all its forms: every iteration runs once, on the thread the schedule says, with the clauses' effects."""
+
 import pytest
 from unisono.omp import *
 
-RANGES = [range(0), range(1), range(17), range(3, 40), range(0, 100, 7), range(10, -1, -1), range(100, 0, -9), range(5, 5), range(9, 3)]
+RANGES = [
+    range(0),
+    range(1),
+    range(17),
+    range(3, 40),
+    range(0, 100, 7),
+    range(10, -1, -1),
+    range(100, 0, -9),
+    range(5, 5),
+    range(9, 3),
+]
 
 
 @omp

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """parallel and its clauses, nesting, single, master, masked, scope, sections."""
+
 import pytest
 from unisono.omp import *
 
@@ -84,8 +85,10 @@ def test_private_scalar_has_no_value():
 @omp
 def reductions(n):
     add, mul, sub, band, bor, xor, land, lor, lo, hi = 10, 1, 100, 0b1111, 0b0001, 0b0101, True, False, 99, -99
-    with omp("parallel num_threads(n) reduction(+:add) reduction(*:mul) reduction(-:sub) reduction(&:band) reduction(|:bor) "
-             "reduction(^:xor) reduction(&&:land) reduction(||:lor) reduction(min:lo) reduction(max:hi)"):
+    with omp(
+        "parallel num_threads(n) reduction(+:add) reduction(*:mul) reduction(-:sub) reduction(&:band) reduction(|:bor) "
+        "reduction(^:xor) reduction(&&:land) reduction(||:lor) reduction(min:lo) reduction(max:hi)"
+    ):
         me = omp_get_thread_num()
         add += me + 1
         mul *= me + 2
@@ -177,8 +180,17 @@ def nested():
         outer = omp_get_thread_num()
         with omp("parallel num_threads(3)"):
             me = omp_get_thread_num()
-            entry = (outer, me, omp_get_level(), omp_get_active_level(), omp_get_ancestor_thread_num(1), omp_get_team_size(1),
-                     omp_get_team_size(2), omp_get_ancestor_thread_num(0), omp_get_ancestor_thread_num(3))
+            entry = (
+                outer,
+                me,
+                omp_get_level(),
+                omp_get_active_level(),
+                omp_get_ancestor_thread_num(1),
+                omp_get_team_size(1),
+                omp_get_team_size(2),
+                omp_get_ancestor_thread_num(0),
+                omp_get_ancestor_thread_num(3),
+            )
             with omp("critical"):
                 seen.append(entry)
     omp_set_max_active_levels(1)

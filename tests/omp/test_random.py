@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Random programs against their sequential execution: a generator of loops, sections, tasks and reductions (Hypothesis)."""
+"""Random programs against their sequential execution: a generator of loops, sections, tasks and reductions
+(Hypothesis)."""
+
 import itertools
 import linecache
 
@@ -26,11 +28,29 @@ def indent(text, by=4):
     return "".join(" " * by + line + "\n" for line in text.splitlines())
 
 
-schedules = st.sampled_from(["", "schedule(static)", "schedule(static, 2)", "schedule(dynamic)", "schedule(dynamic, 3)",
-                             "schedule(guided)", "schedule(auto)", "schedule(runtime)"])
+schedules = st.sampled_from(
+    [
+        "",
+        "schedule(static)",
+        "schedule(static, 2)",
+        "schedule(dynamic)",
+        "schedule(dynamic, 3)",
+        "schedule(guided)",
+        "schedule(auto)",
+        "schedule(runtime)",
+    ]
+)
 ranges = st.tuples(st.integers(-5, 20), st.integers(-5, 20), st.sampled_from([1, 2, 3, -1, -2]))
-operators = st.sampled_from([("+", "{v} += {e}"), ("*", "{v} = ({v} * ({e} % 5 + 1)) % 1000003"), ("max", "{v} = max({v}, {e})"),
-                             ("min", "{v} = min({v}, {e})"), ("^", "{v} ^= {e}"), ("|", "{v} |= {e}")])
+operators = st.sampled_from(
+    [
+        ("+", "{v} += {e}"),
+        ("*", "{v} = ({v} * ({e} % 5 + 1)) % 1000003"),
+        ("max", "{v} = max({v}, {e})"),
+        ("min", "{v} = min({v}, {e})"),
+        ("^", "{v} ^= {e}"),
+        ("|", "{v} |= {e}"),
+    ]
+)
 
 
 @st.composite
@@ -39,14 +59,24 @@ def loops(draw, k):
     start, stop, step = draw(ranges)
     op, update = draw(operators.filter(lambda o: o[0] != "*"))
     update = update.format(v="v", e=f"(i * {draw(st.integers(1, 9))} + {k})")
-    extra = draw(st.sampled_from(["", f"log.append(({k}, i))", f"tmp = i + 1\nlog.append(({k}, tmp))",
-                                  f"if i % 2:\n    continue\nlog.append(({k}, 'even', i))"]))
+    extra = draw(
+        st.sampled_from(
+            [
+                "",
+                f"log.append(({k}, i))",
+                f"tmp = i + 1\nlog.append(({k}, tmp))",
+                f"if i % 2:\n    continue\nlog.append(({k}, 'even', i))",
+            ]
+        )
+    )
     loop = f"for i in range({start}, {stop}, {step}):\n" + indent(update + "\n" + extra)
     ordered = draw(st.booleans()) and not extra
     if ordered:
         update_only = f"for i in range({start}, {stop}, {step}):\n"
         inner = f"with omp('ordered'):\n    log.append(('ordered', {k}, i))\n"
-        par = f"with omp('for ordered {draw(schedules)} reduction({op}:v)'):\n" + indent(update_only + indent(update + "\n" + inner))
+        par = f"with omp('for ordered {draw(schedules)} reduction({op}:v)'):\n" + indent(
+            update_only + indent(update + "\n" + inner)
+        )
         seq = update_only + indent(update + f"\nlog.append(('ordered', {k}, i))")
         return par, seq
     par = f"with omp('for {draw(schedules)} reduction({op}:v)'):\n" + indent(loop)
@@ -61,7 +91,8 @@ def pieces(draw, k):
     if kind == "sections":
         n = draw(st.integers(1, 4))
         par = "with omp('sections reduction(+:v)'):\n" + "".join(
-            f"    with omp('section'):\n        v += {k + j}\n        log.append(('s', {k}, {j}))\n" for j in range(n))
+            f"    with omp('section'):\n        v += {k + j}\n        log.append(('s', {k}, {j}))\n" for j in range(n)
+        )
         return par, "".join(f"v += {k + j}\nlog.append(('s', {k}, {j}))\n" for j in range(n))
     if kind == "single":
         body = f"v = v + {k}\nlog.append(('single', {k}))\n"
@@ -69,8 +100,10 @@ def pieces(draw, k):
     if kind == "tasks":
         n = draw(st.integers(0, 12))
         body = f"log.append(('task', {k}, j, j * {k}))"
-        par = (f"with omp('single'):\n    for j in range({n}):\n        with omp('task'):\n            {body}\n"
-               f"            with omp('atomic'):\n                v += j\n    omp('taskwait')\n")
+        par = (
+            f"with omp('single'):\n    for j in range({n}):\n        with omp('task'):\n            {body}\n"
+            f"            with omp('atomic'):\n                v += j\n    omp('taskwait')\n"
+        )
         return par, f"for j in range({n}):\n    {body}\n    v += j\n"
     body = f"log.append(('c', {k}))\n"
     return "with omp('masked'):\n    with omp('critical'):\n" + indent(body, 8) + "omp('barrier')\n", body
@@ -100,7 +133,10 @@ def test_random_programs_do_what_the_sequential_ones_do(program):
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.tuples(st.sampled_from(["in", "out", "inout", "inoutset"]), st.integers(0, 3)), max_size=25), st.integers(1, 4))
+@given(
+    st.lists(st.tuples(st.sampled_from(["in", "out", "inout", "inoutset"]), st.integers(0, 3)), max_size=25),
+    st.integers(1, 4),
+)
 def test_random_dependences_keep_the_order_that_they_ask_for(accesses, threads):
     order = run_dependences(accesses, threads)
     place = {k: i for i, k in enumerate(order)}

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A thousand repetitions of what races when the run-time is wrong; threads outnumber the processors in most of them."""
+
 import gc
 
 from unisono.omp import *

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """critical, atomic, locks, barriers, flush, threadprivate, copyin."""
+
 import pytest
 from unisono.omp import *
 

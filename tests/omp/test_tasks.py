@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Explicit tasks: completion, data, dependences, groups, loops, reductions, depth."""
+
 import pytest
 from unisono.omp import *
 

@@ -3,15 +3,15 @@
 
 See docs/omp-guide.md for an introduction and docs/omp-reference.md for every directive, clause, routine and variable.
 """
+
 import atexit
 import os
 import sys
 import threading
 
-from . import _rt, env
+from . import _rt, env, routines
 from .api import explain, omp, openmp
 from .errors import OmpError, OmpSyntaxError
-from .routines import *         # noqa: F401,F403
 
 _count = 0
 
@@ -39,9 +39,13 @@ def _view(array):
 
 def _gil_warning():
     import warnings
-    warnings.warn("this CPython has a GIL: the threads of a parallel region take turns and nothing runs faster; "
-                  "a free-threaded CPython (3.13t or later; tools/free-threaded-python builds one) runs them at once",
-                  RuntimeWarning, stacklevel=3)
+
+    warnings.warn(
+        "this CPython has a GIL: the threads of a parallel region take turns and nothing runs faster; "
+        "a free-threaded CPython (3.13t or later; tools/free-threaded-python builds one) runs them at once",
+        RuntimeWarning,
+        stacklevel=3,
+    )
 
 
 _has_gil = getattr(sys, "_is_gil_enabled", lambda: True)()
@@ -50,8 +54,9 @@ env.read()
 atexit.register(_rt.shutdown)
 if os.environ.get("UNISONO_OMP_TRACE"):
     from . import trace
+
     trace.start(os.environ["UNISONO_OMP_TRACE"])
 
-globals().update({n: getattr(_rt, n) for n in dir(_rt) if n.startswith("omp_")})
-__all__ = ["omp", "openmp", "explain", "OmpError", "OmpSyntaxError"] + [
-    n for n in dir() if n.startswith("omp_")]
+for _module in (_rt, routines):
+    globals().update({n: getattr(_module, n) for n in dir(_module) if n.startswith("omp_")})
+__all__ = ["omp", "openmp", "explain", "OmpError", "OmpSyntaxError"] + [n for n in dir() if n.startswith("omp_")]

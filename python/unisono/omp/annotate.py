@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Finds the directives in a function, parses them onto its tree (node._omp), and refuses what cannot be done. Used by the rewriter."""
+"""Finds the directives in a function, parses them onto its tree (node._omp), and refuses what cannot be done. Used by
+the rewriter."""
+
 import ast
 
 from . import directive
-from .directive import located
+from .source import located
 from .names import FUNCTIONS, SCOPES
 
 _NO_BODY = directive.STANDALONE
@@ -19,8 +21,11 @@ class Annotate(ast.NodeTransformer):
         return located(message, node, self.filename)
 
     def _text(self, call):
-        if len(call.args) != 1 or call.keywords or not (isinstance(call.args[0], ast.Constant)
-                                                        and isinstance(call.args[0].value, str)):
+        if (
+            len(call.args) != 1
+            or call.keywords
+            or not (isinstance(call.args[0], ast.Constant) and isinstance(call.args[0].value, str))
+        ):
             raise self.fail("omp(...) takes one directive, written out as a string (no variable, no f-string)", call)
         self.found = True
         return directive.parse(call.args[0].value, call, self.filename)
@@ -43,7 +48,7 @@ class Annotate(ast.NodeTransformer):
         d = self._text(item.context_expr)
         if item.optional_vars is not None:
             raise self.fail("a directive has no value: no 'as' here", item.optional_vars)
-        if d.name in _NO_BODY or (d.words == ["ordered"] and False):
+        if d.name in _NO_BODY:
             if not all(isinstance(s, ast.Pass) for s in node.body):
                 raise self.fail(f"{d.name} stands alone: its block may only be pass", node.body[0])
             standing = ast.copy_location(ast.Expr(item.context_expr), node)
@@ -169,12 +174,13 @@ class Block(ast.NodeVisitor):
     visit_AsyncFunctionDef = visit_Lambda = visit_FunctionDef
 
     def visit_With(self, node):
-        if not hasattr(node, "_omp"):        # inner blocks have been looked at
+        if not hasattr(node, "_omp"):  # inner blocks have been looked at
             self.generic_visit(node)
 
 
 class Super(ast.NodeTransformer):
-    """super() looks at the running function's first argument, which in a block that was moved is another one: say it."""
+    """super() looks at the running function's first argument, which in a block that was moved is another one: say
+    it."""
 
     def __init__(self, first):
         self.first = first
@@ -203,7 +209,9 @@ class Threadprivate(ast.NodeTransformer):
         if node.id not in self.names:
             return node
         self.used = True
-        return ast.copy_location(ast.Attribute(ast.copy_location(ast.Name(self.holder, ast.Load()), node), node.id, node.ctx), node)
+        return ast.copy_location(
+            ast.Attribute(ast.copy_location(ast.Name(self.holder, ast.Load()), node), node.id, node.ctx), node
+        )
 
     def visit_Global(self, node):
         node.names = [n for n in node.names if n not in self.names]

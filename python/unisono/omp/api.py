@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """omp() itself: decorator, directive and explain(). The rewriter is imported when the first function is decorated."""
+
 import functools
 import sys
 import types
@@ -12,8 +13,8 @@ _MODULE_LEVEL = ("threadprivate", "declare reduction")
 def omp(arg=None, /, **options):
     """`@omp` on a function or class runs the directives inside it; `omp("...")` in such a function is a directive.
 
-    Options of the decorator: compile (loops are compiled by Numba where it can), check (reports races on shared variables);
-    others that OMP4Py knows are accepted and ignored.
+    Options of the decorator: compile (loops are compiled by Numba where it can), check (reports races on shared
+    variables); others that OMP4Py knows are accepted and ignored.
     """
     if isinstance(arg, str):
         return _loose(arg, sys._getframe(1))
@@ -42,8 +43,9 @@ def _decorate(obj, options):
         return types.MethodType(_decorate(obj.__func__, options), obj.__self__)
     if not isinstance(obj, types.FunctionType):
         raise TypeError(f"omp: a directive, a function or a class expected, not {type(obj).__name__}")
-    from .rewrite import rewrite
+    from .function import rewrite
     from .errors import OmpSyntaxError
+
     try:
         return rewrite(obj, options)
     except OmpSyntaxError as error:
@@ -58,7 +60,11 @@ def _class(cls, options):
         elif isinstance(value, (types.FunctionType, staticmethod, classmethod, property, functools.cached_property)):
             function = value
             while not isinstance(function, types.FunctionType):
-                function = getattr(function, "__func__", None) or getattr(function, "fget", None) or getattr(function, "func", None)
+                function = (
+                    getattr(function, "__func__", None)
+                    or getattr(function, "fget", None)
+                    or getattr(function, "func", None)
+                )
                 if function is None:
                     break
             if function is not None and function.__qualname__.rpartition(".")[0] == cls.__qualname__:
@@ -73,17 +79,25 @@ def _loose(text, frame):
         import ast
 
         from . import directive, support
+
         where = ast.Constant(text, lineno=frame.f_lineno, col_offset=0, end_lineno=frame.f_lineno, end_col_offset=0)
         d = directive.parse(text, where, code.co_filename)
         if d.name == "threadprivate":
             support.threadprivate_in(frame.f_globals).add(d.argument)
         else:
             start = d.expr("initializer")
-            support.declared_reductions(frame.f_globals)[d.argument[0]] = (d.argument[1], ast.unparse(start) if start else None)
+            support.declared_reductions(frame.f_globals)[d.argument[0]] = (
+                d.argument[1],
+                ast.unparse(start) if start else None,
+            )
         return None
-    place = "at module level" if code.co_name == "<module>" else f"in {code.co_qualname}, which is not decorated with @omp"
-    raise OmpError(f"omp({text!r}) {place} ({code.co_filename}:{frame.f_lineno}): "
-                   "directives work inside functions and classes decorated with @omp")
+    place = (
+        "at module level" if code.co_name == "<module>" else f"in {code.co_qualname}, which is not decorated with @omp"
+    )
+    raise OmpError(
+        f"omp({text!r}) {place} ({code.co_filename}:{frame.f_lineno}): "
+        "directives work inside functions and classes decorated with @omp"
+    )
 
 
 def explain(function):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Small makers of syntax-tree nodes, and the table of run-time functions that rewritten code may call."""
+
 import ast
 
 PREFIX = "_omprt_"

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""check=True: reports a shared variable that two threads of a team write between the same two barriers, outside critical, atomic,
-single, master, ordered and reductions. A hint, not a proof: it sees what ran, and only variables (no elements, no attributes)."""
+"""check=True: reports a shared variable that two threads of a team write between the same two barriers, outside
+critical, atomic, single, master, ordered and reductions. A hint, not a proof: it sees what ran, and only variables
+(no elements, no attributes)."""
+
 import threading
 import warnings
 
@@ -27,7 +29,11 @@ def note(name, filename, line):
             key = (filename, name, *sorted((before[2], line)))
             if key not in _said:
                 _said.add(key)
-                warnings.warn(f"shared variable {name!r} is written by thread {before[1]} in line {before[2]} and by thread {me} "
-                              f"in line {line} of {filename} with nothing to order them: use reduction, atomic, critical or private",
-                              RaceWarning, stacklevel=3)
+                warnings.warn(
+                    f"shared variable {name!r} is written by thread {before[1]} in line {before[2]} and by thread {me} "
+                    f"in line {line} of {filename} with nothing to order them: "
+                    "use reduction, atomic, critical or private",
+                    RaceWarning,
+                    stacklevel=3,
+                )
         _writes[filename, name] = (phase, me, line)

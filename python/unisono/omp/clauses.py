@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Parses one clause of a directive. Called by directive.parse() with the parser standing behind the clause's name."""
+
 import ast
 
 from .directive import EXPRESSIONS, LISTS, OPERATORS, REDUCTIONS, Clause, split
@@ -8,8 +9,24 @@ _MODIFIERS = {"monotonic", "nonmonotonic", "simd"}
 _SCHEDULES = ("static", "dynamic", "guided", "auto", "runtime")
 _DEPENDS = {"in": 0, "out": 1, "inout": 1, "mutexinoutset": 1, "inoutset": 2}
 _BINDS = {"master": 2, "primary": 2, "close": 3, "spread": 4, "true": 1, "false": 0}
-_FLAGS = {"nowait", "untied", "mergeable", "nogroup", "read", "write", "update", "capture", "compare", "seq_cst", "acq_rel",
-          "acquire", "release", "relaxed", "threads", "simd"}
+_FLAGS = {
+    "nowait",
+    "untied",
+    "mergeable",
+    "nogroup",
+    "read",
+    "write",
+    "update",
+    "capture",
+    "compare",
+    "seq_cst",
+    "acq_rel",
+    "acquire",
+    "release",
+    "relaxed",
+    "threads",
+    "simd",
+}
 _IGNORED = {"allocate", "affinity", "hint", "safelen", "simdlen", "aligned", "nontemporal", "order", "bind"}
 
 
@@ -33,7 +50,7 @@ def clause(p, kind):
 
 
 def _no_parens(p):
-    return not p.text[p.at:].lstrip().startswith("(")
+    return not p.text[p.at :].lstrip().startswith("(")
 
 
 def _reduction(p, kind, text):
@@ -81,7 +98,7 @@ def _schedule(p, kind, text):
         parts = [head] + parts[1:]
         if modifiers.strip() not in _MODIFIERS:
             raise p.fail(f"schedule({text}): unknown modifier {modifiers.strip()!r}")
-    elif head.strip() in _MODIFIERS and len(parts) > 1 and ":" in parts[1]:      # schedule(monotonic, simd: dynamic, 4)
+    elif head.strip() in _MODIFIERS and len(parts) > 1 and ":" in parts[1]:  # schedule(monotonic, simd: dynamic, 4)
         parts = [parts[1].partition(":")[2]] + parts[2:]
         head = parts[0]
     name = head.strip()
@@ -109,8 +126,8 @@ def _count(p, kind, text):
 
 def _linear(p, kind, text):
     names, colon, step = text.partition(":")
-    if "(" in names:                                   # linear(val(x): 2)
-        names = names[names.index("(") + 1:].rstrip(" )")
+    if "(" in names:  # linear(val(x): 2)
+        names = names[names.index("(") + 1 :].rstrip(" )")
     tree = p.expression(step, kind) if colon else ast.copy_location(ast.Constant(1), p.where)
     return Clause(kind, p.variables(names, kind), [tree])
 
@@ -139,5 +156,13 @@ def _initializer(p, kind, text):
     return Clause(kind, exprs=[p.expression(text, kind)])
 
 
-_OTHERS = {"default": _default, "schedule": _schedule, "collapse": _count, "ordered": _count, "linear": _linear,
-           "proc_bind": _proc_bind, "depend": _depend, "initializer": _initializer}
+_OTHERS = {
+    "default": _default,
+    "schedule": _schedule,
+    "collapse": _count,
+    "ordered": _count,
+    "linear": _linear,
+    "proc_bind": _proc_bind,
+    "depend": _depend,
+    "initializer": _initializer,
+}

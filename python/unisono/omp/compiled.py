@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""@omp(compile=True): loops (and functions without directives) that Numba compiles, run by the same run-time as the others.
+"""@omp(compile=True): loops (and functions without directives) that Numba compiles, run by the same run-time as the
+others.
 
-A worksharing loop becomes a kernel (start, stop, step, variables...) -> variables that it changes; the run-time hands it chunks, so
-every schedule, nowait and tasks work. Kernels release the GIL. What Numba cannot compile is said once, with its reason,
-and runs as Python. Numba is imported when the first kernel runs.
+A worksharing loop becomes a kernel (start, stop, step, variables...) -> variables that it changes; the run-time hands
+it chunks, so every schedule, nowait and tasks work. Kernels release the GIL. What Numba cannot compile is said once,
+with its reason, and runs as Python. Numba is imported when the first kernel runs.
 """
+
 import ast
 import threading
 import types
@@ -17,7 +19,9 @@ def _numba():
     try:
         import numba
     except ImportError as error:
-        warnings.warn(f"@omp(compile=True): Numba cannot be imported ({error}); running uncompiled", RuntimeWarning, stacklevel=4)
+        warnings.warn(
+            f"@omp(compile=True): Numba cannot be imported ({error}); running uncompiled", RuntimeWarning, stacklevel=4
+        )
         return None
     return numba
 
@@ -40,9 +44,16 @@ class Kernel:
             if not self.ready:
                 numba = _numba()
                 if numba is not None:
-                    names = {k: v.dispatcher() if isinstance(v, Kernel) else v for k, v in self.python.__globals__.items()}
-                    f = types.FunctionType(self.python.__code__, names, self.python.__name__, self.python.__defaults__,
-                                           self.python.__closure__)
+                    names = {
+                        k: v.dispatcher() if isinstance(v, Kernel) else v for k, v in self.python.__globals__.items()
+                    }
+                    f = types.FunctionType(
+                        self.python.__code__,
+                        names,
+                        self.python.__name__,
+                        self.python.__defaults__,
+                        self.python.__closure__,
+                    )
                     self.fast = numba.njit(nogil=True)(f)
                 self.ready = True
         return self.fast
@@ -66,10 +77,14 @@ class Kernel:
             return fast(*args, **kwargs)
         except Exception as error:
             if not type(error).__module__.startswith("numba") and fast.signatures:
-                raise                # the compiled code ran and failed; without a signature Numba could not even begin
+                raise  # the compiled code ran and failed; without a signature Numba could not even begin
             self.fast = None
             reason = " ".join(str(error).split())[:300]
-            warnings.warn(f"@omp(compile=True): {self.__qualname__} runs uncompiled, Numba says: {reason}", RuntimeWarning, stacklevel=2)
+            warnings.warn(
+                f"@omp(compile=True): {self.__qualname__} runs uncompiled, Numba says: {reason}",
+                RuntimeWarning,
+                stacklevel=2,
+            )
             return self.python(*args, **kwargs)
 
 
@@ -79,7 +94,8 @@ def function(f):
 
 
 def loop_kernel(r, loop, body_events, known, keeps, d):
-    """(run-time name of the kernel, names it takes, names it gives back) for a loop over a range; None if it cannot be one.
+    """(run-time name of the kernel, names it takes, names it gives back) for a loop over a range; None if it cannot
+    be one.
 
     `keeps` are the variables that the loop changes and somebody reads later.
     """
@@ -87,13 +103,22 @@ def loop_kernel(r, loop, body_events, known, keeps, d):
         return None
     stored = {n for n, kind, _ in body_events if n and kind != "load"}
     read = [n for n in dict.fromkeys(n for n, kind, _ in body_events if n)]
-    names = sorted(n for n in read if n != loop.target.id and (n in known and (n not in stored or n in keeps or _before(body_events, n))))
+    names = sorted(
+        n
+        for n in read
+        if n != loop.target.id and (n in known and (n not in stored or n in keeps or _before(body_events, n)))
+    )
     gives = [n for n in names if n in stored]
     params = ["omp_start", "omp_stop", "omp_step", *names]
     import copy
+
     body = copy.deepcopy(loop.body)
-    again = ast.For(ast.Name(loop.target.id, ast.Store()),
-                    ast.Call(ast.Name("range", ast.Load()), [ast.Name(p, ast.Load()) for p in params[:3]], []), body, [])
+    again = ast.For(
+        ast.Name(loop.target.id, ast.Store()),
+        ast.Call(ast.Name("range", ast.Load()), [ast.Name(p, ast.Load()) for p in params[:3]], []),
+        body,
+        [],
+    )
     args = ast.arguments([], [ast.arg(p) for p in params], None, [], [], None, [])
     result = ast.Return(ast.Tuple([ast.Name(n, ast.Load()) for n in gives], ast.Load()))
     name = f"loop_of_{r.function.__name__}_line_{loop.lineno}"
@@ -113,8 +138,17 @@ def emit(r, loop, name, found):
     """while there is a chunk: variables = kernel(chunk, variables)."""
     kernel, names, gives = found
     chunk = r.fresh("chunk")
-    fetch = ast.NamedExpr(ast.Name(chunk, ast.Store()), ast.Call(ast.Attribute(ast.Name(name, ast.Load()), "chunk", ast.Load()), [], []))
-    call = ast.Call(ast.Name(kernel, ast.Load()), [ast.Starred(ast.Name(chunk, ast.Load()), ast.Load()),
-                                                   *(ast.Name(n, ast.Load()) for n in names)], [])
-    run = ast.Assign([ast.Tuple([ast.Name(n, ast.Store()) for n in gives], ast.Store())], call) if gives else ast.Expr(call)
+    fetch = ast.NamedExpr(
+        ast.Name(chunk, ast.Store()), ast.Call(ast.Attribute(ast.Name(name, ast.Load()), "chunk", ast.Load()), [], [])
+    )
+    call = ast.Call(
+        ast.Name(kernel, ast.Load()),
+        [ast.Starred(ast.Name(chunk, ast.Load()), ast.Load()), *(ast.Name(n, ast.Load()) for n in names)],
+        [],
+    )
+    run = (
+        ast.Assign([ast.Tuple([ast.Name(n, ast.Store()) for n in gives], ast.Store())], call)
+        if gives
+        else ast.Expr(call)
+    )
     return ast.While(ast.Compare(fetch, [ast.IsNot()], [ast.Constant(None)]), [run], [])

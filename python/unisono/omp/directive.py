@@ -4,45 +4,146 @@
 A Directive knows its words ("parallel", "for"), its clauses in order, and for each clause the list of variables and the
 expressions as syntax trees, so that renaming a variable in a block reaches the directives inside it.
 """
+
 import ast
 import re
 
-from .errors import OmpSyntaxError
+from .source import located
 
 _DATA = {"private", "firstprivate", "shared", "default"}
-_LOOP = {"private", "firstprivate", "lastprivate", "reduction", "schedule", "collapse", "ordered", "nowait", "linear",
-         "order", "allocate"}
+_LOOP = {
+    "private",
+    "firstprivate",
+    "lastprivate",
+    "reduction",
+    "schedule",
+    "collapse",
+    "ordered",
+    "nowait",
+    "linear",
+    "order",
+    "allocate",
+}
 _PARALLEL = _DATA | {"if", "num_threads", "copyin", "reduction", "proc_bind", "allocate"}
-_TASK = _DATA | {"if", "untied", "final", "mergeable", "depend", "priority", "in_reduction", "affinity", "allocate", "detach"}
-_TASKLOOP = (_TASK - {"depend", "affinity", "detach"}) | {"grainsize", "num_tasks", "nogroup", "collapse", "lastprivate",
-                                                          "reduction"}
+_TASK = _DATA | {
+    "if",
+    "untied",
+    "final",
+    "mergeable",
+    "depend",
+    "priority",
+    "in_reduction",
+    "affinity",
+    "allocate",
+    "detach",
+}
+_TASKLOOP = (_TASK - {"depend", "affinity", "detach"}) | {
+    "grainsize",
+    "num_tasks",
+    "nogroup",
+    "collapse",
+    "lastprivate",
+    "reduction",
+}
 _SECTIONS = {"private", "firstprivate", "lastprivate", "reduction", "nowait", "allocate"}
-_SIMD = {"private", "lastprivate", "reduction", "linear", "collapse", "safelen", "simdlen", "aligned", "nontemporal", "order",
-         "if"}
+_SIMD = {
+    "private",
+    "lastprivate",
+    "reduction",
+    "linear",
+    "collapse",
+    "safelen",
+    "simdlen",
+    "aligned",
+    "nontemporal",
+    "order",
+    "if",
+}
 _SCOPE = {"private", "firstprivate", "reduction", "nowait", "allocate"}
 
 CLAUSES = {
-    "parallel": _PARALLEL, "for": _LOOP, "sections": _SECTIONS, "section": set(),
-    "single": {"private", "firstprivate", "copyprivate", "nowait", "allocate"}, "master": set(), "masked": {"filter"},
-    "critical": {"hint"}, "barrier": set(), "taskwait": {"depend", "nowait"}, "taskyield": set(), "task": _TASK,
-    "taskgroup": {"task_reduction", "allocate"}, "taskloop": _TASKLOOP, "flush": set(), "ordered": {"threads", "simd"},
-    "threadprivate": set(), "atomic": {"read", "write", "update", "capture", "compare", "seq_cst", "acq_rel", "acquire",
-                                       "release", "relaxed", "hint"},
-    "cancel": {"if"}, "cancellation point": set(), "declare reduction": {"initializer"}, "simd": _SIMD, "scope": _SCOPE,
+    "parallel": _PARALLEL,
+    "for": _LOOP,
+    "sections": _SECTIONS,
+    "section": set(),
+    "single": {"private", "firstprivate", "copyprivate", "nowait", "allocate"},
+    "master": set(),
+    "masked": {"filter"},
+    "critical": {"hint"},
+    "barrier": set(),
+    "taskwait": {"depend", "nowait"},
+    "taskyield": set(),
+    "task": _TASK,
+    "taskgroup": {"task_reduction", "allocate"},
+    "taskloop": _TASKLOOP,
+    "flush": set(),
+    "ordered": {"threads", "simd"},
+    "threadprivate": set(),
+    "atomic": {
+        "read",
+        "write",
+        "update",
+        "capture",
+        "compare",
+        "seq_cst",
+        "acq_rel",
+        "acquire",
+        "release",
+        "relaxed",
+        "hint",
+    },
+    "cancel": {"if"},
+    "cancellation point": set(),
+    "declare reduction": {"initializer"},
+    "simd": _SIMD,
+    "scope": _SCOPE,
     "loop": {"private", "lastprivate", "reduction", "collapse", "order", "bind"},
 }
 # What may be combined, by the last words; "simd" says nothing to an interpreter.
 COMBINED = [
-    ("parallel", "for"), ("parallel", "for", "simd"), ("for", "simd"), ("parallel", "sections"), ("parallel", "loop"),
-    ("parallel", "master"), ("parallel", "masked"), ("taskloop", "simd"), ("master", "taskloop"), ("masked", "taskloop"),
-    ("master", "taskloop", "simd"), ("masked", "taskloop", "simd"), ("parallel", "master", "taskloop"),
-    ("parallel", "masked", "taskloop"), ("parallel", "master", "taskloop", "simd"), ("parallel", "masked", "taskloop", "simd"),
+    ("parallel", "for"),
+    ("parallel", "for", "simd"),
+    ("for", "simd"),
+    ("parallel", "sections"),
+    ("parallel", "loop"),
+    ("parallel", "master"),
+    ("parallel", "masked"),
+    ("taskloop", "simd"),
+    ("master", "taskloop"),
+    ("masked", "taskloop"),
+    ("master", "taskloop", "simd"),
+    ("masked", "taskloop", "simd"),
+    ("parallel", "master", "taskloop"),
+    ("parallel", "masked", "taskloop"),
+    ("parallel", "master", "taskloop", "simd"),
+    ("parallel", "masked", "taskloop", "simd"),
 ]
-STANDALONE = {"barrier", "taskwait", "taskyield", "flush", "threadprivate", "cancel", "cancellation point", "declare reduction"}
+STANDALONE = {
+    "barrier",
+    "taskwait",
+    "taskyield",
+    "flush",
+    "threadprivate",
+    "cancel",
+    "cancellation point",
+    "declare reduction",
+}
 LISTS = {"private", "firstprivate", "lastprivate", "shared", "copyin", "copyprivate"}
 REDUCTIONS = {"reduction", "in_reduction", "task_reduction"}
 EXPRESSIONS = {"if", "num_threads", "final", "priority", "grainsize", "num_tasks", "filter"}
-ONCE = {"if", "num_threads", "default", "schedule", "collapse", "ordered", "nowait", "final", "priority", "proc_bind", "untied"}
+ONCE = {
+    "if",
+    "num_threads",
+    "default",
+    "schedule",
+    "collapse",
+    "ordered",
+    "nowait",
+    "final",
+    "priority",
+    "proc_bind",
+    "untied",
+}
 OPERATORS = {"+", "*", "-", "&", "|", "^", "&&", "||", "min", "max", "and", "or"}
 _NAME = re.compile(r"[^\W\d]\w*\Z")
 _WORD = re.compile(r"\s*,?\s*([^\W\d]\w*)")
@@ -94,13 +195,6 @@ class Directive:
         return located(message, self.where, self.filename)
 
 
-def located(message, node, filename):
-    """An OmpSyntaxError that points at the node."""
-    from .source import line_of
-    return OmpSyntaxError(message, (filename, node.lineno, node.col_offset + 1, line_of(filename, node.lineno),
-                                    node.end_lineno, (node.end_col_offset or 0) + 1))
-
-
 class _Parser:
     def __init__(self, text, where, filename):
         self.text, self.at, self.where, self.filename = text, 0, where, filename
@@ -121,7 +215,7 @@ class _Parser:
         return word
 
     def done(self):
-        return not self.text[self.at:].strip(" \t\r\n,")
+        return not self.text[self.at :].strip(" \t\r\n,")
 
     def parens(self):
         """The text inside the parentheses that follow, or None."""
@@ -198,7 +292,7 @@ def _words(p):
     if first not in CLAUSES:
         raise p.fail(f"unknown directive {first!r}{_guess(first, CLAUSES)}")
     words = [first]
-    while p.peek() and any(tuple(words + [p.peek()]) == c[:len(words) + 1] for c in COMBINED):
+    while p.peek() and any(tuple(words + [p.peek()]) == c[: len(words) + 1] for c in COMBINED):
         words.append(p.word())
     if len(words) > 1 and tuple(words) not in COMBINED:
         raise p.fail(f"unknown directive {' '.join(words)!r}")
@@ -207,6 +301,7 @@ def _words(p):
 
 def _guess(word, known):
     import difflib
+
     close = difflib.get_close_matches(word, known, 1)
     return f"; did you mean {close[0]!r}?" if close else ""
 
@@ -243,6 +338,7 @@ def _declared(p):
 def parse(text, where, filename):
     """The Directive that the text says; OmpSyntaxError with its place when it says none."""
     from .clauses import clause
+
     p = _Parser(text, where, filename)
     words = _words(p)
     argument = _argument(p, words)
@@ -253,11 +349,14 @@ def parse(text, where, filename):
     while not p.done():
         kind = p.word()
         if kind is None:
-            raise p.fail(f"unexpected {p.text[p.at:].strip()[:20]!r}")
+            raise p.fail(f"unexpected {p.text[p.at :].strip()[:20]!r}")
         if kind not in allowed:
             known = any(kind in c for c in CLAUSES.values())
-            raise p.fail(f"clause {kind!r} does not belong to {' '.join(words)}" if known
-                         else f"unknown clause {kind!r}{_guess(kind, allowed)}")
+            raise p.fail(
+                f"clause {kind!r} does not belong to {' '.join(words)}"
+                if known
+                else f"unknown clause {kind!r}{_guess(kind, allowed)}"
+            )
         clauses.append(clause(p, kind))
     _check(p, words, clauses)
     return Directive(words, clauses, argument, where, filename)
@@ -276,7 +375,11 @@ def _check(p, words, clauses):
             before = seen.setdefault(n, c.kind)
             if before != c.kind and {before, c.kind} not in ({"firstprivate", "lastprivate"}, {"shared", "copyin"}):
                 raise p.fail(f"variable {n!r} is both in {before} and in {c.kind}")
-            if before == c.kind and sum(n in d.names for d in clauses if d.kind == c.kind) > 1 and c.kind == "reduction":
+            if (
+                before == c.kind
+                and sum(n in d.names for d in clauses if d.kind == c.kind) > 1
+                and c.kind == "reduction"
+            ):
                 raise p.fail(f"variable {n!r} is in two reductions")
     if "nowait" in kinds and "copyprivate" in kinds:
         raise p.fail("copyprivate needs the barrier that nowait removes")

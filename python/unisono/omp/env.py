@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reads the OMP_* variables into the run-time's settings. Called once, at import. A value that makes no sense is reported on
-standard error and ignored, as the standard asks."""
+"""Reads the OMP_* variables into the run-time's settings. Called once, at import. A value that makes no sense is
+reported on standard error and ignored, as the standard asks."""
+
 import os
 import sys
 
@@ -8,12 +9,31 @@ from . import _rt
 
 SCHEDULES = {"static": 1, "dynamic": 2, "guided": 3, "auto": 4}
 BINDS = {"false": 0, "true": 1, "master": 2, "primary": 2, "close": 3, "spread": 4}
-NAMES = ("OMP_NUM_THREADS", "OMP_SCHEDULE", "OMP_DYNAMIC", "OMP_NESTED", "OMP_STACKSIZE", "OMP_WAIT_POLICY",
-         "OMP_MAX_ACTIVE_LEVELS", "OMP_THREAD_LIMIT", "OMP_CANCELLATION", "OMP_PROC_BIND", "OMP_PLACES", "OMP_DISPLAY_ENV",
-         "OMP_DISPLAY_AFFINITY", "OMP_AFFINITY_FORMAT", "OMP_MAX_TASK_PRIORITY")
+NAMES = (
+    "OMP_NUM_THREADS",
+    "OMP_SCHEDULE",
+    "OMP_DYNAMIC",
+    "OMP_NESTED",
+    "OMP_STACKSIZE",
+    "OMP_WAIT_POLICY",
+    "OMP_MAX_ACTIVE_LEVELS",
+    "OMP_THREAD_LIMIT",
+    "OMP_CANCELLATION",
+    "OMP_PROC_BIND",
+    "OMP_PLACES",
+    "OMP_DISPLAY_ENV",
+    "OMP_DISPLAY_AFFINITY",
+    "OMP_AFFINITY_FORMAT",
+    "OMP_MAX_TASK_PRIORITY",
+)
 UNLIMITED = 2147483647
-values = {"stacksize": 0, "wait_policy": "default", "binds": [], "display_affinity": False,
-          "affinity_format": "level %L thread %i of %N on %H bound to %A"}
+values = {
+    "stacksize": 0,
+    "wait_policy": "default",
+    "binds": [],
+    "display_affinity": False,
+    "affinity_format": "level %L thread %i of %N on %H bound to %A",
+}
 
 
 def _complain(name, text, expected):
@@ -77,14 +97,17 @@ def _setting(name, convert):
 def _keep(name, convert):
     def keep(text):
         values[name] = convert(text)
+
     return keep
 
 
 _READERS = {
     "OMP_NESTED": (lambda t: _rt.setting("max_active", UNLIMITED if _bool(t) else 1), "true or false"),
     "OMP_NUM_THREADS": (_num_threads, "a list of positive numbers"),
-    "OMP_SCHEDULE": (_schedule, "kind or kind,chunk"), "OMP_DYNAMIC": (_setting("dynamic", _bool), "true or false"),
-    "OMP_STACKSIZE": (_stacksize, "a size such as 512K or 8M"), "OMP_WAIT_POLICY": (_wait_policy, "active or passive"),
+    "OMP_SCHEDULE": (_schedule, "kind or kind,chunk"),
+    "OMP_DYNAMIC": (_setting("dynamic", _bool), "true or false"),
+    "OMP_STACKSIZE": (_stacksize, "a size such as 512K or 8M"),
+    "OMP_WAIT_POLICY": (_wait_policy, "active or passive"),
     "OMP_MAX_ACTIVE_LEVELS": (_setting("max_active", _natural), "a number"),
     "OMP_THREAD_LIMIT": (_setting("thread_limit", _positive), "a positive number"),
     "OMP_CANCELLATION": (_setting("cancellation", _bool), "true or false"),
@@ -113,6 +136,7 @@ def read(environ=os.environ):
             _complain(name, text, expected)
     if environ.get("OMP_PLACES") or values["binds"]:
         from . import places
+
         places.read(environ.get("OMP_PLACES"))
     display = environ.get("OMP_DISPLAY_ENV", "").strip().lower()
     if display in ("true", "verbose"):
@@ -124,12 +148,23 @@ def show(verbose=False):
     nthreads, dynamic, max_active, sched, chunk, bind = _rt.icv_get()
     procs, limit, cancellation, priority, spin, _ = _rt.settings()
     kinds = {v: k.upper() for k, v in SCHEDULES.items()}
-    rows = {"_OPENMP": "201811", "OMP_NUM_THREADS": nthreads, "OMP_DYNAMIC": bool(dynamic),
-            "OMP_SCHEDULE": f"{kinds[sched]},{chunk}", "OMP_NESTED": max_active > 1, "OMP_MAX_ACTIVE_LEVELS": max_active,
-            "OMP_THREAD_LIMIT": limit, "OMP_STACKSIZE": values["stacksize"], "OMP_WAIT_POLICY": values["wait_policy"].upper(),
-            "OMP_CANCELLATION": bool(cancellation), "OMP_PROC_BIND": [k for k, v in BINDS.items() if v == bind][0].upper(),
-            "OMP_PLACES": os.environ.get("OMP_PLACES", ""), "OMP_MAX_TASK_PRIORITY": priority,
-            "OMP_DISPLAY_AFFINITY": bool(values["display_affinity"]), "OMP_AFFINITY_FORMAT": values["affinity_format"]}
+    rows = {
+        "_OPENMP": "201811",
+        "OMP_NUM_THREADS": nthreads,
+        "OMP_DYNAMIC": bool(dynamic),
+        "OMP_SCHEDULE": f"{kinds[sched]},{chunk}",
+        "OMP_NESTED": max_active > 1,
+        "OMP_MAX_ACTIVE_LEVELS": max_active,
+        "OMP_THREAD_LIMIT": limit,
+        "OMP_STACKSIZE": values["stacksize"],
+        "OMP_WAIT_POLICY": values["wait_policy"].upper(),
+        "OMP_CANCELLATION": bool(cancellation),
+        "OMP_PROC_BIND": [k for k, v in BINDS.items() if v == bind][0].upper(),
+        "OMP_PLACES": os.environ.get("OMP_PLACES", ""),
+        "OMP_MAX_TASK_PRIORITY": priority,
+        "OMP_DISPLAY_AFFINITY": bool(values["display_affinity"]),
+        "OMP_AFFINITY_FORMAT": values["affinity_format"],
+    }
     if verbose:
         rows.update({"UNISONO_OMP_SPIN_NS": spin, "processors": procs})
     print("OPENMP DISPLAY ENVIRONMENT BEGIN", file=sys.stderr)

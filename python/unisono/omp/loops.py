@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Rewrites the worksharing constructs that hand out iterations: for, loop, simd and sections."""
+
 import ast
 
 from .build import assign, attribute, call, const, expr, for_, if_, item, lambda_, name, try_finally, tuple_
@@ -9,7 +10,19 @@ from .rewrite import handles
 
 STATIC, DYNAMIC = 1, 2
 ORDERED, NOWAIT, CANCELLABLE, INDEXED = 1, 2, 4, 8
-_FLUSHES = {"critical", "atomic", "flush", "barrier", "ordered", "task", "taskwait", "taskloop", "taskgroup", "parallel", "single"}
+_FLUSHES = {
+    "critical",
+    "atomic",
+    "flush",
+    "barrier",
+    "ordered",
+    "task",
+    "taskwait",
+    "taskloop",
+    "taskgroup",
+    "parallel",
+    "single",
+}
 
 
 def nest(r, d, body):
@@ -18,7 +31,11 @@ def nest(r, d, body):
     for depth in range(count):
         real = [s for s in body if not _is_note(s)]
         if len(real) != 1 or not isinstance(real[0], ast.For):
-            what = "the block must be one for loop" if depth == 0 else f"collapse({count}) needs {count} loops, each alone in the other"
+            what = (
+                "the block must be one for loop"
+                if depth == 0
+                else f"collapse({count}) needs {count} loops, each alone in the other"
+            )
             raise r.fail(f"omp({d.name!r}): {what}", real[0] if real else d.where)
         loop = real[0]
         if loop.orelse:
@@ -30,7 +47,9 @@ def nest(r, d, body):
 
 def _is_note(s):
     """Annotations without a value and documentation strings say nothing at run time."""
-    return (isinstance(s, ast.AnnAssign) and s.value is None) or (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))
+    return (isinstance(s, ast.AnnAssign) and s.value is None) or (
+        isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant)
+    )
 
 
 def targets(loops):
@@ -38,7 +57,8 @@ def targets(loops):
 
 
 def space(r, loops, where):
-    """How to run through the iterations: (statements before, maker of the loop object, target, statements in front of the body)."""
+    """How to run through the iterations: (statements before, maker of the loop object, target, statements in front of
+    the body)."""
     if len(loops) == 1:
         it = loops[0].iter
         bounds = _range(r, it)
@@ -66,7 +86,11 @@ def _range(r, it):
     """start, stop, step of a call of the builtin range, else None."""
     if not (isinstance(it, ast.Call) and isinstance(it.func, ast.Name) and it.func.id == "range" and not it.keywords):
         return None
-    if "range" in r.function.__globals__ or not 1 <= len(it.args) <= 3 or any(isinstance(a, ast.Starred) for a in it.args):
+    if (
+        "range" in r.function.__globals__
+        or not 1 <= len(it.args) <= 3
+        or any(isinstance(a, ast.Starred) for a in it.args)
+    ):
         return None
     a = it.args
     return [const(0), a[0], const(1)] if len(a) == 1 else [a[0], a[1], a[2] if len(a) == 3 else const(1)]
@@ -90,6 +114,7 @@ def for_loop(r, d, node, scope, known):
 
 def _private(names):
     from .directive import Clause
+
     return [Clause("private", names)] if names else []
 
 
@@ -115,7 +140,7 @@ def _emit(r, d, loops, scope, known, mapping, begin):
     result = made + before + [assign(loop, make(how))] + guard(r, [run], loop, cancels, ordered)
     last = d.names("lastprivate", "linear")
     if set(last) & set(d.names("firstprivate", "linear")):
-        result.append(expr(r.call("barrier")))       # everybody has read the originals before somebody writes them
+        result.append(expr(r.call("barrier")))  # everybody has read the originals before somebody writes them
     if last:
         result += _last(r, d, last, mapping, scope, loop)
     result.append(expr(r.call("loop_end", name(loop))))
@@ -127,6 +152,7 @@ def _emit(r, d, loops, scope, known, mapping, begin):
 def _compiled(r, d, loops, scope, known, mapping, loop):
     """The loop as calls of a compiled kernel, where its shape allows it."""
     from . import compiled
+
     events = Events().run(loops[-1].body).events
     shared = {n for n, kind, _ in events if n and kind != "load" and scope.where(n) != "own"}
     if len(loops) > 1 or shared or not _range(r, loops[0].iter) or d.names("lastprivate", "linear") or d.one("ordered"):
@@ -160,8 +186,13 @@ def guard(r, run, loop, cancels, ordered):
 
 
 def _cancels(body):
-    return any(hasattr(n, "_omp") and n._omp.words[0] in ("cancel", "cancellation point")
-               and n._omp.argument in ("for", "sections") for s in body for n in ast.walk(s))
+    return any(
+        hasattr(n, "_omp")
+        and n._omp.words[0] in ("cancel", "cancellation point")
+        and n._omp.argument in ("for", "sections")
+        for s in body
+        for n in ast.walk(s)
+    )
 
 
 def _last(r, d, names, mapping, scope, loop):
@@ -171,28 +202,40 @@ def _last(r, d, names, mapping, scope, loop):
         part = r.fresh("part")
         value = ast.IfExp(attribute(loop, "last"), tuple_(name(mapping[n]) for n in names), const(None))
         give = [assign(n, item(name(part), i)) for i, n in enumerate(names)]
-        return [for_(name(part, True), r.call("gather", value),
-                     [if_(ast.Compare(name(part), [ast.IsNot()], [const(None)]), give)])]
+        return [
+            for_(
+                name(part, True),
+                r.call("gather", value),
+                [if_(ast.Compare(name(part), [ast.IsNot()], [const(None)]), give)],
+            )
+        ]
     for n in names:
         scope.make_global(n)
     return [if_(attribute(loop, "last"), [assign(n, name(mapping[n])) for n in names])]
 
 
 def _views(r, d, node, loops, scope, known):
-    """Shared variables that somebody may write elsewhere, but this loop only reads: the thread's own copy for its duration.
+    """Shared variables that somebody may write elsewhere, but this loop only reads: the thread's own copy for its
+    duration.
 
     The memory model allows it as long as nothing in the loop is a flush.
     """
     if any(hasattr(n, "_omp") and _FLUSHES & set(n._omp.words) for s in node.body for n in ast.walk(s)):
         return []
-    if any(isinstance(n, (ast.Name, ast.Attribute)) and "lock" in (getattr(n, "id", None) or n.attr)
-           for s in node.body for n in ast.walk(s)):
+    if any(
+        isinstance(n, (ast.Name, ast.Attribute)) and "lock" in (getattr(n, "id", None) or n.attr)
+        for s in node.body
+        for n in ast.walk(s)
+    ):
         return []
     events = Events().run(loops[-1].body).events
     bound = {n for n, kind, _ in events if kind != "load"}
     late = _late(scope)
-    names = [n for n in dict.fromkeys(n for n, kind, _ in events if n and kind == "load")
-             if n not in bound and scope.outlined and scope.where(n) == "outer" and n in scope.known and n not in late]
+    names = [
+        n
+        for n in dict.fromkeys(n for n, kind, _ in events if n and kind == "load")
+        if n not in bound and scope.outlined and scope.where(n) == "outer" and n in scope.known and n not in late
+    ]
     if not names:
         return []
     mapping = {n: f"_omp_{n}_{r._next()}" for n in names}
@@ -263,5 +306,3 @@ def sections(r, d, node, scope, known):
 @handles("section")
 def section(r, d, node, scope, known):
     raise d.error("section: only directly inside sections")
-
-

@@ -1,14 +1,25 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Who binds and who reads which name, in evaluation order. Used by the rewriter to decide what is shared and what is private.
+"""Who binds and who reads which name, in evaluation order. Used by the rewriter to decide what is shared and what is
+private.
 
-Events of a function body are (name, kind, node) with kind 'load', 'store' (also del, import, def, ...), 'for' (target of a
-loop), 'except' (name of a handler), 'clause' (a clause says so) or 'nested' (bound by a nested function through nonlocal). The events of a directive stand
-between a 'begin' and an 'end' without a name, so that "before" and "after" a region can be told apart.
+Events of a function body are (name, kind, node) with kind 'load', 'store' (also del, import, def, ...), 'for' (target
+of a loop), 'except' (name of a handler), 'clause' (a clause says so) or 'nested' (bound by a nested function through
+nonlocal). The events of a directive stand between a 'begin' and an 'end' without a name, so that "before" and "after"
+a region can be told apart.
 """
+
 import ast
 
-SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef, ast.ListComp, ast.SetComp, ast.DictComp,
-          ast.GeneratorExp)
+SCOPES = (
+    ast.FunctionDef,
+    ast.AsyncFunctionDef,
+    ast.Lambda,
+    ast.ClassDef,
+    ast.ListComp,
+    ast.SetComp,
+    ast.DictComp,
+    ast.GeneratorExp,
+)
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
@@ -17,7 +28,7 @@ class Events(ast.NodeVisitor):
 
     def __init__(self, raw=False):
         self.events, self.globals, self.nonlocals = [], set(), set()
-        self.raw = raw               # as Python sees it, without the directives
+        self.raw = raw  # as Python sees it, without the directives
 
     def add(self, name, kind, node):
         self.events.append((name, kind, node))
@@ -133,7 +144,9 @@ class Events(ast.NodeVisitor):
         for name in dict.fromkeys(n for n, *_ in inner.events if n):
             if name in inner.nonlocals:
                 self.add(name, "nested", node)
-            if name not in inner.globals and (name not in own or any(n == name and k == "load" for n, k, _ in inner.events)):
+            if name not in inner.globals and (
+                name not in own or any(n == name and k == "load" for n, k, _ in inner.events)
+            ):
                 self.add(name, "load", node)
         self.add(node.name, "store", node)
 
@@ -200,8 +213,20 @@ def definite(statements):
     """Names that are bound for certain when the statements have run without an exception."""
     names = set()
     for s in statements:
-        if isinstance(s, (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef,
-                          ast.AsyncFunctionDef, ast.Expr)):
+        if isinstance(
+            s,
+            (
+                ast.Assign,
+                ast.AnnAssign,
+                ast.AugAssign,
+                ast.Import,
+                ast.ImportFrom,
+                ast.FunctionDef,
+                ast.ClassDef,
+                ast.AsyncFunctionDef,
+                ast.Expr,
+            ),
+        ):
             events = Events().run([s])
             names |= {n for n, kind, _ in events.events if kind == "store"}
             if isinstance(s, ast.AnnAssign) and s.value is None:
@@ -210,7 +235,13 @@ def definite(statements):
             names |= definite(s.body) & definite(s.orelse)
         elif isinstance(s, ast.With):
             if not hasattr(s, "_omp"):
-                names |= {t.id for i in s.items if i.optional_vars for t in ast.walk(i.optional_vars) if isinstance(t, ast.Name)}
+                names |= {
+                    t.id
+                    for i in s.items
+                    if i.optional_vars
+                    for t in ast.walk(i.optional_vars)
+                    if isinstance(t, ast.Name)
+                }
                 names |= definite(s.body)
         elif isinstance(s, ast.Delete):
             names -= {t.id for t in ast.walk(s) if isinstance(t, ast.Name)}
@@ -220,7 +251,8 @@ def definite(statements):
 
 
 class Rename(ast.NodeTransformer):
-    """Gives names new names in a block, directives and nested scopes included, where they mean the block's own variable."""
+    """Gives names new names in a block, directives and nested scopes included, where they mean the block's own
+    variable."""
 
     def __init__(self, mapping):
         self.mapping = mapping

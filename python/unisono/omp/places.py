@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Places for threads: parses OMP_PLACES, knows the machine's cores and sockets. Imported only when somebody asks for places.
+"""Places for threads: parses OMP_PLACES, knows the machine's cores and sockets. Imported only when somebody asks for
+places.
 
 The topology comes from the kernel's own tables, the ones that hwloc reads.
 """
+
 import os
 import re
 import socket
@@ -68,7 +70,7 @@ def parse(text, cpus):
         places = _abstract(found.group(1), cpus)
         if places is None:
             raise ValueError(text)
-        return places[:int(found.group(2))] if found.group(2) else places
+        return places[: int(found.group(2))] if found.group(2) else places
     places = [p for part in re.split(r",(?![^{]*\})", text) for p in _one(part)]
     places = [[c for c in p if c in cpus] for p in places]
     return [p for p in places if p]
@@ -80,7 +82,10 @@ def read(text):
     try:
         places = parse(text or "cores", cpus)
     except ValueError:
-        print(f"unisono.omp: OMP_PLACES={text!r} is ignored: cores, threads, sockets or a list of {{...}} expected", file=sys.stderr)
+        print(
+            f"unisono.omp: OMP_PLACES={text!r} is ignored: cores, threads, sockets or a list of {{...}} expected",
+            file=sys.stderr,
+        )
         places = parse("cores", cpus)
     table[:] = places
     _rt.set_places(places)
@@ -92,11 +97,31 @@ def describe(text):
     """The affinity format with its fields filled in."""
     cpus = ",".join(map(str, sorted(os.sched_getaffinity(0))))
     level = _rt.omp_get_level()
-    fields = {"L": level, "i": _rt.omp_get_thread_num(), "n": _rt.omp_get_thread_num(), "N": _rt.omp_get_num_threads(),
-              "H": socket.gethostname(), "P": os.getpid(), "A": cpus, "T": 1, "t": 0, "a": _rt.omp_get_ancestor_thread_num(level - 1),
-              "g": threading.get_native_id()}
-    long_ = {"nesting_level": "L", "thread_num": "n", "num_threads": "N", "host": "H", "process_id": "P", "thread_affinity": "A",
-             "ancestor_tnum": "a", "native_thread_id": "i", "num_teams": "T", "team_num": "t"}
+    fields = {
+        "L": level,
+        "i": _rt.omp_get_thread_num(),
+        "n": _rt.omp_get_thread_num(),
+        "N": _rt.omp_get_num_threads(),
+        "H": socket.gethostname(),
+        "P": os.getpid(),
+        "A": cpus,
+        "T": 1,
+        "t": 0,
+        "a": _rt.omp_get_ancestor_thread_num(level - 1),
+        "g": threading.get_native_id(),
+    }
+    long_ = {
+        "nesting_level": "L",
+        "thread_num": "n",
+        "num_threads": "N",
+        "host": "H",
+        "process_id": "P",
+        "thread_affinity": "A",
+        "ancestor_tnum": "a",
+        "native_thread_id": "i",
+        "num_teams": "T",
+        "team_num": "t",
+    }
 
     def fill(m):
         key = long_.get(m.group(3) or "", m.group(4))
@@ -104,7 +129,10 @@ def describe(text):
             return "%"
         value = str(fields.get(key, m.group(0)))
         width = int(m.group(2) or 0)
-        return value.rjust(width, "0" if m.group(1) and "0" in m.group(1) else " ") if m.group(1) and "." in m.group(1) \
+        return (
+            value.rjust(width, "0" if m.group(1) and "0" in m.group(1) else " ")
+            if m.group(1) and "." in m.group(1)
             else value.ljust(width)
+        )
 
     return re.sub(r"%(0?\.|\.)?(\d+)?(?:\{(\w+)\}|([A-Za-z%]))", fill, text)

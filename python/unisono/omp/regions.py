@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Rewrites parallel, single, master, masked, scope, critical, atomic, ordered, barrier, flush, cancel and the declarations."""
+"""Rewrites parallel, single, master, masked, scope, critical, atomic, ordered, barrier, flush, cancel and the
+declarations."""
+
 import ast
 
 from . import support
-from .build import (assign, attribute, const, expr, for_, if_, item, name, tuple_)
+from .build import assign, attribute, const, expr, for_, if_, item, name, tuple_
 from .names import Events
 from .rewrite import handles
 from .scope import plan
@@ -94,11 +96,26 @@ def _how(d, collect):
 
 
 def _split(d, node):
-    """parallel for -> parallel with a for inside: data clauses go to the region, what shares out the work to the loop."""
+    """parallel for -> parallel with a for inside: data clauses go to the region, what shares out the work to the
+    loop."""
     both = set(d.names("firstprivate")) & set(d.names("lastprivate"))
     outer, inner = [], []
-    shares = ("schedule", "collapse", "ordered", "lastprivate", "linear", "filter", "grainsize", "num_tasks", "priority", "final",
-              "untied", "mergeable", "nogroup", "in_reduction")
+    shares = (
+        "schedule",
+        "collapse",
+        "ordered",
+        "lastprivate",
+        "linear",
+        "filter",
+        "grainsize",
+        "num_tasks",
+        "priority",
+        "final",
+        "untied",
+        "mergeable",
+        "nogroup",
+        "in_reduction",
+    )
     for c in d.clauses:
         if c.kind == "firstprivate" and both:
             inner.append(type(c)(c.kind, [n for n in c.names if n in both]))
@@ -113,7 +130,9 @@ def _split(d, node):
     block._omp = type(d)(d.words[1:], inner, None, d.where, d.filename)
     if d.words[1] in ("for", "sections", "loop"):
         block._omp.clauses.append(type(d.clauses[0] if d.clauses else _any())("nowait"))
-        targets = {t.id for t in _targets(node.body, d)} - set(d.names("lastprivate", "linear", "private", "firstprivate", "reduction"))
+        targets = {t.id for t in _targets(node.body, d)} - set(
+            d.names("lastprivate", "linear", "private", "firstprivate", "reduction")
+        )
         if targets:
             outer.append(_any(list(targets)))
     node.body = [block]
@@ -122,6 +141,7 @@ def _split(d, node):
 
 def _any(names=()):
     from .directive import Clause
+
     return Clause("private", names)
 
 
@@ -158,9 +178,13 @@ def reduce(r, d, mapping, scope):
     if any(scope.where(n) == "own" for _, n in reductions):
         # The variable is each thread's own (an orphaned construct): every thread gets the result.
         return [for_(name(part, True), r.call("gather", parts), _add_up(r, scope, reductions, part))]
-    return [assign(all_, r.call("reduce", parts)),
-            if_(ast.Compare(name(all_), [ast.IsNot()], [const(None)]),
-                [for_(name(part, True), name(all_), _add_up(r, scope, reductions, part)), expr(r.call("reduced"))])]
+    return [
+        assign(all_, r.call("reduce", parts)),
+        if_(
+            ast.Compare(name(all_), [ast.IsNot()], [const(None)]),
+            [for_(name(part, True), name(all_), _add_up(r, scope, reductions, part)), expr(r.call("reduced"))],
+        ),
+    ]
 
 
 def partials(r, d, mapping, scope, known):
@@ -196,6 +220,7 @@ def _held(r, names):
             node.ctx = ast.Store() if store else ast.Load()
             return node
         return name(n, store)
+
     return make
 
 
@@ -225,7 +250,9 @@ def scope_(r, d, node, scope, known):
 @handles("critical")
 def critical(r, d, node, scope, known):
     lock = r.value(f"_omprt_critical_of_{d.argument}", support.RUNTIME["critical"](d.argument))
-    return r.guarded(r.call("critical_enter", name(lock)), r.block(node.body, scope, known), r.call("critical_exit", name(lock)))
+    return r.guarded(
+        r.call("critical_enter", name(lock)), r.block(node.body, scope, known), r.call("critical_exit", name(lock))
+    )
 
 
 @handles("ordered")
@@ -264,11 +291,14 @@ def declare_reduction(r, d, node, scope, known):
 
 @handles("atomic")
 def atomic(r, d, node, scope, known):
-    body, kind = node.body, next((c.kind for c in d.clauses if c.kind in ("read", "write", "capture", "compare")), "update")
+    body, kind = (
+        node.body,
+        next((c.kind for c in d.clauses if c.kind in ("read", "write", "capture", "compare")), "update"),
+    )
     if kind in ("read", "write"):
         if len(body) != 1 or not isinstance(body[0], ast.Assign):
             raise d.error(f"atomic {kind}: one assignment expected")
-        return body                  # one load or one store is atomic in CPython, with and without the GIL
+        return body  # one load or one store is atomic in CPython, with and without the GIL
     if kind == "update" and (len(body) != 1 or not isinstance(body[0], (ast.AugAssign, ast.Assign))):
         raise d.error("atomic: one update of one variable, element or attribute expected (x += value)")
     if kind == "capture" and not 1 <= len(body) <= 2:
@@ -281,7 +311,7 @@ def atomic(r, d, node, scope, known):
     target = updates[-1].target if isinstance(updates[-1], ast.AugAssign) else updates[-1].targets[0]
     before = []
     if len(body) == 1 and isinstance(body[0], ast.AugAssign) and not isinstance(body[0].value, ast.Constant):
-        value = r.fresh("value")     # only the update is atomic: what is added is worked out before
+        value = r.fresh("value")  # only the update is atomic: what is added is worked out before
         before = [assign(value, body[0].value)]
         body[0].value = name(value)
     inside = [s for b in body for s in r.statement(b, scope, known)]

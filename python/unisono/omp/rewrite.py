@@ -1,30 +1,31 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Rewrites a function: blocks under directives become calls of the run-time. Entry: rewrite(function), called by @omp.
+"""Rewrites a function: blocks under directives become calls of the run-time. Entry: function.py, called by @omp.
 
-Blocks that other threads run (parallel, task) become nested functions; worksharing and synchronisation stay in place. The work
-is split over regions.py, loops.py and tasks.py, whose functions register themselves in HANDLERS by the directive's words.
+Blocks that other threads run (parallel, task) become nested functions; worksharing and synchronisation stay in place.
+The work is split over regions.py, loops.py and tasks.py, whose functions register themselves in HANDLERS by the
+directive's words.
 """
+
 import ast
 
 from . import support
-from .annotate import Annotate, Super, Threadprivate
 from .build import PREFIX, assign, call, const, expr, function, if_, lambda_, name, try_finally
-from .directive import located
+from .source import located
 from .names import Rename, definite
 from .scope import Scope
-from .source import build, class_of, template, tree_of
 
 HANDLERS = {}
 _ORDERING = {"critical", "atomic", "single", "master", "masked", "ordered", "task"}
-_cache = {}
 
 
 def handles(*names):
     """Registers a handler (rewriter, directive, node, scope, known) -> statements for the directives."""
+
     def register(f):
         for n in names:
             HANDLERS[n] = f
         return f
+
     return register
 
 
@@ -35,10 +36,10 @@ class Rewriter:
         self.function, self.filename = function_, function_.__code__.co_filename
         self.options = options
         self.counter = 0
-        self.values = {}             # run-time names used: name -> object
-        self.reductions = {}         # declared ones: name -> (combiner, initializer or None)
+        self.values = {}  # run-time names used: name -> object
+        self.reductions = {}  # declared ones: name -> (combiner, initializer or None)
         self.threadprivate = {}
-        self.ordered = 0             # depth of blocks that order what threads write
+        self.ordered = 0  # depth of blocks that order what threads write
 
     # Names and locations.
     def fresh(self, what):
@@ -70,9 +71,13 @@ class Rewriter:
     # Walking.
     def block(self, statements, scope, known):
         result, known = [], set(known)
-        last = len(statements) if scope.outlined else max((i for i, s in enumerate(statements) if _has_directive(s)), default=-1)
+        last = (
+            len(statements)
+            if scope.outlined
+            else max((i for i, s in enumerate(statements) if _has_directive(s)), default=-1)
+        )
         for i, s in enumerate(statements):
-            if i > last:             # nothing to rewrite from here on
+            if i > last:  # nothing to rewrite from here on
                 return result + statements[i:]
             if isinstance(s, ast.Assign) and len(s.targets) == 1 and isinstance(s.targets[0], ast.Name):
                 bound, gone = {s.targets[0].id}, set()
@@ -89,9 +94,17 @@ class Rewriter:
         if not self.options.get("check") or self.ordered or not isinstance(s, (ast.Assign, ast.AugAssign)):
             return []
         targets = s.targets if isinstance(s, ast.Assign) else [s.target]
-        names = {t.id for target in targets for t in ast.walk(target) if isinstance(t, ast.Name) and isinstance(t.ctx, ast.Store)}
-        return [e for n in sorted(names & scope.nonlocals) for e in self.put(
-            s, expr(self.call("note", const(n), const(self.filename), const(s.lineno))))]
+        names = {
+            t.id
+            for target in targets
+            for t in ast.walk(target)
+            if isinstance(t, ast.Name) and isinstance(t.ctx, ast.Store)
+        }
+        return [
+            e
+            for n in sorted(names & scope.nonlocals)
+            for e in self.put(s, expr(self.call("note", const(n), const(self.filename), const(s.lineno))))
+        ]
 
     def statement(self, s, scope, known):
         if hasattr(s, "_omp"):
@@ -119,8 +132,9 @@ class Rewriter:
         if isinstance(s, (ast.For, ast.AsyncFor)):
             known = known | {t.id for t in ast.walk(s.target) if isinstance(t, ast.Name)}
         elif isinstance(s, (ast.With, ast.AsyncWith)):
-            known = known | {t.id for i in s.items if i.optional_vars for t in ast.walk(i.optional_vars)
-                             if isinstance(t, ast.Name)}
+            known = known | {
+                t.id for i in s.items if i.optional_vars for t in ast.walk(i.optional_vars) if isinstance(t, ast.Name)
+            }
         for field in ("body", "orelse", "finalbody"):
             if getattr(s, field, None) and isinstance(getattr(s, field), list):
                 setattr(s, field, self.block(getattr(s, field), scope, known))
@@ -154,7 +168,10 @@ class Rewriter:
             extra = scope.globals - _declared(node.body)
             if extra:
                 top.append(ast.Global(sorted(extra)))
-        top += [ast.AnnAssign(name(n, True), const("shared"), None, 1) for n in sorted(scope.declared - scope.nonlocals - scope.globals)]
+        top += [
+            ast.AnnAssign(name(n, True), const("shared"), None, 1)
+            for n in sorted(scope.declared - scope.nonlocals - scope.globals)
+        ]
         where = node.body[0] if node.body else node
         doc = []
         if not scope.outlined and statements and _is_docstring(statements[0]):
@@ -163,9 +180,11 @@ class Rewriter:
 
     # What handlers share.
     def outline(self, what, node, plan, scope, known, prologue=(), epilogue=()):
-        """Moves a block into a function: (its name, statements that define it here). In a loop it is defined in front of the loop."""
+        """Moves a block into a function: (its name, statements that define it here). In a loop it is defined in front
+        of the loop."""
         id_ = self.fresh(what)
         from .names import Events
+
         events = Events().run(node.body)
         locals_ = (events.bound() | plan.private | set(plan.passed)) - plan.written - plan.globals
         locals_ -= {n for n in events.globals | events.nonlocals}
@@ -175,7 +194,11 @@ class Rewriter:
         inner.nonlocals = set(plan.written)
         inner.shared = set(plan.passed) | plan.written | plan.captured
         inner.chosen = set(node._omp.names("private", "firstprivate", "reduction"))
-        inner.known = set(plan.passed) | (known & (plan.captured | plan.written)) | set(node._omp.names("firstprivate", "reduction"))
+        inner.known = (
+            set(plan.passed)
+            | (known & (plan.captured | plan.written))
+            | set(node._omp.names("firstprivate", "reduction"))
+        )
         f = function(id_, [], list(node.body) or [ast.Pass()])
         self.put(node._omp.where, f)
         self.body(f, inner, inner.known)
@@ -202,8 +225,12 @@ class Rewriter:
         """What the function that gets such a value does first."""
         if self.sure(id_, known, scope):
             return []
-        return [if_(ast.Compare(name(id_), [ast.Is()], [name(self.value(PREFIX + "unset", support.UNSET))]),
-                    [ast.Delete([ast.Name(id_, ast.Del())])])]
+        return [
+            if_(
+                ast.Compare(name(id_), [ast.Is()], [name(self.value(PREFIX + "unset", support.UNSET))]),
+                [ast.Delete([ast.Name(id_, ast.Del())])],
+            )
+        ]
 
     def rename(self, names, node, scope):
         """New names for variables that a construct in place has copies of; returns old -> new."""
@@ -246,6 +273,7 @@ class Rewriter:
 
     def combine(self, operator, target, part):
         from .build import combine
+
         if operator in ("min", "max"):
             self.rt(operator)
         return combine(operator, target, part)
@@ -259,8 +287,13 @@ def _combiner(rewriter, operator, text, initializer):
         value = tree[0].value
         if isinstance(value, ast.Call):
             tree = [assign("omp_result", value)]
-            result = [ast.Return(ast.IfExp(ast.Compare(name("omp_result"), [ast.Is()], [const(None)]), name("omp_out"),
-                                           name("omp_result")))]
+            result = [
+                ast.Return(
+                    ast.IfExp(
+                        ast.Compare(name("omp_result"), [ast.Is()], [const(None)]), name("omp_out"), name("omp_result")
+                    )
+                )
+            ]
         else:
             tree, result = [], [ast.Return(value)]
     for node in tree:
@@ -275,8 +308,10 @@ def _combiner(rewriter, operator, text, initializer):
     for sub in ast.walk(start):
         if hasattr(sub, "lineno"):
             del sub.lineno
-    return [function(PREFIX + operator, ["omp_out", "omp_in"], tree + result),
-            function(PREFIX + "init_" + operator, ["omp_orig"], [ast.Return(start)])]
+    return [
+        function(PREFIX + operator, ["omp_out", "omp_in"], tree + result),
+        function(PREFIX + "init_" + operator, ["omp_orig"], [ast.Return(start)]),
+    ]
 
 
 def _has_directive(node):
@@ -287,104 +322,9 @@ def _has_directive(node):
 
 def _declared(statements):
     from .names import Events
+
     return Events().run(statements).globals
 
 
 def _is_docstring(s):
     return isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant) and isinstance(s.value.value, str)
-
-
-def _resolver(function_):
-    """Whether an expression is the omp function, as the function's own scope sees it."""
-    from .api import omp
-    cells = dict(zip(function_.__code__.co_freevars, function_.__closure__ or ()))
-
-    def value(id_):
-        if id_ in function_.__code__.co_varnames:
-            return None
-        try:
-            return cells[id_].cell_contents if id_ in cells else function_.__globals__.get(id_, omp if id_ == "omp" else None)
-        except ValueError:
-            return None
-
-    def is_omp(node):
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-            module = value(node.value.id)
-            return module is not None and getattr(module, node.attr, None) is omp
-        return isinstance(node, ast.Name) and value(node.id) is omp
-
-    return is_omp
-
-
-def _prepare(r, tree):
-    """Directives parsed, threadprivate variables and super() replaced; False when there is nothing to rewrite."""
-    found = Annotate(_resolver(r.function), r.filename)
-    tree.body = [s for b in tree.body for s in found._each(found.visit(b))]
-    private = support.threadprivate_of(r.function, [n._omp for n in ast.walk(tree) if hasattr(n, "_omp")])
-    if private:
-        swap = Threadprivate(private.names, PREFIX + "threadprivate")
-        r.threadprivate = private
-        tree.body = [swap.visit(s) for s in tree.body]
-        if swap.used or found.found:
-            r.value(PREFIX + "threadprivate", private)
-            found.found = True
-    if found.found and class_of(r.function) and tree.args.args + tree.args.posonlyargs:
-        first = (tree.args.posonlyargs + tree.args.args)[0].arg
-        tree.body = [Super(first).visit(s) for s in tree.body]
-    return found.found
-
-
-def rewrite(function_, options):
-    """The function that runs the directives; the function itself when it has none."""
-    from . import loops, regions, tasks                      # noqa: F401  their handlers register themselves
-    key = (id(function_.__code__), tuple(sorted(options.items())))
-    cached = _cache.get(key)
-    if cached is None:
-        cached = _cache[key] = (function_.__code__, *_rewrite(function_, options))
-    _, code, values, text = cached
-    if code is None:
-        if options.get("compile"):
-            from . import compiled
-            return compiled.function(function_)
-        return function_
-    new = build(code, function_, values)
-    new.__omp_source__ = text
-    return new
-
-
-def _rewrite(function_, options):
-    tree = tree_of(function_)
-    r = Rewriter(function_, options)
-    if not _prepare(r, tree):
-        return None, None, None
-    outer = _Outer(function_.__code__.co_freevars)
-    scope = Scope.of_function(tree, outer if outer.names else None)
-    r.body(tree, scope, scope.known)
-    code = template(tree, function_, list(r.values))
-    return code, r.values, _Text(tree, function_.__name__)
-
-
-class _Outer:
-    """The functions around the decorated one: all that is known is the names it takes from them."""
-
-    parent, root, shared, events, locals = None, None, frozenset(), (), frozenset()
-
-    def __init__(self, names):
-        self.names = set(names)
-
-    def where(self, id_):
-        return "own" if id_ in self.names else "global"
-
-    def declare(self, id_):
-        pass
-
-
-class _Text:
-    """The rewritten source, made when somebody asks."""
-
-    def __init__(self, tree, id_):
-        self.tree, self.name = tree, id_
-
-    def __str__(self):
-        self.tree.name = self.name
-        return ast.unparse(ast.fix_missing_locations(self.tree)).replace(PREFIX, "rt_")

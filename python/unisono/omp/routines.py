@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The omp_* routines that need no speed, and the types of OpenMP. The others are functions of the C run-time."""
+
 import enum
 import operator
 
@@ -89,7 +90,7 @@ def omp_get_supported_active_levels():
 
 def omp_set_schedule(kind, chunk_size=0):
     """What schedule(runtime) means from now on for loops that this task meets. chunk_size < 1: the default."""
-    kind = omp_sched_t(int(kind) & 0x7fffffff)
+    kind = omp_sched_t(int(kind) & 0x7FFFFFFF)
     chunk = operator.index(chunk_size)
     if chunk < 1:
         chunk = 1 if kind in (omp_sched_t.omp_sched_dynamic, omp_sched_t.omp_sched_guided) else 0
@@ -136,18 +137,21 @@ def omp_init_nest_lock_with_hint(hint=0):
 def omp_get_num_places():
     """How many places there are to bind threads to."""
     from . import places
+
     return len(places.table)
 
 
 def omp_get_place_num_procs(place_num):
     """Processors in the place."""
     from . import places
+
     return len(places.table[place_num]) if 0 <= place_num < len(places.table) else 0
 
 
 def omp_get_place_proc_ids(place_num):
     """The processors of the place."""
     from . import places
+
     return list(places.table[place_num]) if 0 <= place_num < len(places.table) else []
 
 
@@ -174,6 +178,7 @@ def omp_get_affinity_format():
 def omp_capture_affinity(text=None):
     """The line that omp_display_affinity() prints."""
     from . import places
+
     return places.describe(text or env.values["affinity_format"])
 
 
@@ -207,4 +212,4 @@ def omp_get_team_num():
     return 0
 
 
-omp_set_unnest_lock = _rt.omp_unset_nest_lock      # the name that OMP4Py gave it
+omp_set_unnest_lock = _rt.omp_unset_nest_lock  # the name that OMP4Py gave it

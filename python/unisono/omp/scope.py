@@ -5,6 +5,7 @@ The rules, for a variable of a function (globals, builtins and attributes are wh
 named in a clause - what the clause says; bound above the region, or read below it before it is bound again - shared;
 bound only inside - private. The variable of a loop that is used only inside such loops is private, too.
 """
+
 import ast
 
 from .names import Events, parameters
@@ -17,11 +18,11 @@ class Scope:
         self.node, self.parent, self.outlined = node, parent, outlined
         self.events, self.locals = events.events, set(locals_)
         self.globals = set(events.globals)
-        self.uses_globals = set()    # outlined: globals that the body binds
+        self.uses_globals = set()  # outlined: globals that the body binds
         self.nonlocals = set(events.nonlocals)
-        self.shared = set()          # outlined: what the team shares, however it is reached
-        self.chosen = set()          # outlined: private because a clause says so
-        self.known = set()           # bound for certain when the body starts
+        self.shared = set()  # outlined: what the team shares, however it is reached
+        self.chosen = set()  # outlined: private because a clause says so
+        self.known = set()  # bound for certain when the body starts
         self.top, self.declared, self.hoist = [], set(), None
         self.late = self._late()
 
@@ -63,23 +64,23 @@ class Scope:
 
     def outside(self, node):
         """(names that occur above the block, names read below it before they are bound again)."""
-        before = {n for n, _, _ in self.events[:self._find(node, "begin")] if n}
+        before = {n for n, _, _ in self.events[: self._find(node, "begin")] if n}
         first = {}
-        for name, kind, _ in self.events[self._find(node, "end") + 1:]:
+        for name, kind, _ in self.events[self._find(node, "end") + 1 :]:
             if name:
                 first.setdefault(name, kind)
         return before, {n for n, kind in first.items() if kind == "load"}
 
     def refresh(self, node):
         """The block was renamed: its events are collected again."""
-        self.events[self._find(node, "begin") + 1:self._find(node, "end")] = Events().run(node.body).events
+        self.events[self._find(node, "begin") + 1 : self._find(node, "end")] = Events().run(node.body).events
 
     def declare(self, name):
         """Makes sure that the function binds the name, so that a block moved out of it can say nonlocal."""
         if name in self.locals:
             self.declared.add(name)
         elif self.parent:
-            self.parent.declare(name)    # a name of the functions around the decorated one is bound there
+            self.parent.declare(name)  # a name of the functions around the decorated one is bound there
 
     def make_global(self, name):
         if self.where(name) == "global":
@@ -91,10 +92,10 @@ class Plan:
     """What becomes of each variable of a block that is moved into a function of its own."""
 
     def __init__(self):
-        self.passed = []             # read only, given to the function as arguments
-        self.written = set()         # shared and bound inside: nonlocal
-        self.captured = set()        # shared, reached through the closure
-        self.private = set()         # plain locals of the new function
+        self.passed = []  # read only, given to the function as arguments
+        self.written = set()  # shared and bound inside: nonlocal
+        self.captured = set()  # shared, reached through the closure
+        self.private = set()  # plain locals of the new function
         self.globals = set()
 
 
@@ -151,14 +152,17 @@ def plan(d, node, scope, known, task=False):
             continue
         _share(p, name, where, scope, bound, known, (name in shared, task, after))
     if missing:
-        raise d.error(f"default(none): say what {', '.join(missing)} should be (shared, private, firstprivate, reduction)")
+        raise d.error(
+            f"default(none): say what {', '.join(missing)} should be (shared, private, firstprivate, reduction)"
+        )
     return p
 
 
 def _share(p, name, where, scope, bound, known, how):
     explicit, task, after = how
     if task and where == "own" and name not in scope.shared and not explicit:
-        # A task's own snapshot; unless it writes what its creator reads afterwards, which can only mean the creator's variable.
+        # A task's own snapshot; unless it writes what its creator reads afterwards, which can only mean the creator's
+        # variable.
         if name not in bound or name not in after or name in scope.chosen:
             p.passed.append(name)
             return
@@ -177,12 +181,15 @@ def _definition(name, scope):
     while scope:
         stores = [node for n, kind, node in scope.events if n == name and kind == "store"]
         if stores:
-            return all(isinstance(node, kinds) and (not hasattr(node, "args") or name not in parameters(node.args))
-                       for node in stores)
+            return all(
+                isinstance(node, kinds) and (not hasattr(node, "args") or name not in parameters(node.args))
+                for node in stores
+            )
         scope = scope.parent
     return False
 
 
 def _clause(kind, name):
     from .directive import Clause
+
     return Clause(kind, [name])

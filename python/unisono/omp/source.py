@@ -4,12 +4,13 @@
 The tree keeps the file's own line numbers and the new code the file's name, so tracebacks, breakpoints, coverage and
 inspect.getsource() show the user's lines.
 """
+
 import ast
 import linecache
 import types
 import warnings
 
-from .errors import OmpError
+from .errors import OmpError, OmpSyntaxError
 
 FUNCTION = "_omprt_function"
 CLASS = "___"
@@ -17,6 +18,21 @@ CLASS = "___"
 
 def line_of(filename, number):
     return linecache.getline(filename, number)
+
+
+def located(message, node, filename):
+    """An OmpSyntaxError that points at the node."""
+    return OmpSyntaxError(
+        message,
+        (
+            filename,
+            node.lineno,
+            node.col_offset + 1,
+            line_of(filename, node.lineno),
+            node.end_lineno,
+            (node.end_col_offset or 0) + 1,
+        ),
+    )
 
 
 def _last_line(code):
@@ -41,10 +57,10 @@ def tree_of(function):
     while end <= len(lines):
         following = lines[end] if end < len(lines) else ""
         if end == len(lines) or (following.strip() and _indent(following) <= margin):
-            head = "\n" * (first - 1) + "if 1:\n" if margin else "\n" * first      # the lines keep their numbers
+            head = "\n" * (first - 1) + "if 1:\n" if margin else "\n" * first  # the lines keep their numbers
             try:
                 tree = ast.parse(head + "".join(lines[first:end]), code.co_filename)
-            except SyntaxError as error:      # a string or bracket goes on below
+            except SyntaxError as error:  # a string or bracket goes on below
                 problem = error
             else:
                 node = tree.body[0].body[0] if margin else tree.body[0]
@@ -54,7 +70,9 @@ def tree_of(function):
         end += 1
     if problem:
         raise problem
-    raise OmpError(f"{function.__qualname__}: @omp must stand right on the def (a lambda or a wrapped function has no block)")
+    raise OmpError(
+        f"{function.__qualname__}: @omp must stand right on the def (a lambda or a wrapped function has no block)"
+    )
 
 
 def class_of(function):
@@ -70,19 +88,29 @@ def template(node, function, names):
     node.name = FUNCTION
     inner = [node]
     owner = class_of(function)
-    if owner:                                 # private names are mangled as in the class; __class__ is a cell
-        inner = [ast.ClassDef(name=CLASS + owner.lstrip("_"), bases=[], keywords=[], body=[node], decorator_list=[],
-                              type_params=[])]
-    # __class__ must come from the method's own cell: in a class body it does, elsewhere it is a free variable like any other.
+    if owner:  # private names are mangled as in the class; __class__ is a cell
+        inner = [
+            ast.ClassDef(
+                name=CLASS + owner.lstrip("_"), bases=[], keywords=[], body=[node], decorator_list=[], type_params=[]
+            )
+        ]
+    # __class__ must come from the method's own cell: in a class body it does, elsewhere it is a free variable like
+    # any other.
     cells = [n for n in (*code.co_freevars, *names) if not (owner and n == "__class__")]
     inner = [ast.Assign(targets=[ast.Name(n, ast.Store())], value=ast.Constant(None)) for n in cells] + inner
-    factory = ast.FunctionDef(name="_omprt_factory", args=ast.arguments([], [], None, [], [], None, []), body=inner,
-                              decorator_list=[], returns=None, type_params=[])
+    factory = ast.FunctionDef(
+        name="_omprt_factory",
+        args=ast.arguments([], [], None, [], [], None, []),
+        body=inner,
+        decorator_list=[],
+        returns=None,
+        type_params=[],
+    )
     module = ast.Module([ast.copy_location(factory, node)], [])
     ast.fix_missing_locations(module)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SyntaxWarning)      # they were given when the module was compiled
-        compiled = compile(module, code.co_filename, "exec", dont_inherit=True, flags=code.co_flags & 0x1ff0000)
+        warnings.simplefilter("ignore", SyntaxWarning)  # they were given when the module was compiled
+        compiled = compile(module, code.co_filename, "exec", dont_inherit=True, flags=code.co_flags & 0x1FF0000)
     return _renamed(_find(compiled), code)
 
 
@@ -100,8 +128,12 @@ def _renamed(found, original):
 
     def fix(code):
         consts = tuple(fix(c) if isinstance(c, types.CodeType) else c for c in code.co_consts)
-        return code.replace(co_consts=consts, co_qualname=original.co_qualname + code.co_qualname[len(prefix):]
-                            if code.co_qualname.startswith(prefix) else code.co_qualname)
+        return code.replace(
+            co_consts=consts,
+            co_qualname=original.co_qualname + code.co_qualname[len(prefix) :]
+            if code.co_qualname.startswith(prefix)
+            else code.co_qualname,
+        )
 
     return fix(found).replace(co_name=original.co_name, co_firstlineno=original.co_firstlineno)
 

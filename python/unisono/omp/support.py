@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What rewritten code calls besides the C run-time: copies, identities, iteration spaces, task loops, threadprivate storage.
+"""What rewritten code calls besides the C run-time: copies, identities, iteration spaces, task loops, threadprivate
+storage.
 
 RUNTIME names everything that rewritten code may use; the rewriter takes it from there.
 """
+
 import bisect
 import copy as _copy
 import operator
@@ -23,12 +25,28 @@ class _Unset:
 
 
 UNSET = _Unset()
-_ATOMIC = (int, float, complex, bool, str, bytes, type(None), type, types.FunctionType, types.BuiltinFunctionType,
-           types.ModuleType, range, tuple, frozenset, _Unset)
+_ATOMIC = (
+    int,
+    float,
+    complex,
+    bool,
+    str,
+    bytes,
+    type(None),
+    type,
+    types.FunctionType,
+    types.BuiltinFunctionType,
+    types.ModuleType,
+    range,
+    tuple,
+    frozenset,
+    _Unset,
+)
 
 
 def copy(value):
-    """The copy that firstprivate makes: a new container or object with the same contents; functions and modules are shared."""
+    """The copy that firstprivate makes: a new container or object with the same contents; functions and modules are
+    shared."""
     kind = type(value)
     if kind in _ATOMIC:
         return value
@@ -44,7 +62,11 @@ def private(value):
     """What a private variable starts as: containers are the thread's own copy, everything else is not set."""
     if type(value) in _ATOMIC:
         return UNSET
-    if isinstance(value, (list, dict, set, bytearray)) or hasattr(value, "__array_interface__") or hasattr(value, "__copy__"):
+    if (
+        isinstance(value, (list, dict, set, bytearray))
+        or hasattr(value, "__array_interface__")
+        or hasattr(value, "__copy__")
+    ):
         return _copy.copy(value)
     return UNSET
 
@@ -66,7 +88,7 @@ def identity(op, value):
     if kind is float and op in "+-*":
         return 1.0 if op == "*" else 0.0
     if op in ("min", "max"):
-        return _copy.copy(value) if kind not in _ATOMIC else value     # combining twice changes nothing
+        return _copy.copy(value) if kind not in _ATOMIC else value  # combining twice changes nothing
     if op in ("&&", "||"):
         return op == "&&"
     if kind is bool:
@@ -80,6 +102,7 @@ def identity(op, value):
 
 def _array_identity(op, value):
     import numpy
+
     if op == "&":
         return ~numpy.zeros_like(value)
     return numpy.ones_like(value) if op == "*" else numpy.zeros_like(value)
@@ -87,15 +110,17 @@ def _array_identity(op, value):
 
 def _object_identity(op, value, kind):
     if op == "&":
-        return _copy.copy(value)                                       # x & x is x
+        return _copy.copy(value)  # x & x is x
     tries = (lambda: kind(1),) if op == "*" else (kind, lambda: kind(0), lambda: value - value)
     for attempt in tries:
         try:
             return attempt()
-        except Exception:          # noqa: BLE001  whatever a class's constructor raises
+        except Exception:  # noqa: BLE001  whatever a class's constructor raises
             continue
-    raise OmpError(f"reduction({op}): {kind.__name__} has no neutral element that {kind.__name__}() gives; "
-                   "use declare reduction with an initializer")
+    raise OmpError(
+        f"reduction({op}): {kind.__name__} has no neutral element that {kind.__name__}() gives; "
+        "use declare reduction with an initializer"
+    )
 
 
 def fresh(value):
@@ -110,8 +135,10 @@ def _extreme(name, pick):
     def extreme(a, b):
         if hasattr(a, "__array_interface__") and getattr(a, "ndim", 0):
             import numpy
+
             return getattr(numpy, name)(a, b, out=a)
         return pick(a, b)
+
     return extreme
 
 
@@ -145,7 +172,7 @@ class Space:
     @staticmethod
     def _inner(maker, names, row):
         known = dict(zip(names, row))
-        wanted = maker.__code__.co_varnames[:maker.__code__.co_argcount]
+        wanted = maker.__code__.co_varnames[: maker.__code__.co_argcount]
         it = maker(*(known[n] for n in wanted))
         return it if isinstance(it, range) else list(it)
 
@@ -174,7 +201,7 @@ def taskloop(function, iterable, args, kind, amount, nogroup, flags, priority):
         _rt.taskgroup_enter()
     try:
         for i in range(tasks):
-            share = items[total * i // tasks:total * (i + 1) // tasks]
+            share = items[total * i // tasks : total * (i + 1) // tasks]
             _rt.task(one, (i, share), flags, priority)
     finally:
         if not nogroup:
@@ -216,7 +243,8 @@ class TaskReduction:
 
 
 class ThreadprivateVariables:
-    """Attributes that each thread has its own of. The thread that imported the module uses the module's globals themselves."""
+    """Attributes that each thread has its own of. The thread that imported the module uses the module's globals
+    themselves."""
 
     def __init__(self, namespace):
         d = object.__setattr__
@@ -298,16 +326,62 @@ def index(value):
 def note(name, filename, line):
     """check=True: the thread has written a shared variable."""
     from . import check
+
     check.note(name, filename, line)
 
 
 RUNTIME = {
     "note": note,
-    "copy": copy, "private": private, "snap": snap, "identity": identity, "fresh": fresh, "space": Space, "taskloop": taskloop,
-    "task_reduction": TaskReduction, "copyin": copyin, "copyout": copyout, "index": index, "storage": object, "id": id,
-    "range": range, "left": _rt.ConstructLeft, "thread_num": _rt.omp_get_thread_num, "min": _extreme("minimum", min),
-    "max": _extreme("maximum", max)}
-RUNTIME.update({n: getattr(_rt, n) for n in (
-    "parallel", "loop", "loop_over", "loop_end", "barrier", "single", "share", "shared", "gather", "reduce", "reduced",
-    "ordered_enter", "ordered_exit", "task", "taskwait", "taskyield", "taskgroup_enter", "taskgroup_exit", "cancel",
-    "cancellation_point", "critical", "critical_enter", "critical_exit", "atomic_enter", "atomic_exit", "flush", "localize")})
+    "copy": copy,
+    "private": private,
+    "snap": snap,
+    "identity": identity,
+    "fresh": fresh,
+    "space": Space,
+    "taskloop": taskloop,
+    "task_reduction": TaskReduction,
+    "copyin": copyin,
+    "copyout": copyout,
+    "index": index,
+    "storage": object,
+    "id": id,
+    "range": range,
+    "left": _rt.ConstructLeft,
+    "thread_num": _rt.omp_get_thread_num,
+    "min": _extreme("minimum", min),
+    "max": _extreme("maximum", max),
+}
+RUNTIME.update(
+    {
+        n: getattr(_rt, n)
+        for n in (
+            "parallel",
+            "loop",
+            "loop_over",
+            "loop_end",
+            "barrier",
+            "single",
+            "share",
+            "shared",
+            "gather",
+            "reduce",
+            "reduced",
+            "ordered_enter",
+            "ordered_exit",
+            "task",
+            "taskwait",
+            "taskyield",
+            "taskgroup_enter",
+            "taskgroup_exit",
+            "cancel",
+            "cancellation_point",
+            "critical",
+            "critical_enter",
+            "critical_exit",
+            "atomic_enter",
+            "atomic_exit",
+            "flush",
+            "localize",
+        )
+    }
+)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Rewrites task, taskloop, taskgroup, taskwait and taskyield."""
+
 import ast
 
 from .build import assign, call, const, expr, for_, function, if_, item, name, tuple_
@@ -14,12 +15,17 @@ UNDEFERRED, FINAL, UNTIED, MERGEABLE = 1, 2, 4, 8
 def _flags(d, which):
     """The flags of the task as an expression."""
     from .regions import _condition
+
     fixed = (UNTIED if d.one("untied") else 0) | (MERGEABLE if d.one("mergeable") else 0)
     value = const(fixed)
     for bit, test, when in ((UNDEFERRED, _condition(d, which), False), (FINAL, d.expr("final"), True)):
         if test is not None:
             choice = ast.IfExp(test, const(bit if when else 0), const(0 if when else bit))
-            value = choice if isinstance(value, ast.Constant) and value.value == 0 else ast.BinOp(value, ast.BitOr(), choice)
+            value = (
+                choice
+                if isinstance(value, ast.Constant) and value.value == 0
+                else ast.BinOp(value, ast.BitOr(), choice)
+            )
     return value
 
 
@@ -31,7 +37,7 @@ def _data(r, d, node, scope, known):
     values = []
     for n in passed:
         value = r.argument(n, known, scope)
-        values.append(r.call("copy", value) if n in first else value)      # copied when the task is made
+        values.append(r.call("copy", value) if n in first else value)  # copied when the task is made
     prologue = [assign(n, r.call("private", name(n))) for n in private]
     for n in passed:
         prologue += r.given(n, () if n in private else known, _ALWAYS if n in private else scope)
@@ -91,7 +97,9 @@ def _in_reduction(r, d, scope):
     for operator, n in d.reductions("in_reduction"):
         group = _group_of(scope, n)
         if not group:
-            raise d.error(f"in_reduction({operator}: {n}): no taskgroup with task_reduction({operator}: {n}) around it here")
+            raise d.error(
+                f"in_reduction({operator}: {n}): no taskgroup with task_reduction({operator}: {n}) around it here"
+            )
         enter.append(assign(n, call(ast.Attribute(name(group), "take", ast.Load()), const(n))))
         leave.append(expr(call(ast.Attribute(name(group), "give", ast.Load()), const(n), name(n))))
     return enter, leave
@@ -126,8 +134,10 @@ def _task_reduction(r, d, reductions, group, scope):
     for operator, n in reductions:
         r.combiner(operator, d.where, scope)
         combine, identity, orig = r.fresh("combine"), r.fresh("identity"), name(n)
-        made = [function(combine, ["a", "b"], [r.combine(operator, "a", name("b")), ast.Return(name("a"))]),
-                function(identity, ["x"], [ast.Return(r.identity(operator, name("x")))])]
+        made = [
+            function(combine, ["a", "b"], [r.combine(operator, "a", name("b")), ast.Return(name("a"))]),
+            function(identity, ["x"], [ast.Return(r.identity(operator, name("x")))]),
+        ]
         end += made
         makers.append(tuple_([const(n), name(combine), name(identity), orig]))
     start = end + [assign(group, r.call("task_reduction", *makers))]
@@ -161,6 +171,7 @@ def taskloop(r, d, node, scope, known):
     own = [n for n in targets(loops) if n not in taken]
     if own:
         from .directive import Clause
+
         d.clauses.append(Clause("private", own))
     p, passed, values, prologue = _data(r, d, node, scope, known)
     passed += [n for _, n in reductions]
@@ -175,8 +186,13 @@ def taskloop(r, d, node, scope, known):
     f = made[0] if made else scope.hoist[-1]
     f.args.args = [ast.arg(n) for n in ["_omprt_share"] + passed]
     grain = d.one("grainsize") or d.one("num_tasks")
-    how = [const(grain.kind if grain else None), grain.exprs[0] if grain else const(None), const(bool(d.one("nogroup"))),
-           _flags(d, "taskloop"), d.expr("priority") or const(0)]
+    how = [
+        const(grain.kind if grain else None),
+        grain.exprs[0] if grain else const(None),
+        const(bool(d.one("nogroup"))),
+        _flags(d, "taskloop"),
+        d.expr("priority") or const(0),
+    ]
     run = r.call("taskloop", name(id_), iterable, tuple_(values), *how)
     if not result:
         return before + made + [expr(run)]
@@ -211,5 +227,3 @@ def _space(r, d, node, loops):
     body = decode + loops[-1].body
     node.body = r.put(d.where, for_(target, share, body))
     return start, r.call("range", ast.Attribute(name(space_), "size", ast.Load()))
-
-

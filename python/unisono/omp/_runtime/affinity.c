@@ -10,15 +10,11 @@ int rt_place_of(struct rt_team *team, struct rt_member *parent, int num)
 {
     int places = rt_settings.nplaces, at = parent->place < 0 ? 0 : parent->place, n = team->n;
     switch ((enum bind)team->bind) {
-    case BIND_MASTER:
-        return at;
+    case BIND_MASTER: return at;
     case BIND_TRUE:
-    case BIND_CLOSE:
-        return n <= places ? (at + num) % places : (at + (int)((int64_t)num * places / n)) % places;
-    case BIND_SPREAD:
-        return (at + (int)((int64_t)num * places / n)) % places;
-    default:
-        return -1;
+    case BIND_CLOSE: return n <= places ? (at + num) % places : (at + (int)((int64_t)num * places / n)) % places;
+    case BIND_SPREAD: return (at + (int)((int64_t)num * places / n)) % places;
+    default: return -1;
     }
 }
 
@@ -48,7 +44,7 @@ static PyObject *set_places(PyObject *self, PyObject *list)
         PyMem_RawFree(sets);
         return NULL;
     }
-    rt_settings.places = sets;       // set once, before the first region
+    rt_settings.places = sets;    // set once, before the first region
     rt_settings.nplaces = n;
     Py_RETURN_NONE;
 }
@@ -71,8 +67,8 @@ static PyObject *bind_self(PyObject *self, PyObject *place)
     Py_RETURN_NONE;
 }
 
-PyMethodDef rt_affinity_methods[] = {
-    {"set_places", set_places, METH_O, NULL},
-    {"omp_get_place_num", place_num, METH_NOARGS, "omp_get_place_num()\n--\n\nThe place the thread is bound to, or -1."},
-    {"bind_self", bind_self, METH_O, NULL},
-    {0}};
+PyMethodDef rt_affinity_methods[] = {{"set_places", set_places, METH_O, NULL},
+                                     {"omp_get_place_num", place_num, METH_NOARGS,
+                                      "omp_get_place_num()\n--\n\nThe place the thread is bound to, or -1."},
+                                     {"bind_self", bind_self, METH_O, NULL},
+                                     {0}};

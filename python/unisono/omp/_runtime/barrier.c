@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where threads of a team meet: barriers, the end of a region, reductions, single and copyprivate. A barrier is one counter
-// and one generation; whoever completes it (all arrived, no task left) opens it. Threads that wait run the team's tasks.
-// A cancelled team opens nothing any more: waits end with an exception and the threads meet again in rt_join().
+// Where threads of a team meet: barriers, the end of a region, reductions, single and copyprivate. A barrier is one
+// counter and one generation; whoever completes it (all arrived, no task left) opens it. Threads that wait run the
+// team's tasks. A cancelled team opens nothing any more: waits end with an exception and the threads meet again in
+// rt_join().
 #include "rt.h"
 
 struct gate {
     struct rt_team *team;
     struct rt_phase *phase;
     unsigned gen, pushes;
-    bool final;                      // the end of a region: a cancelled team is no reason to leave
+    bool final;    // the end of a region: a cancelled team is no reason to leave
 };
 
 int rt_check(struct rt_team *team)
@@ -24,7 +25,8 @@ int rt_check(struct rt_team *team)
 static bool try_open(struct gate *g)
 {
     unsigned all = (unsigned)g->team->n;
-    // Acquire: pairs with the increments of arrivals and the decrements of tasks; what those threads did is visible to us.
+    // Acquire: pairs with the increments of arrivals and the decrements of tasks; what those threads did is visible to
+    // us.
     if (atomic_load_explicit(&g->phase->arrived, memory_order_acquire) != all) return false;
     if (rt_tasks_left(g->team)) return false;
     if (!atomic_compare_exchange_strong(&g->phase->arrived, &all, 0)) return false;
@@ -50,7 +52,8 @@ static int stir(void *arg)
     return try_open(g);
 }
 
-// Waits until the gate opens, running tasks meanwhile. -1 with an exception if the team was cancelled or a signal said so.
+// Waits until the gate opens, running tasks meanwhile. -1 with an exception if the team was cancelled or a signal said
+// so.
 static int pass(struct rt_member *m, struct gate *g)
 {
     struct rt_team *team = m->team;
@@ -74,7 +77,7 @@ static int arrive(struct rt_member *m, struct rt_phase *phase, bool final)
 {
     struct rt_team *team = m->team;
     struct gate g = {.team = team, .phase = phase, .final = final};
-    g.gen = atomic_load_explicit(&phase->gen, memory_order_relaxed);   // relaxed: it cannot change before we arrive
+    g.gen = atomic_load_explicit(&phase->gen, memory_order_relaxed);    // relaxed: it cannot change before we arrive
     unsigned here = atomic_fetch_add(&phase->arrived, 1) + 1;
     if (here == (unsigned)team->n && try_open(&g)) return 0;
     return pass(m, &g);
@@ -84,7 +87,8 @@ int rt_barrier(struct rt_member *m)
 {
     struct rt_team *team = m->team;
     if (team->n == 1) {
-        while (rt_tasks_left(team) && rt_task_any(m)) {}
+        while (rt_tasks_left(team) && rt_task_any(m)) {
+        }
         return rt_check(team);
     }
     if (rt_check(team) < 0 || arrive(m, &team->barrier, false) < 0) return -1;
@@ -95,7 +99,8 @@ void rt_join(struct rt_member *m)
 {
     struct rt_team *team = m->team;
     if (team->n == 1) {
-        while (rt_tasks_left(team) && rt_task_any(m)) {}
+        while (rt_tasks_left(team) && rt_task_any(m)) {
+        }
         return;
     }
     arrive(m, &team->join, true);
@@ -117,19 +122,24 @@ PyObject *rt_gather(struct rt_member *m, PyObject *value)
     return list;
 }
 
-// Every thread brings its value; the last to arrive gets the list of all and must call rt_reduced(), the others wait for that.
+// Every thread brings its value; the last to arrive gets the list of all and must call rt_reduced(), the others wait
+// for that.
 PyObject *rt_reduce(struct rt_member *m, PyObject *value)
 {
     struct rt_team *team = m->team;
     Py_XSETREF(m->value, Py_NewRef(value));
     if (team->n == 1) return values(team);
-    while (rt_tasks_left(team) && rt_task_any(m)) {}
+    while (rt_tasks_left(team) && rt_task_any(m)) {
+    }
     if (rt_check(team) < 0) return NULL;
     struct gate g = {.team = team, .phase = &team->barrier};
-    g.gen = atomic_load_explicit(&team->barrier.gen, memory_order_relaxed);   // relaxed: cannot change before we arrive
+    g.gen =
+        atomic_load_explicit(&team->barrier.gen, memory_order_relaxed);    // relaxed: cannot change before we arrive
     unsigned here = atomic_load(&team->barrier.arrived), all = (unsigned)team->n;
-    // The last one arrives twice in one step: with more than all here, nobody can open the gate until rt_reduced() takes one back.
-    while (!atomic_compare_exchange_weak(&team->barrier.arrived, &here, here + 1 == all ? all + 1 : here + 1)) {}
+    // The last one arrives twice in one step: with more than all here, nobody can open the gate until rt_reduced()
+    // takes one back.
+    while (!atomic_compare_exchange_weak(&team->barrier.arrived, &here, here + 1 == all ? all + 1 : here + 1)) {
+    }
     if (here + 1 == all) return values(team);
     if (pass(m, &g) < 0 || rt_check(team) < 0) return NULL;
     Py_RETURN_NONE;
@@ -140,7 +150,7 @@ int rt_reduced(struct rt_member *m)
     struct rt_team *team = m->team;
     if (team->n == 1) return 0;
     struct gate g = {.team = team, .phase = &team->barrier};
-    g.gen = atomic_load_explicit(&team->barrier.gen, memory_order_relaxed);   // relaxed: only we can open it
+    g.gen = atomic_load_explicit(&team->barrier.gen, memory_order_relaxed);    // relaxed: only we can open it
     atomic_fetch_sub(&team->barrier.arrived, 1);
     if (!try_open(&g) && pass(m, &g) < 0) return -1;
     return rt_check(team);
@@ -175,7 +185,8 @@ static PyObject *phase(PyObject *self, PyObject *unused)
     (void)self, (void)unused;
     struct rt_member *m = rt_me();
     if (!m) return NULL;
-    unsigned gen = atomic_load_explicit(&m->team->barrier.gen, memory_order_relaxed);   // relaxed: our own barriers changed it
+    unsigned gen =
+        atomic_load_explicit(&m->team->barrier.gen, memory_order_relaxed);    // relaxed: our own barriers changed it
     return Py_BuildValue("KII", (unsigned long long)(uintptr_t)m->team, m->team->epoch, gen);
 }
 

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Task dependences: per parent a table from storage (a hashable key that the rewritten code makes) to the last writer and the
-// readers since. Only the thread that runs the parent touches the table; the lists of successors are guarded by the tasks' locks.
+// Task dependences: per parent a table from storage (a hashable key that the rewritten code makes) to the last writer
+// and the readers since. Only the thread that runs the parent touches the table; the lists of successors are guarded by
+// the tasks' locks.
 #include "rt.h"
 
-enum kind { DEP_IN = 0, DEP_OUT = 1, DEP_SET = 2 };   // DEP_SET: inoutset, whose members do not wait for each other
+enum kind { DEP_IN = 0, DEP_OUT = 1, DEP_SET = 2 };    // DEP_SET: inoutset, whose members do not wait for each other
 
 struct entry {
-    struct rt_task **out, **in;      // the writers (several for a set) and the readers after them
-    struct rt_task **before;         // what every member of the set waits for
+    struct rt_task **out, **in;    // the writers (several for a set) and the readers after them
+    struct rt_task **before;       // what every member of the set waits for
     int nout, nin, nbefore;
     bool set;
 };
 
 struct rt_deps {
-    PyObject *index;                 // key -> number of the entry
+    PyObject *index;    // key -> number of the entry
     struct entry *at;
     int n, cap;
 };
@@ -95,8 +96,10 @@ static int follow(struct rt_task *before, struct rt_task *next)
         if (before->nsucc == before->csucc) {
             int cap = before->csucc ? 2 * before->csucc : 4;
             struct rt_task **succ = PyMem_RawRealloc(before->succ, (size_t)cap * sizeof *succ);
-            if (succ) before->succ = succ, before->csucc = cap;
-            else rc = -1;
+            if (succ)
+                before->succ = succ, before->csucc = cap;
+            else
+                rc = -1;
         }
         if (rc == 0) {
             before->succ[before->nsucc++] = next;

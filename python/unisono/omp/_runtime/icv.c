@@ -2,9 +2,11 @@
 // The control variables and the omp_* routines that read and set them. Names and rules are the standard's.
 #include "rt.h"
 
-struct rt_settings rt_settings = {
-    .procs = 1, .thread_limit = INT32_MAX, .levels = INT32_MAX, .spin_ns = 30000,
-    .icv = {.nthreads = 1, .max_active = 1, .sched = RT_DYNAMIC, .chunk = 1}};
+struct rt_settings rt_settings = {.procs = 1,
+                                  .thread_limit = INT32_MAX,
+                                  .levels = INT32_MAX,
+                                  .spin_ns = 30000,
+                                  .icv = {.nthreads = 1, .max_active = 1, .sched = RT_DYNAMIC, .chunk = 1}};
 
 static PyObject *number(long v)
 {
@@ -100,9 +102,14 @@ static PyObject *icv_get(PyObject *self, PyObject *unused)
 
 static int store(struct rt_icv *v, const char *name, long value)
 {
-    const struct { const char *name; int *at; } table[] = {
-        {"nthreads", &v->nthreads}, {"dynamic", &v->dynamic}, {"max_active", &v->max_active}, {"sched", &v->sched},
-        {"bind", &v->bind}};
+    const struct {
+        const char *name;
+        int *at;
+    } table[] = {{"nthreads", &v->nthreads},
+                 {"dynamic", &v->dynamic},
+                 {"max_active", &v->max_active},
+                 {"sched", &v->sched},
+                 {"bind", &v->bind}};
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         if (strcmp(table[i].name, name)) continue;
         *table[i].at = (int)value;
@@ -133,7 +140,7 @@ static PyObject *set_list(PyObject *list)
     int *at = PyMem_RawMalloc(((size_t)n + 1) * sizeof *at);
     if (!at) return PyErr_NoMemory();
     for (Py_ssize_t i = 0; i < n; i++) at[i] = (int)PyLong_AsLong(PyList_GET_ITEM(list, i));
-    rt_settings.list = at;           // once, at import
+    rt_settings.list = at;    // once, at import
     rt_settings.nlist = (int)n;
     Py_RETURN_NONE;
 }
@@ -148,9 +155,13 @@ static PyObject *setting(PyObject *self, PyObject *args)
     if (PyList_Check(value)) return set_list(value);
     long long v = PyLong_AsLongLong(value);
     if (v == -1 && PyErr_Occurred()) return NULL;
-    const struct { const char *name; int *at; } table[] = {
-        {"procs", &rt_settings.procs}, {"thread_limit", &rt_settings.thread_limit},
-        {"cancellation", &rt_settings.cancellation}, {"max_priority", &rt_settings.max_priority}};
+    const struct {
+        const char *name;
+        int *at;
+    } table[] = {{"procs", &rt_settings.procs},
+                 {"thread_limit", &rt_settings.thread_limit},
+                 {"cancellation", &rt_settings.cancellation},
+                 {"max_priority", &rt_settings.max_priority}};
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         if (strcmp(table[i].name, name)) continue;
         *table[i].at = (int)v;
@@ -174,12 +185,14 @@ static PyObject *settings(PyObject *self, PyObject *unused)
 }
 
 PyMethodDef rt_icv_methods[] = {
-    {"omp_get_thread_num", get_thread_num, METH_NOARGS, "omp_get_thread_num()\n--\n\nThis thread's number in its team, from 0."},
+    {"omp_get_thread_num", get_thread_num, METH_NOARGS,
+     "omp_get_thread_num()\n--\n\nThis thread's number in its team, from 0."},
     {"omp_get_num_threads", get_num_threads, METH_NOARGS, "omp_get_num_threads()\n--\n\nThreads in the current team."},
     {"omp_get_level", get_level, METH_NOARGS, "omp_get_level()\n--\n\nNested parallel regions around the call."},
     {"omp_get_active_level", get_active_level, METH_NOARGS,
      "omp_get_active_level()\n--\n\nNested parallel regions with more than one thread around the call."},
-    {"omp_in_parallel", in_parallel, METH_NOARGS, "omp_in_parallel()\n--\n\nWhether a region with more than one thread runs."},
+    {"omp_in_parallel", in_parallel, METH_NOARGS,
+     "omp_in_parallel()\n--\n\nWhether a region with more than one thread runs."},
     {"omp_in_final", in_final, METH_NOARGS, "omp_in_final()\n--\n\nWhether the current task is final."},
     {"omp_get_ancestor_thread_num", get_ancestor_thread_num, METH_O,
      "omp_get_ancestor_thread_num(level)\n--\n\nThe number of the ancestor thread at that level; -1 if there is none."},

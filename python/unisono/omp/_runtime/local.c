@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A thread's own copies of what it only reads. On a free-threaded CPython every use of an object changes its reference count, and
-// two threads that use the same object fight for its cache line; a thread's own copy of a float, an int or a complex, and its own
-// view of an array or a buffer, are counted by nobody else. With the GIL there is nothing to gain and objects are left alone.
+// A thread's own copies of what it only reads. On a free-threaded CPython every use of an object changes its reference
+// count, and two threads that use the same object fight for its cache line; a thread's own copy of a float, an int or a
+// complex, and its own view of an array or a buffer, are counted by nobody else. With the GIL there is nothing to gain
+// and objects are left alone.
 #include "rt.h"
 
 #ifdef Py_GIL_DISABLED
-static PyTypeObject *array_type;     // numpy.ndarray, once the Python side has seen numpy
+static PyTypeObject *array_type;    // numpy.ndarray, once the Python side has seen numpy
 
 static PyObject *copy_int(PyObject *obj)
 {

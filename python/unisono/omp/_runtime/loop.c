@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Worksharing loops. A loop object is a thread's iterator over its share: a static share is computed, a dynamic or guided one is
-// claimed from the team's slot with one atomic operation a chunk. Ordered loops hand a token from iteration to iteration.
-// Every thread of a team meets the same constructs in the same order, so their number names the slot.
+// Worksharing loops. A loop object is a thread's iterator over its share: a static share is computed, a dynamic or
+// guided one is claimed from the team's slot with one atomic operation a chunk. Ordered loops hand a token from
+// iteration to iteration. Every thread of a team meets the same constructs in the same order, so their number names the
+// slot.
 #include "rt.h"
 
 struct rt_loop {
-    PyObject_HEAD
-    struct rt_member *m;
-    struct rt_slot *slot;            // NULL when the share is computed
+    PyObject_HEAD struct rt_member *m;
+    struct rt_slot *slot;    // NULL when the share is computed
     struct rt_loop *outer;
     uint64_t seq;
-    int64_t start, step, total;      // value = start + step * logical iteration
-    int64_t at, end;                 // logical iterations of the current chunk that are left
+    int64_t start, step, total;    // value = start + step * logical iteration
+    int64_t at, end;               // logical iterations of the current chunk that are left
     int64_t chunk;
-    int64_t since;                   // when the current chunk was taken, while tracing
-    int64_t running;                 // ordered: iteration whose body runs, or -1
+    int64_t since;      // when the current chunk was taken, while tracing
+    int64_t running;    // ordered: iteration whose body runs, or -1
     int kind, flags;
-    bool last, passed, ended, through;   // had the last iteration; its token is passed on; no more chunks; left the slot
-    PyObject *items;                 // list when not over a range
+    bool last, passed, ended,
+        through;        // had the last iteration; its token is passed on; no more chunks; left the slot
+    PyObject *items;    // list when not over a range
 };
 
 PyTypeObject *rt_loop_type;
@@ -102,11 +103,12 @@ static bool claim(struct rt_loop *l)
     int64_t n = l->m->team->n, lo, size = l->chunk > 0 ? l->chunk : 1;
     if (l->kind == RT_STATIC) {
         lo = l->end ? l->end - size + n * size : l->m->num * size;
-        if (l->end && l->end % size) lo = l->total;   // that was the last, short chunk
+        if (l->end && l->end % size) lo = l->total;    // that was the last, short chunk
     } else if (!l->slot) {
-        lo = l->end, size = l->total;                 // a team of one
+        lo = l->end, size = l->total;    // a team of one
     } else if (l->kind == RT_DYNAMIC) {
-        lo = atomic_fetch_add_explicit(&l->slot->next, size, memory_order_relaxed);   // relaxed: only the number counts
+        lo =
+            atomic_fetch_add_explicit(&l->slot->next, size, memory_order_relaxed);    // relaxed: only the number counts
     } else {
         int64_t least = size;
         lo = atomic_load_explicit(&l->slot->next, memory_order_relaxed);
@@ -147,10 +149,13 @@ static struct rt_loop *make(PyObject *const *args, PyObject *iterable, int64_t t
         l->chunk = m->task->icv.chunk;
     }
     if (l->kind == RT_AUTO) l->kind = RT_STATIC, l->chunk = 0;
-    bool shared = l->kind == RT_DYNAMIC || l->kind == RT_GUIDED || (l->flags & (RT_ORDERED | RT_CANCELLABLE)) || iterable;
+    bool shared =
+        l->kind == RT_DYNAMIC || l->kind == RT_GUIDED || (l->flags & (RT_ORDERED | RT_CANCELLABLE)) || iterable;
     int rc = PyErr_Occurred() ? -1 : 0;
-    if (rc == 0 && m->team->n > 1 && shared) rc = enter(l, iterable);
-    else if (rc == 0 && iterable && !(l->items = PySequence_List(iterable))) rc = -1;
+    if (rc == 0 && m->team->n > 1 && shared)
+        rc = enter(l, iterable);
+    else if (rc == 0 && iterable && !(l->items = PySequence_List(iterable)))
+        rc = -1;
     if (rc == 0 && l->slot && iterable) l->items = Py_NewRef(l->slot->items);
     if (rc < 0) {
         Py_DECREF(l);
@@ -185,7 +190,7 @@ PyObject *rt_loop_range(PyObject *const *args)
     int64_t start, stop, step;
     if (integer(args[0], &start) < 0 || integer(args[1], &stop) < 0 || integer(args[2], &step) < 0) {
         if (!PyErr_ExceptionMatches(PyExc_OverflowError)) return NULL;
-        PyErr_Clear();               // numbers beyond 64 bits: a list of them
+        PyErr_Clear();    // numbers beyond 64 bits: a list of them
         PyObject *range = PyObject_CallFunctionObjArgs((PyObject *)&PyRange_Type, args[0], args[1], args[2], NULL);
         PyObject *loop = range ? (PyObject *)make(args + 3, range, 0) : NULL;
         Py_XDECREF(range);
@@ -326,7 +331,8 @@ static void loop_dealloc(PyObject *self)
     Py_DECREF(type);
 }
 
-// The end of the construct: gives the barrier its due unless nowait, and says whether this thread had the last iteration.
+// The end of the construct: gives the barrier its due unless nowait, and says whether this thread had the last
+// iteration.
 PyObject *rt_loop_end(PyObject *loop)
 {
     if (!Py_IS_TYPE(loop, rt_loop_type)) {
@@ -375,7 +381,8 @@ static PyObject *get_index(PyObject *self, void *unused)
 
 static PyGetSetDef loop_getset[] = {
     {"index", get_index, NULL, "The logical number of the iteration that runs.", NULL},
-    {"last", get_last, NULL, "Whether this thread ran the sequentially last iteration.", NULL}, {0}};
+    {"last", get_last, NULL, "Whether this thread ran the sequentially last iteration.", NULL},
+    {0}};
 // chunk() -> (start, stop, step) of the next chunk, or None: for code that runs a chunk at a time.
 static PyObject *next_chunk(PyObject *self, PyObject *unused)
 {
@@ -390,13 +397,15 @@ static PyObject *next_chunk(PyObject *self, PyObject *unused)
 
 static PyMethodDef loop_methods[] = {
     {"chunk", next_chunk, METH_NOARGS, "The next chunk of numbers as (start, stop, step), or None."},
-    {"forget", forget, METH_NOARGS, "Leaves the construct without a barrier."}, {0}};
-static PyType_Slot loop_slots[] = {
-    {Py_tp_iter, loop_iter}, {Py_tp_iternext, loop_next}, {Py_tp_dealloc, loop_dealloc}, {Py_tp_getset, loop_getset},
-    {Py_tp_methods, loop_methods}, {0, NULL}};
-static PyType_Spec loop_spec = {
-    .name = "unisono.omp._rt.Loop", .basicsize = sizeof(struct rt_loop), .slots = loop_slots,
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION};
+    {"forget", forget, METH_NOARGS, "Leaves the construct without a barrier."},
+    {0}};
+static PyType_Slot loop_slots[] = {{Py_tp_iter, loop_iter},       {Py_tp_iternext, loop_next},
+                                   {Py_tp_dealloc, loop_dealloc}, {Py_tp_getset, loop_getset},
+                                   {Py_tp_methods, loop_methods}, {0, NULL}};
+static PyType_Spec loop_spec = {.name = "unisono.omp._rt.Loop",
+                                .basicsize = sizeof(struct rt_loop),
+                                .slots = loop_slots,
+                                .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION};
 
 int rt_loop_init(PyObject *module)
 {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The module unisono.omp._rt: what the rewritten code calls (thin wrappers), its exceptions, fork and interpreter checks.
+// The module unisono.omp._rt: what the rewritten code calls (thin wrappers), its exceptions, fork and interpreter
+// checks.
 #include "rt.h"
 #include <pthread.h>
 
@@ -148,11 +149,9 @@ static PyObject *taskgroup_exit(PyObject *self, PyObject *unused)
 static int is_cancelled(struct rt_member *m, enum rt_cancel kind)
 {
     switch (kind) {
-    case RT_CANCEL_PARALLEL:
-        return atomic_load_explicit(&m->team->cancelled, memory_order_acquire) != 0;
+    case RT_CANCEL_PARALLEL: return atomic_load_explicit(&m->team->cancelled, memory_order_acquire) != 0;
     case RT_CANCEL_FOR:
-    case RT_CANCEL_SECTIONS:
-        return rt_loop_cancelled(m);
+    case RT_CANCEL_SECTIONS: return rt_loop_cancelled(m);
     case RT_CANCEL_TASKGROUP:
         return m->task->group && atomic_load_explicit(&m->task->group->cancelled, memory_order_acquire);
     }
@@ -166,7 +165,8 @@ static PyObject *leave_if(struct rt_member *m, enum rt_cancel kind)
     return NULL;
 }
 
-// cancel(kind): activates cancellation and leaves the construct by an exception; nothing when OMP_CANCELLATION is false.
+// cancel(kind): activates cancellation and leaves the construct by an exception; nothing when OMP_CANCELLATION is
+// false.
 static PyObject *cancel(PyObject *self, PyObject *arg)
 {
     (void)self;
@@ -174,9 +174,12 @@ static PyObject *cancel(PyObject *self, PyObject *arg)
     enum rt_cancel kind = (enum rt_cancel)PyLong_AsLong(arg);
     if (!m || PyErr_Occurred()) return NULL;
     if (!rt_settings.cancellation) Py_RETURN_NONE;
-    if (kind == RT_CANCEL_PARALLEL) rt_cancel_team(m->team, 2);
-    else if (kind != RT_CANCEL_TASKGROUP) rt_loop_cancel(m);
-    else if (m->task->group) atomic_store(&m->task->group->cancelled, 1);
+    if (kind == RT_CANCEL_PARALLEL)
+        rt_cancel_team(m->team, 2);
+    else if (kind != RT_CANCEL_TASKGROUP)
+        rt_loop_cancel(m);
+    else if (m->task->group)
+        atomic_store(&m->task->group->cancelled, 1);
     PyErr_SetNone(kind == RT_CANCEL_PARALLEL ? rt_exc_cancelled : rt_exc_left);
     return NULL;
 }
@@ -214,31 +217,30 @@ static PyObject *hooks(PyObject *self, PyObject *const *args, Py_ssize_t n)
     Py_RETURN_NONE;
 }
 
-static PyMethodDef methods[] = {
-    {"parallel", (PyCFunction)(void (*)(void))parallel, METH_FASTCALL, NULL},
-    {"loop", (PyCFunction)(void (*)(void))loop, METH_FASTCALL, NULL},
-    {"loop_over", (PyCFunction)(void (*)(void))loop_over, METH_FASTCALL, NULL},
-    {"loop_end", loop_end, METH_O, NULL},
-    {"barrier", barrier, METH_NOARGS, NULL},
-    {"single", single, METH_NOARGS, NULL},
-    {"share", share, METH_O, NULL},
-    {"shared", shared, METH_NOARGS, NULL},
-    {"gather", gather, METH_O, NULL},
-    {"reduce", reduce, METH_O, NULL},
-    {"reduced", reduced, METH_NOARGS, NULL},
-    {"ordered_enter", ordered_enter, METH_NOARGS, NULL},
-    {"ordered_exit", ordered_exit, METH_NOARGS, NULL},
-    {"task", (PyCFunction)(void (*)(void))task, METH_FASTCALL, NULL},
-    {"taskwait", (PyCFunction)(void (*)(void))taskwait, METH_FASTCALL, NULL},
-    {"taskyield", taskyield, METH_NOARGS, NULL},
-    {"taskgroup_enter", taskgroup_enter, METH_NOARGS, NULL},
-    {"taskgroup_exit", taskgroup_exit, METH_NOARGS, NULL},
-    {"cancel", cancel, METH_O, NULL},
-    {"cancellation_point", cancellation_point, METH_O, NULL},
-    {"worker", worker, METH_NOARGS, NULL},
-    {"shutdown", shutdown, METH_NOARGS, NULL},
-    {"hooks", (PyCFunction)(void (*)(void))hooks, METH_FASTCALL, NULL},
-    {0}};
+static PyMethodDef methods[] = {{"parallel", (PyCFunction)(void (*)(void))parallel, METH_FASTCALL, NULL},
+                                {"loop", (PyCFunction)(void (*)(void))loop, METH_FASTCALL, NULL},
+                                {"loop_over", (PyCFunction)(void (*)(void))loop_over, METH_FASTCALL, NULL},
+                                {"loop_end", loop_end, METH_O, NULL},
+                                {"barrier", barrier, METH_NOARGS, NULL},
+                                {"single", single, METH_NOARGS, NULL},
+                                {"share", share, METH_O, NULL},
+                                {"shared", shared, METH_NOARGS, NULL},
+                                {"gather", gather, METH_O, NULL},
+                                {"reduce", reduce, METH_O, NULL},
+                                {"reduced", reduced, METH_NOARGS, NULL},
+                                {"ordered_enter", ordered_enter, METH_NOARGS, NULL},
+                                {"ordered_exit", ordered_exit, METH_NOARGS, NULL},
+                                {"task", (PyCFunction)(void (*)(void))task, METH_FASTCALL, NULL},
+                                {"taskwait", (PyCFunction)(void (*)(void))taskwait, METH_FASTCALL, NULL},
+                                {"taskyield", taskyield, METH_NOARGS, NULL},
+                                {"taskgroup_enter", taskgroup_enter, METH_NOARGS, NULL},
+                                {"taskgroup_exit", taskgroup_exit, METH_NOARGS, NULL},
+                                {"cancel", cancel, METH_O, NULL},
+                                {"cancellation_point", cancellation_point, METH_O, NULL},
+                                {"worker", worker, METH_NOARGS, NULL},
+                                {"shutdown", shutdown, METH_NOARGS, NULL},
+                                {"hooks", (PyCFunction)(void (*)(void))hooks, METH_FASTCALL, NULL},
+                                {0}};
 
 // The functions that rewritten code calls are used by all threads at once: they are not counted.
 static int keep_functions(PyObject *module)
@@ -253,10 +255,12 @@ static int keep_functions(PyObject *module)
 
 static int add_exceptions(PyObject *module)
 {
-    rt_exc_cancelled = PyErr_NewExceptionWithDoc("unisono.omp._rt.TeamCancelled",
+    rt_exc_cancelled = PyErr_NewExceptionWithDoc(
+        "unisono.omp._rt.TeamCancelled",
         "Unwinds a thread of a team that another thread's failure or cancel has ended.", PyExc_BaseException, NULL);
     rt_exc_left = PyErr_NewExceptionWithDoc("unisono.omp._rt.ConstructLeft",
-        "Unwinds a thread to the end of a construct that was cancelled.", PyExc_BaseException, NULL);
+                                            "Unwinds a thread to the end of a construct that was cancelled.",
+                                            PyExc_BaseException, NULL);
     if (!rt_exc_cancelled || !rt_exc_left) return -1;
     if (PyModule_AddObjectRef(module, "TeamCancelled", rt_exc_cancelled) < 0) return -1;
     return PyModule_AddObjectRef(module, "ConstructLeft", rt_exc_left);
@@ -266,15 +270,16 @@ static int exec_module(PyObject *module)
 {
     static int loaded;
     if (PyInterpreterState_Get() != PyInterpreterState_Main()) {
-        PyErr_SetString(PyExc_ImportError, "unisono.omp works in the main interpreter only: its threads belong to the process");
+        PyErr_SetString(PyExc_ImportError,
+                        "unisono.omp works in the main interpreter only: its threads belong to the process");
         return -1;
     }
     if (loaded++) {
         PyErr_SetString(PyExc_ImportError, "unisono.omp._rt cannot be loaded twice");
         return -1;
     }
-    PyMethodDef *tables[] = {rt_sync_methods, rt_icv_methods, rt_local_methods, rt_trace_methods, rt_affinity_methods,
-                             rt_barrier_methods};
+    PyMethodDef *tables[] = {rt_sync_methods,  rt_icv_methods,      rt_local_methods,
+                             rt_trace_methods, rt_affinity_methods, rt_barrier_methods};
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
         if (PyModule_AddFunctions(module, tables[i]) < 0) return -1;
     }
@@ -283,18 +288,19 @@ static int exec_module(PyObject *module)
     return keep_functions(module);
 }
 
-static PyModuleDef_Slot slots[] = {
-    {Py_mod_exec, exec_module},
+static PyModuleDef_Slot slots[] = {{Py_mod_exec, exec_module},
 #if PY_VERSION_HEX >= 0x030C0000
-    {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED},
+                                   {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED},
 #endif
 #if PY_VERSION_HEX >= 0x030D0000
-    {Py_mod_gil, Py_MOD_GIL_NOT_USED},
+                                   {Py_mod_gil, Py_MOD_GIL_NOT_USED},
 #endif
-    {0, NULL}};
-static struct PyModuleDef definition = {
-    .m_base = PyModuleDef_HEAD_INIT, .m_name = "unisono.omp._rt", .m_doc = "The run-time of unisono.omp.", .m_methods = methods,
-    .m_slots = slots};
+                                   {0, NULL}};
+static struct PyModuleDef definition = {.m_base = PyModuleDef_HEAD_INIT,
+                                        .m_name = "unisono.omp._rt",
+                                        .m_doc = "The run-time of unisono.omp.",
+                                        .m_methods = methods,
+                                        .m_slots = slots};
 
 PyMODINIT_FUNC PyInit__rt(void)
 {

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Threads and teams: who am I, starting a region, joining it, exceptions that leave it. Workers are kept: a team stays with the
-// membership that was its master, so the next region of the same size costs one store a worker. Idle workers spin a bounded
-// time, then sleep. Python starts the threads (rt_hook_spawn), so that tracing, profiling and its own book-keeping apply.
+// Threads and teams: who am I, starting a region, joining it, exceptions that leave it. Workers are kept: a team stays
+// with the membership that was its master, so the next region of the same size costs one store a worker. Idle workers
+// spin a bounded time, then sleep. Python starts the threads (rt_hook_spawn), so that tracing, profiling and its own
+// book-keeping apply.
 #include "rt.h"
 #include <pthread.h>
 #include <signal.h>
 
-#define INTERRUPTED 3        // value of a team's cancelled: by KeyboardInterrupt
+#define INTERRUPTED 3    // value of a team's cancelled: by KeyboardInterrupt
 
 static __thread struct rt_member *me __attribute__((tls_model("initial-exec")));
-static _Atomic int threads_now;      // workers started and not ended
+static _Atomic int threads_now;    // workers started and not ended
 static _Atomic int quitting;
-static struct rt_worker *newborn;    // workers that Python is starting, in any order
-static struct rt_worker *everyone;   // all workers
-static struct rt_team *orphans;      // teams of one of threads that ended; the next thread takes one with its workers
-static _Atomic int pool_lock;        // guards the three
+static struct rt_worker *newborn;     // workers that Python is starting, in any order
+static struct rt_worker *everyone;    // all workers
+static struct rt_team *orphans;       // teams of one of threads that ended; the next thread takes one with its workers
+static _Atomic int pool_lock;         // guards the three
 static pthread_key_t exit_key;
 static pthread_once_t exit_once = PTHREAD_ONCE_INIT;
 
@@ -127,7 +128,8 @@ void rt_fail(struct rt_team *team)
     atomic_store(&team->cancelled, INTERRUPTED);
     // The user wants it to end: threads in the middle of Python code get an exception at their next byte code.
     for (int i = 0; i < team->n; i++) {
-        // Sequentially consistent: pairs with the store in rt_worker_main(). A thread that is not seen here sees the cancellation.
+        // Sequentially consistent: pairs with the store in rt_worker_main(). A thread that is not seen here sees the
+        // cancellation.
         unsigned long ident = atomic_load(&team->m[i]->ident);
         if (team->m[i] != me && ident) PyThreadState_SetAsyncExc(ident, rt_exc_cancelled);
     }
@@ -156,7 +158,7 @@ static void run_member(struct rt_member *m)
         argv[have] = m->num == 0 ? Py_NewRef(arg) : rt_localize(arg);
         if (!argv[have]) break;
     }
-    bool late = atomic_load(&team->cancelled) == INTERRUPTED;   // too late for an asynchronous exception: do not begin
+    bool late = atomic_load(&team->cancelled) == INTERRUPTED;    // too late for an asynchronous exception: do not begin
     PyObject *r = argv && have == n && !late ? PyObject_Vectorcall(team->fn, argv, (size_t)n, NULL) : NULL;
     while (have > 0) Py_DECREF(argv[--have]);
     if (argv != small) PyMem_Free(argv);
@@ -190,7 +192,8 @@ static int idle_go(void *arg)
 {
     struct rt_worker *w = arg;
     // Acquire: pairs with the release in start_workers(); the team is set up before the worker may look at it.
-    return (atomic_load_explicit(&w->go, memory_order_acquire) & 1) || atomic_load_explicit(&quitting, memory_order_relaxed);
+    return (atomic_load_explicit(&w->go, memory_order_acquire) & 1) ||
+           atomic_load_explicit(&quitting, memory_order_relaxed);
 }
 
 // Detached. The lowest bit of go is set while there is work.
@@ -216,7 +219,7 @@ PyObject *rt_worker_main(void)
 {
     sigset_t all;
     sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, NULL);   // signals are for the threads that Python knows to handle them
+    pthread_sigmask(SIG_BLOCK, &all, NULL);    // signals are for the threads that Python knows to handle them
     rt_lock(&pool_lock);
     struct rt_worker *w = newborn;
     if (w) newborn = w->next;
@@ -268,7 +271,7 @@ static struct rt_worker *hire(struct rt_team *team, int num)
     }
     rt_unlock(&pool_lock);
     atomic_fetch_sub(&threads_now, 1);
-    return NULL;                     // w stays in the list of all; it is small and this is rare
+    return NULL;    // w stays in the list of all; it is small and this is rare
 }
 
 // The team gets n threads, or as many as the system gives.
@@ -324,9 +327,12 @@ static PyObject *failure(struct rt_team *team)
     if (!all) return NULL;
     PyObject *first = Py_NewRef(PyList_GET_ITEM(all, 0));
     if (PyList_GET_SIZE(all) > 1 && PyList_SetSlice(all, 0, 1, NULL) == 0) {
-        PyObject *group = PyObject_CallFunction(PyExc_BaseExceptionGroup, "sO", "raised by other threads of the region", all);
-        if (!group) PyErr_Clear();
-        else if (PyObject_SetAttrString(first, "omp_others", group) < 0) PyErr_Clear();
+        PyObject *group =
+            PyObject_CallFunction(PyExc_BaseExceptionGroup, "sO", "raised by other threads of the region", all);
+        if (!group)
+            PyErr_Clear();
+        else if (PyObject_SetAttrString(first, "omp_others", group) < 0)
+            PyErr_Clear();
         PyObject *context = PyException_GetContext(first);
         if (group && !context) PyException_SetContext(first, Py_NewRef(group));
         Py_XDECREF(context);
@@ -415,8 +421,10 @@ PyObject *rt_parallel(PyObject *fn, PyObject *args, PyObject *nthreads, int enab
     int n = team_size(parent, nthreads, enabled);
     if (n < 0) return NULL;
     struct rt_team *team = parent->child;
-    if (team) parent->child = team->spare;   // a region inside a task that runs while we wait here gets another team
-    else if (!(team = team_new(parent, n))) return NULL;
+    if (team)
+        parent->child = team->spare;    // a region inside a task that runs while we wait here gets another team
+    else if (!(team = team_new(parent, n)))
+        return NULL;
     team->spare = NULL;
     if (n > 1) n = staff(team, n);
     PyObject *result = n > 0 ? run_region(team, parent, n, &(struct region){fn, args, bind, collect}) : NULL;

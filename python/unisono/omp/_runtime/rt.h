@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The run-time of unisono.omp: teams of threads, waiting, worksharing, tasks. Included by every file of this folder.
-// A thread has one membership (struct member) a team it is in; rt_me() is the innermost. All functions are called with the
-// thread attached to the interpreter unless they say otherwise; whoever waits detaches first.
-// Functions that return int give 0, or -1 with a Python exception set, unless they say otherwise.
+// A thread has one membership (struct member) a team it is in; rt_me() is the innermost. All functions are called with
+// the thread attached to the interpreter unless they say otherwise; whoever waits detaches first. Functions that return
+// int give 0, or -1 with a Python exception set, unless they say otherwise.
 #ifndef UNISONO_OMP_RT_H
 #define UNISONO_OMP_RT_H
 #define PY_SSIZE_T_CLEAN
@@ -11,12 +11,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define RT_LINE 128      // two cache lines: neighbours are prefetched in pairs
-#define RT_SLOTS 8       // worksharing constructs that threads may run ahead of each other with nowait
-#define RT_DEPTH 48      // tasks that a thread runs inside each other before it defers them
-#define RT_QUEUE 64     // tasks in a thread's deque before it runs new ones at once
+#define RT_LINE 128    // two cache lines: neighbours are prefetched in pairs
+#define RT_SLOTS 8     // worksharing constructs that threads may run ahead of each other with nowait
+#define RT_DEPTH 48    // tasks that a thread runs inside each other before it defers them
+#define RT_QUEUE 64    // tasks in a thread's deque before it runs new ones at once
 
-#if PY_VERSION_HEX < 0x030C0000      // before 3.12 a pending exception was a triple
+#if PY_VERSION_HEX < 0x030C0000    // before 3.12 a pending exception was a triple
 static inline PyObject *rt_exc_take(void)
 {
     PyObject *type, *value, *tb;
@@ -49,7 +49,7 @@ struct rt_icv {
 };
 
 struct rt_group {
-    _Atomic int pending;             // tasks of the group that are not finished
+    _Atomic int pending;    // tasks of the group that are not finished
     _Atomic int cancelled;
     struct rt_group *outer;
 };
@@ -57,34 +57,35 @@ struct rt_group {
 struct rt_task {
     PyObject *fn, *args;
     struct rt_task *parent;
-    struct rt_group *group;          // group that the task belongs to; children inherit it
-    _Atomic int refs;                // one while kids is not zero, one a dependence entry
-    _Atomic int kids;                // one for the task itself until it ends, and one a child that is not finished
-    _Atomic int waiting;             // predecessors that are not finished (plus one while it is being created)
-    _Atomic int lock, done;          // lock guards done and succ
-    struct rt_task **succ;           // tasks that wait for this one
+    struct rt_group *group;    // group that the task belongs to; children inherit it
+    _Atomic int refs;          // one while kids is not zero, one a dependence entry
+    _Atomic int kids;          // one for the task itself until it ends, and one a child that is not finished
+    _Atomic int waiting;       // predecessors that are not finished (plus one while it is being created)
+    _Atomic int lock, done;    // lock guards done and succ
+    struct rt_task **succ;     // tasks that wait for this one
     int nsucc, csucc;
     int flags, priority;
-    bool lingers;                    // ended before its children did; keeps its parent, whom they look up to
-    struct rt_deps *deps;            // dependences among my children, touched only by the thread that runs me
+    bool lingers;            // ended before its children did; keeps its parent, whom they look up to
+    struct rt_deps *deps;    // dependences among my children, touched only by the thread that runs me
     struct rt_icv icv;
 };
 
 struct rt_deque {
     _Atomic int lock;
-    unsigned epoch;                  // region that the tasks belong to
+    unsigned epoch;    // region that the tasks belong to
     unsigned head, tail, cap;
     struct rt_task **at;
 };
 
-// One worksharing construct that needs shared state. turn is 4*seq while free for construct seq, +1 being set up, +2 in use.
+// One worksharing construct that needs shared state. turn is 4*seq while free for construct seq, +1 being set up, +2 in
+// use.
 struct rt_slot {
     _Atomic uint64_t turn;
-    _Atomic int64_t next __attribute__((aligned(RT_LINE)));   // next logical iteration to hand out; a line of its own
-    _Atomic int64_t ordered __attribute__((aligned(RT_LINE)));   // logical iteration whose ordered block may run
-    _Atomic int left;                // threads that are through
+    _Atomic int64_t next __attribute__((aligned(RT_LINE)));    // next logical iteration to hand out; a line of its own
+    _Atomic int64_t ordered __attribute__((aligned(RT_LINE)));    // logical iteration whose ordered block may run
+    _Atomic int left;                                             // threads that are through
     _Atomic int cancelled;
-    PyObject *items;                 // a list, when the loop runs over something else than a range
+    PyObject *items;    // a list, when the loop runs over something else than a range
 } __attribute__((aligned(RT_LINE)));
 
 struct rt_phase {
@@ -94,84 +95,84 @@ struct rt_phase {
 struct rt_member {
     struct rt_team *team;
     int num;
-    unsigned epoch;                  // region of the team that this membership last entered
-    unsigned singles;                // single constructs met
-    uint64_t shares;                 // worksharing constructs met that use a slot
-    int depth;                       // tasks running inside each other
-    _Atomic unsigned created __attribute__((aligned(RT_LINE)));   // a line that others only look at when they are idle
-    _Atomic unsigned finished, pushed;   // tasks by this thread; only it writes them, see rt_tasks_left()
-    struct rt_task *task __attribute__((aligned(RT_LINE)));   // what runs now
+    unsigned epoch;      // region of the team that this membership last entered
+    unsigned singles;    // single constructs met
+    uint64_t shares;     // worksharing constructs met that use a slot
+    int depth;           // tasks running inside each other
+    _Atomic unsigned created __attribute__((aligned(RT_LINE)));    // a line that others only look at when they are idle
+    _Atomic unsigned finished, pushed;    // tasks by this thread; only it writes them, see rt_tasks_left()
+    struct rt_task *task __attribute__((aligned(RT_LINE)));    // what runs now
     struct rt_task implicit;
     struct rt_deque queue __attribute__((aligned(RT_LINE)));
-    struct rt_loop *loop __attribute__((aligned(RT_LINE)));            // innermost running worksharing loop (borrowed)
-    PyObject *value;                 // partial result, or the outlined function's result
-    struct rt_team *child;           // teams this membership was master of, kept with their workers for its next regions
-    struct rt_member *outer;         // what rt_me() was before this thread entered the team
-    _Atomic unsigned long ident;     // Python's thread identifier, for asynchronous exceptions
-    int place;                       // index into the places, or -1
+    struct rt_loop *loop __attribute__((aligned(RT_LINE)));    // innermost running worksharing loop (borrowed)
+    PyObject *value;                                           // partial result, or the outlined function's result
+    struct rt_team *child;          // teams this membership was master of, kept with their workers for its next regions
+    struct rt_member *outer;        // what rt_me() was before this thread entered the team
+    _Atomic unsigned long ident;    // Python's thread identifier, for asynchronous exceptions
+    int place;                      // index into the places, or -1
 } __attribute__((aligned(RT_LINE)));
 
 struct rt_team {
-    int n, cap, level, active;       // size now, members allocated, nesting level, active nesting level
+    int n, cap, level, active;    // size now, members allocated, nesting level, active nesting level
     int bind;
     unsigned epoch;
-    struct rt_member *parent;        // who met the region
-    struct rt_team *spare;           // next in the parent's list of kept teams
+    struct rt_member *parent;    // who met the region
+    struct rt_team *spare;       // next in the parent's list of kept teams
     struct rt_member **m;
-    struct rt_worker **workers;      // cap - 1
+    struct rt_worker **workers;    // cap - 1
     PyObject *fn, *args;
-    PyObject *shared;                // copyprivate values in flight
-    PyObject *failures;              // list of exceptions, first first; guarded by fail_lock
+    PyObject *shared;      // copyprivate values in flight
+    PyObject *failures;    // list of exceptions, first first; guarded by fail_lock
     _Atomic int fail_lock;
     struct rt_phase barrier, join;
     _Atomic unsigned singles;
-    _Atomic int cancelled;           // waits end: 1 a failure, 2 cancel parallel, 3 an interrupt
-    _Atomic int tasked;              // whether a task was created in this region
+    _Atomic int cancelled;    // waits end: 1 a failure, 2 cancel parallel, 3 an interrupt
+    _Atomic int tasked;       // whether a task was created in this region
     _Atomic unsigned event, sleepers;
     struct rt_slot slot[RT_SLOTS];
 };
 
 struct rt_worker {
-    _Atomic unsigned go;             // region counter; the worker runs a region each time it grows
+    _Atomic unsigned go;    // region counter; the worker runs a region each time it grows
     _Atomic unsigned asleep;
     struct rt_team *team;
     int num;
     int place;
-    struct rt_worker *next;          // among those that are being started
-    struct rt_worker *fellow;        // among all
+    struct rt_worker *next;      // among those that are being started
+    struct rt_worker *fellow;    // among all
 } __attribute__((aligned(RT_LINE)));
 
 // Settings of the process, written before the first region or under the interpreter's eye.
 struct rt_settings {
     int procs, thread_limit, levels, cancellation, max_priority, nlist;
-    int *list;                       // OMP_NUM_THREADS by nesting level
-    int64_t spin_ns;                 // how long a wait spins before it sleeps
-    struct rt_icv icv;               // initial values
+    int *list;            // OMP_NUM_THREADS by nesting level
+    int64_t spin_ns;      // how long a wait spins before it sleeps
+    struct rt_icv icv;    // initial values
     int nplaces;
-    void *places;                    // cpu_set_t[nplaces]
+    void *places;    // cpu_set_t[nplaces]
     int nbinds;
     int binds[8];
 };
 extern struct rt_settings rt_settings;
-extern PyObject *rt_exc_cancelled;   // raised where a wait ends because the team was cancelled
-extern PyObject *rt_exc_left;        // raised to leave a construct that was cancelled
+extern PyObject *rt_exc_cancelled;    // raised where a wait ends because the team was cancelled
+extern PyObject *rt_exc_left;         // raised to leave a construct that was cancelled
 extern PyObject *rt_hook_spawn, *rt_hook_view, *rt_hook_gil;
 extern _Atomic int rt_tracing;
 
 // pool.c
-struct rt_member *rt_me(void);                        // never NULL; NULL with an exception when out of memory
+struct rt_member *rt_me(void);    // never NULL; NULL with an exception when out of memory
 PyObject *rt_parallel(PyObject *fn, PyObject *args, PyObject *nthreads, int enabled, int bind, int collect);
 PyObject *rt_worker_main(void);
-void rt_fail(struct rt_team *team);                   // takes the pending exception into the team
+void rt_fail(struct rt_team *team);    // takes the pending exception into the team
 void rt_cancel_team(struct rt_team *team, int why);
 void rt_shutdown(void);
-void rt_forked(void);                                 // in the child of fork()
+void rt_forked(void);    // in the child of fork()
 int rt_threads_now(void);
 
 // wait.c
-typedef int (*rt_cond)(void *arg);                    // nonzero ends the wait; runs detached
+typedef int (*rt_cond)(void *arg);    // nonzero ends the wait; runs detached
 int rt_wait(struct rt_team *team, rt_cond cond, void *arg);
-void rt_wake(struct rt_team *team);                   // call after the change; any thread, attached or not
+void rt_wake(struct rt_team *team);    // call after the change; any thread, attached or not
 int rt_futex_wait(_Atomic unsigned *word, unsigned seen, int64_t ns);
 void rt_futex_wake(_Atomic unsigned *word, int n);
 int64_t rt_now(void);
@@ -200,10 +201,11 @@ static inline void rt_unlock(_Atomic int *lock)
 // barrier.c
 extern PyMethodDef rt_barrier_methods[];
 int rt_barrier(struct rt_member *m);
-void rt_join(struct rt_member *m);                    // the end of a region; never fails, runs or drops what tasks are left
-int rt_check(struct rt_team *team);                   // -1 and the exception when the team was cancelled
-PyObject *rt_gather(struct rt_member *m, PyObject *value);   // everybody's values, in thread order, to everybody
-PyObject *rt_reduce(struct rt_member *m, PyObject *value);   // to the last one to arrive; None to the others, after its rt_reduced()
+void rt_join(struct rt_member *m);     // the end of a region; never fails, runs or drops what tasks are left
+int rt_check(struct rt_team *team);    // -1 and the exception when the team was cancelled
+PyObject *rt_gather(struct rt_member *m, PyObject *value);    // everybody's values, in thread order, to everybody
+PyObject *rt_reduce(struct rt_member *m,
+                    PyObject *value);    // to the last one to arrive; None to the others, after its rt_reduced()
 int rt_reduced(struct rt_member *m);
 int rt_single(struct rt_member *m);
 int rt_share(struct rt_member *m, PyObject *value);
@@ -212,8 +214,8 @@ PyObject *rt_shared(struct rt_member *m);
 // loop.c
 extern PyTypeObject *rt_loop_type;
 int rt_loop_init(PyObject *module);
-PyObject *rt_loop_range(PyObject *const *args);       // start, stop, step, kind, chunk, flags
-PyObject *rt_loop_over(PyObject *const *args);        // iterable, kind, chunk, flags
+PyObject *rt_loop_range(PyObject *const *args);    // start, stop, step, kind, chunk, flags
+PyObject *rt_loop_over(PyObject *const *args);     // iterable, kind, chunk, flags
 PyObject *rt_loop_end(PyObject *loop);
 int rt_ordered(bool enter);
 int rt_loop_cancel(struct rt_member *m);
@@ -221,17 +223,17 @@ int rt_loop_cancelled(struct rt_member *m);
 
 // task.c
 void rt_task_init(struct rt_task *task, struct rt_task *parent, const struct rt_icv *icv);
-int rt_task_new(PyObject *const *args, Py_ssize_t n); // fn, args, flags, priority, depend
+int rt_task_new(PyObject *const *args, Py_ssize_t n);    // fn, args, flags, priority, depend
 int rt_taskwait(struct rt_member *m);
 int rt_taskwait_deps(struct rt_member *m, PyObject *deps);
 int rt_group_begin(struct rt_member *m);
 int rt_group_end(struct rt_member *m);
-int rt_task_any(struct rt_member *m);                 // runs one task if there is one: 1 did, 0 none
-int rt_task_own(struct rt_member *m);                 // the same, from the thread's own deque only
-bool rt_tasks_left(struct rt_team *team);            // acquire: false only if every task is finished
-unsigned rt_pushes(struct rt_team *team);             // acquire: grows with each task that is queued
+int rt_task_any(struct rt_member *m);        // runs one task if there is one: 1 did, 0 none
+int rt_task_own(struct rt_member *m);        // the same, from the thread's own deque only
+bool rt_tasks_left(struct rt_team *team);    // acquire: false only if every task is finished
+unsigned rt_pushes(struct rt_team *team);    // acquire: grows with each task that is queued
 void rt_task_unref(struct rt_task *task);
-void rt_task_forget(struct rt_task *task);            // drops what an implicit task held
+void rt_task_forget(struct rt_task *task);    // drops what an implicit task held
 
 // deps.c
 int rt_deps_add(struct rt_task *parent, struct rt_task *task, PyObject *list);
@@ -247,12 +249,12 @@ extern PyMethodDef rt_sync_methods[];
 extern PyMethodDef rt_icv_methods[];
 
 // local.c
-PyObject *rt_localize(PyObject *obj);                 // a new reference: the thread's own copy or view, or obj itself
+PyObject *rt_localize(PyObject *obj);    // a new reference: the thread's own copy or view, or obj itself
 void rt_immortal(PyObject *obj);
 extern PyMethodDef rt_local_methods[];
 
 // trace.c
-void rt_trace(const char *name, int64_t start);       // an event from start (rt_now()) until now
+void rt_trace(const char *name, int64_t start);    // an event from start (rt_now()) until now
 extern PyMethodDef rt_trace_methods[];
 static inline int64_t rt_trace_start(void)
 {

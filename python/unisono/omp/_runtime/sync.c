@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Mutual exclusion: one Lock type for critical sections and the omp_*_lock routines, and striped locks for atomic. A lock is a
-// futex word: 0 free, 1 held, 2 held and somebody sleeps. Waits are detached, bounded spins first; a cancelled team ends them.
+// Mutual exclusion: one Lock type for critical sections and the omp_*_lock routines, and striped locks for atomic. A
+// lock is a futex word: 0 free, 1 held, 2 held and somebody sleeps. Waits are detached, bounded spins first; a
+// cancelled team ends them.
 #include "rt.h"
 
 struct mutex {
     _Atomic unsigned word;
-    _Atomic(void *) owner;           // task that holds it
-    int count;                       // nesting, written by the owner only
+    _Atomic(void *) owner;    // task that holds it
+    int count;                // nesting, written by the owner only
 };
 
 struct lock {
-    PyObject_HEAD
-    struct mutex mutex;
+    PyObject_HEAD struct mutex mutex;
     bool nest, destroyed;
 };
 
 static PyTypeObject *lock_type;
 static struct mutex stripes[64] __attribute__((aligned(RT_LINE)));
-static PyObject *criticals;          // name -> Lock
+static PyObject *criticals;    // name -> Lock
 
 static bool try_take(struct mutex *x)
 {
@@ -35,7 +35,8 @@ static int take_slowly(struct mutex *x, struct rt_member *m)
         PyThreadState *state = PyEval_SaveThread();
         bool mine = false;
         do {
-            for (int i = 0; i < 32 && !(mine = !atomic_load_explicit(&x->word, memory_order_relaxed) && try_take(x)); i++) {
+            for (int i = 0; i < 32 && !(mine = !atomic_load_explicit(&x->word, memory_order_relaxed) && try_take(x));
+                 i++) {
                 rt_relax();
             }
         } while (!mine && rt_now() < spin_end);
@@ -58,11 +59,13 @@ static void give(struct mutex *x)
     if (atomic_exchange_explicit(&x->word, 0, memory_order_release) == 2) rt_futex_wake(&x->word, 1);
 }
 
-// Without a GIL the owner runs on: a short wait while attached, with growing pauses so that the owner may take it again at once.
+// Without a GIL the owner runs on: a short wait while attached, with growing pauses so that the owner may take it again
+// at once.
 static bool take_soon(struct mutex *x, struct rt_member *m)
 {
 #ifdef Py_GIL_DISABLED
-    if (m->team->n > rt_settings.procs || atomic_load_explicit(&x->owner, memory_order_relaxed) == m->task) return false;
+    if (m->team->n > rt_settings.procs || atomic_load_explicit(&x->owner, memory_order_relaxed) == m->task)
+        return false;
     for (int pause = 16; pause <= 256; pause *= 2) {
         for (int i = 0; i < pause; i++) rt_relax();
         if (atomic_load_explicit(&x->word, memory_order_relaxed) == 0 && try_take(x)) return true;
@@ -92,8 +95,9 @@ static struct lock *lock_of(PyObject *obj, bool nest, const char *what)
 {
     struct lock *l = (struct lock *)obj;
     if (!Py_IS_TYPE(obj, lock_type) || l->nest != nest) {
-        PyErr_Format(PyExc_TypeError, "%s: %s made by %s() expected, not %.80s", what, nest ? "a nestable lock" : "a lock",
-                     nest ? "omp_init_nest_lock" : "omp_init_lock", Py_TYPE(obj)->tp_name);
+        PyErr_Format(PyExc_TypeError, "%s: %s made by %s() expected, not %.80s", what,
+                     nest ? "a nestable lock" : "a lock", nest ? "omp_init_nest_lock" : "omp_init_lock",
+                     Py_TYPE(obj)->tp_name);
         return NULL;
     }
     if (!l->destroyed) return l;
@@ -290,7 +294,9 @@ static void lock_dealloc(PyObject *self)
 }
 
 static PyType_Slot slots[] = {{Py_tp_repr, lock_repr}, {Py_tp_dealloc, lock_dealloc}, {0, NULL}};
-static PyType_Spec spec = {.name = "unisono.omp._rt.Lock", .basicsize = sizeof(struct lock), .slots = slots,
+static PyType_Spec spec = {.name = "unisono.omp._rt.Lock",
+                           .basicsize = sizeof(struct lock),
+                           .slots = slots,
                            .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION};
 
 int rt_sync_init(PyObject *module)
@@ -305,13 +311,16 @@ PyMethodDef rt_sync_methods[] = {
     {"omp_init_lock", init_lock, METH_NOARGS, "omp_init_lock()\n--\n\nA new lock, not set."},
     {"omp_init_nest_lock", init_nest_lock, METH_NOARGS, "omp_init_nest_lock()\n--\n\nA new nestable lock, not set."},
     {"omp_set_lock", set_lock, METH_O, "omp_set_lock(lock)\n--\n\nWaits until the lock is free and sets it."},
-    {"omp_set_nest_lock", set_nest_lock, METH_O, "omp_set_nest_lock(lock)\n--\n\nSets the lock, or nests if this task holds it."},
+    {"omp_set_nest_lock", set_nest_lock, METH_O,
+     "omp_set_nest_lock(lock)\n--\n\nSets the lock, or nests if this task holds it."},
     {"omp_unset_lock", unset_lock, METH_O, "omp_unset_lock(lock)\n--\n\nFrees the lock."},
-    {"omp_unset_nest_lock", unset_nest_lock, METH_O, "omp_unset_nest_lock(lock)\n--\n\nOne nesting less; free at zero."},
+    {"omp_unset_nest_lock", unset_nest_lock, METH_O,
+     "omp_unset_nest_lock(lock)\n--\n\nOne nesting less; free at zero."},
     {"omp_test_lock", test_lock, METH_O, "omp_test_lock(lock)\n--\n\nSets the lock if it is free; whether it did."},
     {"omp_test_nest_lock", test_nest_lock, METH_O, "omp_test_nest_lock(lock)\n--\n\nThe new nesting count, or 0."},
     {"omp_destroy_lock", destroy_lock, METH_O, "omp_destroy_lock(lock)\n--\n\nThe lock may not be used any more."},
-    {"omp_destroy_nest_lock", destroy_nest_lock, METH_O, "omp_destroy_nest_lock(lock)\n--\n\nThe lock may not be used any more."},
+    {"omp_destroy_nest_lock", destroy_nest_lock, METH_O,
+     "omp_destroy_nest_lock(lock)\n--\n\nThe lock may not be used any more."},
     {"critical", critical, METH_O, NULL},
     {"critical_enter", critical_enter, METH_O, NULL},
     {"critical_exit", critical_exit, METH_O, NULL},

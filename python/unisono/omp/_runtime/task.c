@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Explicit tasks: creation, the deques they wait in, stealing, taskwait and taskgroup. A thread takes its newest task first and
-// steals the oldest of others. At a taskwait only descendants of the waiting task may run (the standard's scheduling constraint
-// for tied tasks), so a thread never starts, under a suspended task, one that could need what that task holds.
+// Explicit tasks: creation, the deques they wait in, stealing, taskwait and taskgroup. A thread takes its newest task
+// first and steals the oldest of others. At a taskwait only descendants of the waiting task may run (the standard's
+// scheduling constraint for tied tasks), so a thread never starts, under a suspended task, one that could need what
+// that task holds.
 #include "rt.h"
 
 void rt_task_init(struct rt_task *task, struct rt_task *parent, const struct rt_icv *icv)
@@ -13,7 +14,8 @@ void rt_task_init(struct rt_task *task, struct rt_task *parent, const struct rt_
     task->icv = *icv;
 }
 
-// Adds one to a counter that only this thread writes. Release: pairs with the acquires in rt_tasks_left() and rt_pushes().
+// Adds one to a counter that only this thread writes. Release: pairs with the acquires in rt_tasks_left() and
+// rt_pushes().
 static void count(_Atomic unsigned *counter)
 {
     atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + 1, memory_order_release);
@@ -23,7 +25,8 @@ bool rt_tasks_left(struct rt_team *team)
 {
     if (!atomic_load_explicit(&team->tasked, memory_order_acquire)) return false;
     unsigned finished = 0, created = 0;
-    // Finished first: a task is counted as created before it can finish, so equal sums mean that none was left in between.
+    // Finished first: a task is counted as created before it can finish, so equal sums mean that none was left in
+    // between.
     for (int i = 0; i < team->n; i++) finished += atomic_load_explicit(&team->m[i]->finished, memory_order_acquire);
     for (int i = 0; i < team->n; i++) created += atomic_load_explicit(&team->m[i]->created, memory_order_acquire);
     return finished != created;
@@ -194,9 +197,12 @@ static void run(struct rt_member *m, struct rt_task *task)
         int64_t start = rt_trace_start();
         PyObject *r = PyObject_Call(task->fn, task->args, NULL);
         if (start) rt_trace("task", start);
-        if (r) Py_DECREF(r);
-        else if (PyErr_ExceptionMatches(rt_exc_left)) PyErr_Clear();
-        else rt_fail(m->team);
+        if (r)
+            Py_DECREF(r);
+        else if (PyErr_ExceptionMatches(rt_exc_left))
+            PyErr_Clear();
+        else
+            rt_fail(m->team);
     }
     m->depth--;
     m->loop = loop;
@@ -225,7 +231,7 @@ struct waiting {
     _Atomic int *count;
     int until;
     unsigned pushes;
-    bool stubborn;                   // a cancelled team does not end the wait
+    bool stubborn;    // a cancelled team does not end the wait
 };
 
 static int waited(void *arg)
@@ -242,12 +248,15 @@ static int wait_children(struct rt_member *m, _Atomic int *count, int until)
 {
     struct waiting w = {.team = m->team, .count = count, .until = until};
     while (atomic_load_explicit(count, memory_order_acquire) > until) {
-        // A cancelled team drops its tasks, so the count falls; but a task that ran into the failure must not wait for others.
+        // A cancelled team drops its tasks, so the count falls; but a task that ran into the failure must not wait for
+        // others.
         if (rt_check(m->team) < 0) return -1;
         w.pushes = rt_pushes(m->team);
         struct rt_task *task = find(m, m->task);
-        if (task) run(m, task);
-        else if (rt_wait(m->team, waited, &w) < 0) return -1;
+        if (task)
+            run(m, task);
+        else if (rt_wait(m->team, waited, &w) < 0)
+            return -1;
     }
     return rt_check(m->team);
 }
@@ -265,8 +274,10 @@ static int start(struct rt_member *m, struct rt_task *task, bool at_once)
             return -1;
         }
     }
-    if (at_once) run(m, task);
-    else rt_task_push(m, task);
+    if (at_once)
+        run(m, task);
+    else
+        rt_task_push(m, task);
     return at_once ? rt_check(m->team) : 0;
 }
 
@@ -286,12 +297,14 @@ static struct rt_task *create(struct rt_member *m, PyObject *fn, PyObject *args,
     task->group = parent->group;
     if (task->group) atomic_fetch_add(&task->group->pending, 1);
     atomic_fetch_add(&parent->kids, 1);
-    atomic_store_explicit(&m->team->tasked, 1, memory_order_release);   // release: pairs with the acquire in rt_tasks_left()
+    atomic_store_explicit(&m->team->tasked, 1,
+                          memory_order_release);    // release: pairs with the acquire in rt_tasks_left()
     count(&m->created);
     return task;
 }
 
-// Whether a new task runs at once: it must, or nobody else could take it, or enough are queued; never too deep on the stack.
+// Whether a new task runs at once: it must, or nobody else could take it, or enough are queued; never too deep on the
+// stack.
 static bool runs_at_once(const struct rt_member *m, const struct rt_task *task)
 {
     if (task->flags & (RT_UNDEFERRED | RT_FINAL)) return true;
@@ -359,8 +372,10 @@ int rt_group_end(struct rt_member *m)
     while (atomic_load_explicit(&group->pending, memory_order_acquire) > 0) {
         w.pushes = rt_pushes(m->team);
         struct rt_task *task = find(m, m->task);
-        if (task) run(m, task);
-        else if (rt_wait(m->team, waited, &w) < 0) PyErr_Clear();
+        if (task)
+            run(m, task);
+        else if (rt_wait(m->team, waited, &w) < 0)
+            PyErr_Clear();
     }
     m->task->group = group->outer;
     PyMem_RawFree(group);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The timeline: events in one buffer, written out by Python in the Chrome trace format at the end. Off unless asked for.
+// The timeline: events in one buffer, written out by Python in the Chrome trace format at the end. Off unless asked
+// for.
 #include "rt.h"
 
 struct event {
@@ -42,7 +43,8 @@ static PyObject *trace_events(PyObject *self, PyObject *unused)
     PyObject *list = PyList_New(0);
     for (size_t i = 0; list && i < n; i++) {
         struct event *e = &events[i];
-        PyObject *t = Py_BuildValue("sLLiik", e->name, (long long)e->start, (long long)e->end, e->thread, e->level, e->ident);
+        PyObject *t =
+            Py_BuildValue("sLLiik", e->name, (long long)e->start, (long long)e->end, e->thread, e->level, e->ident);
         if (!t || PyList_Append(list, t) < 0) Py_CLEAR(list);
         Py_XDECREF(t);
     }
@@ -56,8 +58,7 @@ static PyObject *now(PyObject *self, PyObject *unused)
     return PyLong_FromLongLong(rt_now());
 }
 
-PyMethodDef rt_trace_methods[] = {
-    {"trace_start", trace_start, METH_NOARGS, NULL},
-    {"trace_events", trace_events, METH_NOARGS, NULL},
-    {"now", now, METH_NOARGS, NULL},
-    {0}};
+PyMethodDef rt_trace_methods[] = {{"trace_start", trace_start, METH_NOARGS, NULL},
+                                  {"trace_events", trace_events, METH_NOARGS, NULL},
+                                  {"now", now, METH_NOARGS, NULL},
+                                  {0}};

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""rewrite(function): from a function to the one that runs its directives, once a code object. Called by @omp."""
+
+import ast
+
+from . import support
+from .annotate import Annotate, Super, Threadprivate
+from .build import PREFIX
+from .rewrite import Rewriter
+from .scope import Scope
+from .source import build, class_of, template, tree_of
+
+_cache = {}
+
+
+def _resolver(function_):
+    """Whether an expression is the omp function, as the function's own scope sees it."""
+    from .api import omp
+
+    cells = dict(zip(function_.__code__.co_freevars, function_.__closure__ or ()))
+
+    def value(id_):
+        if id_ in function_.__code__.co_varnames:
+            return None
+        try:
+            return (
+                cells[id_].cell_contents
+                if id_ in cells
+                else function_.__globals__.get(id_, omp if id_ == "omp" else None)
+            )
+        except ValueError:
+            return None
+
+    def is_omp(node):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            module = value(node.value.id)
+            return module is not None and getattr(module, node.attr, None) is omp
+        return isinstance(node, ast.Name) and value(node.id) is omp
+
+    return is_omp
+
+
+def _prepare(r, tree):
+    """Directives parsed, threadprivate variables and super() replaced; False when there is nothing to rewrite."""
+    found = Annotate(_resolver(r.function), r.filename)
+    tree.body = [s for b in tree.body for s in found._each(found.visit(b))]
+    private = support.threadprivate_of(r.function, [n._omp for n in ast.walk(tree) if hasattr(n, "_omp")])
+    if private:
+        swap = Threadprivate(private.names, PREFIX + "threadprivate")
+        r.threadprivate = private
+        tree.body = [swap.visit(s) for s in tree.body]
+        if swap.used or found.found:
+            r.value(PREFIX + "threadprivate", private)
+            found.found = True
+    if found.found and class_of(r.function) and tree.args.args + tree.args.posonlyargs:
+        first = (tree.args.posonlyargs + tree.args.args)[0].arg
+        tree.body = [Super(first).visit(s) for s in tree.body]
+    return found.found
+
+
+def rewrite(function_, options):
+    """The function that runs the directives; the function itself when it has none."""
+    from . import loops, regions, tasks  # noqa: F401  their handlers register themselves
+
+    key = (id(function_.__code__), tuple(sorted(options.items())))
+    cached = _cache.get(key)
+    if cached is None:
+        cached = _cache[key] = (function_.__code__, *_rewrite(function_, options))
+    _, code, values, text = cached
+    if code is None:
+        if options.get("compile"):
+            from . import compiled
+
+            return compiled.function(function_)
+        return function_
+    new = build(code, function_, values)
+    new.__omp_source__ = text
+    return new
+
+
+def _rewrite(function_, options):
+    tree = tree_of(function_)
+    r = Rewriter(function_, options)
+    if not _prepare(r, tree):
+        return None, None, None
+    outer = _Outer(function_.__code__.co_freevars)
+    scope = Scope.of_function(tree, outer if outer.names else None)
+    r.body(tree, scope, scope.known)
+    code = template(tree, function_, list(r.values))
+    return code, r.values, _Text(tree, function_.__name__)
+
+
+class _Outer:
+    """The functions around the decorated one: all that is known is the names it takes from them."""
+
+    parent, root, shared, events, locals = None, None, frozenset(), (), frozenset()
+
+    def __init__(self, names):
+        self.names = set(names)
+
+    def where(self, id_):
+        return "own" if id_ in self.names else "global"
+
+    def declare(self, id_):
+        pass
+
+
+class _Text:
+    """The rewritten source, made when somebody asks."""
+
+    def __init__(self, tree, id_):
+        self.tree, self.name = tree, id_
+
+    def __str__(self):
+        self.tree.name = self.name
+        return ast.unparse(ast.fix_missing_locations(self.tree)).replace(PREFIX, "rt_")
