@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Unisono's extensions to MPI: few, all prefixed MPIX_, documented here. Everything else is in mpi.h, the standard ABI. */
+/* Unisono's extensions to MPI: few, all prefixed MPIX_, documented here. Everything else is in mpi.h, the standard ABI.
+ */
 #ifndef UNISONO_MPI_EXT_H
 #define UNISONO_MPI_EXT_H
 
@@ -12,25 +13,25 @@
 extern "C" {
 #endif
 
-/* The doorbell: MPI completions as a file descriptor, so that an event loop (poll, epoll, asyncio, libuv) waits for MPI without
- * polling it. The pattern of one turn:
+/* The doorbell: MPI completions as a file descriptor, so that an event loop (poll, epoll, asyncio, libuv) waits for MPI
+ * without polling it. The pattern of one turn:
  *
  *     MPIX_Doorbell_arm(n, requests, &ready);
  *     if (!ready) { wait until the descriptor is readable; goto the line above }
  *     MPI_Testsome(n, requests, ...);
  *
- * Readable means that something may have completed; it is never missed, but may be early. An armed, idle process uses no CPU.
- * Not for use by several threads at once; other threads may call MPI at any time. */
+ * Readable means that something may have completed; it is never missed, but may be early. An armed, idle process uses
+ * no CPU. Not for use by several threads at once; other threads may call MPI at any time. */
 
-/* The descriptor, the same for the life of the library; owned by it (do not read or close it). Readable while armed when a
- * message, a completion or room to send may be there.
- * Errors: MPI_ERR_ARG fd is NULL; MPI_ERR_OTHER no descriptor can be made, or MPI is not running. */
+/* The descriptor, the same for the life of the library; owned by it (do not read or close it). Readable while armed
+ * when a message, a completion or room to send may be there. Errors: MPI_ERR_ARG fd is NULL; MPI_ERR_OTHER no
+ * descriptor can be made, or MPI is not running. */
 int MPIX_Doorbell_fd(int *fd);
 
-/* Clears the descriptor, makes progress as long as a blocking call would poll (parameter wait_spin_us) and arms the doorbell.
- * *ready is 1 when one of the count requests has completed (or is inactive or MPI_REQUEST_NULL): do not wait then. Else 0: the
- * descriptor becomes readable when there is something to look at. With count 0 any arrival makes it readable.
- * Errors: MPI_ERR_REQUEST a handle is not alive; MPI_ERR_COUNT. */
+/* Clears the descriptor, makes progress as long as a blocking call would poll (parameter wait_spin_us) and arms the
+ * doorbell. *ready is 1 when one of the count requests has completed (or is inactive or MPI_REQUEST_NULL): do not wait
+ * then. Else 0: the descriptor becomes readable when there is something to look at. With count 0 any arrival makes it
+ * readable. Errors: MPI_ERR_REQUEST a handle is not alive; MPI_ERR_COUNT. */
 int MPIX_Doorbell_arm(int count, const MPI_Request requests[], int *ready);
 
 /* Ends the armed state: the descriptor stays quiet. Peers pay a system call a message while a rank is armed. */

@@ -91,7 +91,7 @@ static bool predefined(int keyval, void **value)
     case MPI_WTIME_IS_GLOBAL: *v = uno_world.job == NULL || uno_world.job->nhosts <= 1; return true;
     case MPI_APPNUM: *v = uno_world.appnum; return uno_world.appnum >= 0;
     case MPI_UNIVERSE_SIZE: *v = uno_world.universe; return uno_world.universe > 0;
-    default: *value = &uno_error_last; return true;          // MPI_LASTUSEDCODE
+    default: *value = &uno_error_last; return true;    // MPI_LASTUSEDCODE
     }
 }
 
@@ -124,8 +124,10 @@ static int comm_get(const char *call, MPI_Comm comm, int keyval, void *out, int 
     if (!err) err = uno_check_pointer(flag, "flag");
     void *value = NULL;
     bool found = false;
-    if (!err && is_predefined(keyval)) found = predefined(keyval, &value);
-    else if (!err) err = uno_attr_get(uno_comm(comm)->attrs, UNO_ATTR_COMM, keyval, &value, &found);
+    if (!err && is_predefined(keyval))
+        found = predefined(keyval, &value);
+    else if (!err)
+        err = uno_attr_get(uno_comm(comm)->attrs, UNO_ATTR_COMM, keyval, &value, &found);
     if (!err) {
         *flag = found;
         if (found) *(void **)out = value;

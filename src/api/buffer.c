@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MPI chapter "Point-to-point communication": buffers for buffered sends, attached to the process, a communicator or a session.
+// MPI chapter "Point-to-point communication": buffers for buffered sends, attached to the process, a communicator or a
+// session.
 #include "api/check.h"
 #include "core/session.h"
 #include "p2p/buffered.h"
@@ -8,7 +9,8 @@ static int check_buffer(const void *buffer, MPI_Count size)
 {
     if (!uno_world.checks || buffer == MPI_BUFFER_AUTOMATIC) return MPI_SUCCESS;
     if (size < 0) return uno_fail(MPI_ERR_ARG, "size %lld is negative (0 or more allowed)", (long long)size);
-    return buffer || size == 0 ? MPI_SUCCESS : uno_fail(MPI_ERR_BUFFER, "buffer is NULL, but size is %lld", (long long)size);
+    return buffer || size == 0 ? MPI_SUCCESS
+                               : uno_fail(MPI_ERR_BUFFER, "buffer is NULL, but size is %lld", (long long)size);
 }
 
 static int attach(struct uno_bsend **slot, void *buffer, MPI_Count size)
@@ -87,7 +89,8 @@ int MPI_Session_attach_buffer(MPI_Session session, void *buffer, int size)
 {
     uno_enter("MPI_Session_attach_buffer");
     int err = check_session(session);
-    return end_session("MPI_Session_attach_buffer", session, err ? err : attach(&uno_session(session)->bsend, buffer, size));
+    return end_session("MPI_Session_attach_buffer", session,
+                       err ? err : attach(&uno_session(session)->bsend, buffer, size));
 }
 
 int MPI_Session_detach_buffer(MPI_Session session, void *buffer_addr, int *size)
@@ -137,7 +140,8 @@ int MPI_Session_attach_buffer_c(MPI_Session session, void *buffer, MPI_Count siz
 {
     uno_enter("MPI_Session_attach_buffer_c");
     int err = check_session(session);
-    return end_session("MPI_Session_attach_buffer_c", session, err ? err : attach(&uno_session(session)->bsend, buffer, size));
+    return end_session("MPI_Session_attach_buffer_c", session,
+                       err ? err : attach(&uno_session(session)->bsend, buffer, size));
 }
 
 int MPI_Session_detach_buffer_c(MPI_Session session, void *buffer_addr, MPI_Count *size)
@@ -187,5 +191,6 @@ int MPI_Session_iflush_buffer(MPI_Session session, MPI_Request *request)
 {
     uno_enter("MPI_Session_iflush_buffer");
     int err = check_session(session);
-    return end_session("MPI_Session_iflush_buffer", session, err ? err : uno_bsend_iflush(uno_session(session)->bsend, request));
+    return end_session("MPI_Session_iflush_buffer", session,
+                       err ? err : uno_bsend_iflush(uno_session(session)->bsend, request));
 }

@@ -147,8 +147,10 @@ int uno_check_buffer(const void *buf, MPI_Count count, const struct MPI_ABI_Data
 
 static const char *size_text(const struct MPI_ABI_Comm *c, char *out, size_t n)
 {
-    if (c->npeers == 1) snprintf(out, n, "only 0 exists");
-    else snprintf(out, n, "0 .. %d allowed", c->npeers - 1);
+    if (c->npeers == 1)
+        snprintf(out, n, "only 0 exists");
+    else
+        snprintf(out, n, "0 .. %d allowed", c->npeers - 1);
     return out;
 }
 

@@ -68,20 +68,20 @@ static inline int uno_finish_any(const char *call, int err)
 const char *uno_raised_text(int code);
 
 // The checks. All are skipped by callers when !uno_world.checks, except that handles are always resolved.
-int uno_check_running(void);                                 // between Init and Finalize
-int uno_check_comm(MPI_Comm comm);                           // MPI_ERR_COMM
+int uno_check_running(void);          // between Init and Finalize
+int uno_check_comm(MPI_Comm comm);    // MPI_ERR_COMM
 int uno_check_intracomm(MPI_Comm comm);
-int uno_check_count(MPI_Count count);                        // MPI_ERR_COUNT
-int uno_check_type(MPI_Datatype type);                       // MPI_ERR_TYPE: live and committed
+int uno_check_count(MPI_Count count);     // MPI_ERR_COUNT
+int uno_check_type(MPI_Datatype type);    // MPI_ERR_TYPE: live and committed
 int uno_check_buffer(const void *buf, MPI_Count count, const struct MPI_ABI_Datatype *type);    // MPI_ERR_BUFFER
 // MPI_ERR_RANK: 0 .. npeers-1 or MPI_PROC_NULL.
 int uno_check_dest(const struct MPI_ABI_Comm *c, int rank, const char *name);
-int uno_check_source(const struct MPI_ABI_Comm *c, int rank);                      // ... or MPI_ANY_SOURCE
-int uno_check_tag(int tag);                                  // MPI_ERR_TAG: 0 .. MPI_TAG_UB
-int uno_check_recv_tag(int tag);                             // ... or MPI_ANY_TAG
-int uno_check_root(const struct MPI_ABI_Comm *c, int root);  // MPI_ERR_ROOT
-int uno_check_pointer(const void *p, const char *name);      // MPI_ERR_ARG: NULL
-int uno_check_group(MPI_Group group, const char *name);      // MPI_ERR_GROUP
-int uno_check_session(MPI_Session session);                  // MPI_ERR_SESSION
+int uno_check_source(const struct MPI_ABI_Comm *c, int rank);                    // ... or MPI_ANY_SOURCE
+int uno_check_tag(int tag);                                                      // MPI_ERR_TAG: 0 .. MPI_TAG_UB
+int uno_check_recv_tag(int tag);                                                 // ... or MPI_ANY_TAG
+int uno_check_root(const struct MPI_ABI_Comm *c, int root);                      // MPI_ERR_ROOT
+int uno_check_pointer(const void *p, const char *name);                          // MPI_ERR_ARG: NULL
+int uno_check_group(MPI_Group group, const char *name);                          // MPI_ERR_GROUP
+int uno_check_session(MPI_Session session);                                      // MPI_ERR_SESSION
 int uno_check_errhandler(MPI_Errhandler errhandler, enum uno_errh_kind kind);    // UNO_ERRH_PREDEFINED: any kind
-int uno_check_info(MPI_Info info);                           // MPI_ERR_INFO: a live object or MPI_INFO_NULL
+int uno_check_info(MPI_Info info);    // MPI_ERR_INFO: a live object or MPI_INFO_NULL

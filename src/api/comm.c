@@ -269,11 +269,12 @@ static int check_split_type(int split_type)
     case MPI_COMM_TYPE_HW_UNGUIDED:
     case MPI_COMM_TYPE_HW_GUIDED:
     case MPI_COMM_TYPE_RESOURCE_GUIDED:
-    case MPI_UNDEFINED:
-        return MPI_SUCCESS;
+    case MPI_UNDEFINED: return MPI_SUCCESS;
     default:
-        return uno_fail(MPI_ERR_ARG, "split_type %d is unknown (MPI_COMM_TYPE_SHARED, _HW_GUIDED, _HW_UNGUIDED, "
-                        "_RESOURCE_GUIDED or MPI_UNDEFINED allowed)", split_type);
+        return uno_fail(MPI_ERR_ARG,
+                        "split_type %d is unknown (MPI_COMM_TYPE_SHARED, _HW_GUIDED, _HW_UNGUIDED, "
+                        "_RESOURCE_GUIDED or MPI_UNDEFINED allowed)",
+                        split_type);
     }
 }
 

@@ -70,7 +70,11 @@ int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
     return MPI_SUCCESS;
 }
 
-struct set { int count; MPI_Request *requests; int index; };
+struct set {
+    int count;
+    MPI_Request *requests;
+    int index;
+};
 
 // Ready when one active request has ended (index says which), or none is active (MPI_UNDEFINED).
 static bool any_ended(void *arg)
@@ -288,7 +292,8 @@ int MPI_Request_get_status_any(int count, const MPI_Request requests[], int *ind
     return MPI_SUCCESS;
 }
 
-int MPI_Request_get_status_some(int incount, const MPI_Request requests[], int *outcount, int indices[], MPI_Status statuses[])
+int MPI_Request_get_status_some(int incount, const MPI_Request requests[], int *outcount, int indices[],
+                                MPI_Status statuses[])
 {
     uno_enter("MPI_Request_get_status_some");
     int err = check_array(incount, requests);
@@ -316,13 +321,16 @@ int MPI_Request_free(MPI_Request *request)
 {
     uno_enter("MPI_Request_free");
     MPI_Request r = *request;
-    int err = r == MPI_REQUEST_NULL ? uno_fail(MPI_ERR_REQUEST, "MPI_REQUEST_NULL cannot be freed") : uno_check_request(r);
+    int err =
+        r == MPI_REQUEST_NULL ? uno_fail(MPI_ERR_REQUEST, "MPI_REQUEST_NULL cannot be freed") : uno_check_request(r);
     if (err) return uno_raise_self("MPI_Request_free", err);
     *request = MPI_REQUEST_NULL;
     if (r != &uno_request_sent) {
         bool pending = r->active && !uno_request_is_done(r);
-        if (pending) r->freed = true;         // its end frees it
-        else uno_request_release(r);
+        if (pending)
+            r->freed = true;    // its end frees it
+        else
+            uno_request_release(r);
     }
     uno_leave();
     return MPI_SUCCESS;
@@ -332,7 +340,8 @@ int MPI_Cancel(MPI_Request *request)
 {
     uno_enter("MPI_Cancel");
     MPI_Request r = *request;
-    int err = r == MPI_REQUEST_NULL ? uno_fail(MPI_ERR_REQUEST, "MPI_REQUEST_NULL cannot be cancelled") : uno_check_request(r);
+    int err = r == MPI_REQUEST_NULL ? uno_fail(MPI_ERR_REQUEST, "MPI_REQUEST_NULL cannot be cancelled")
+                                    : uno_check_request(r);
     if (!err && !r->active) err = uno_fail(MPI_ERR_REQUEST, "an inactive request cannot be cancelled");
     if (!err && r->kind == UNO_REQ_COLL) err = uno_fail(MPI_ERR_REQUEST, "a collective operation cannot be cancelled");
     if (!err && r->ops && r->ops->cancel) err = r->ops->cancel(r);

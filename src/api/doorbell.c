@@ -19,13 +19,18 @@ int MPIX_Doorbell_fd(int *fd)
     if (!err) err = uno_check_pointer(fd, "fd");
     if (!err) {
         int n = uno_doorbell_fd();
-        if (n < 0) err = MPI_ERR_OTHER;
-        else *fd = n;
+        if (n < 0)
+            err = MPI_ERR_OTHER;
+        else
+            *fd = n;
     }
     return end("MPIX_Doorbell_fd", err);
 }
 
-struct set { int count; const MPI_Request *requests; };
+struct set {
+    int count;
+    const MPI_Request *requests;
+};
 
 static bool one_ended(void *arg)
 {

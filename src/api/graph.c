@@ -43,7 +43,7 @@ int MPI_Graph_create(MPI_Comm comm_old, int nnodes, const int indx[], const int 
                      MPI_Comm *comm_graph)
 {
     static const char call[] = "MPI_Graph_create";
-    (void)reorder;                    // allowed, not demanded: ranks stay as they are
+    (void)reorder;    // allowed, not demanded: ranks stay as they are
     uno_enter(call);
     int err = uno_check_intracomm(comm_old);
     if (!err) err = check_graph(uno_comm(comm_old), nnodes, indx, edges);
@@ -160,7 +160,7 @@ int MPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, const int so
                                    int reorder, MPI_Comm *comm_dist_graph)
 {
     static const char call[] = "MPI_Dist_graph_create_adjacent";
-    (void)reorder;                    // allowed, not demanded: ranks stay as they are
+    (void)reorder;    // allowed, not demanded: ranks stay as they are
     uno_enter(call);
     int err = uno_check_intracomm(comm_old);
     if (!err) err = check_ends(uno_comm(comm_old), "sources", indegree, sources, sourceweights);
@@ -188,8 +188,10 @@ static int check_list(const struct MPI_ABI_Comm *c, int n, const int *sources, c
     int err = check_ends(c, "sources", n, sources, MPI_UNWEIGHTED), total = 0;
     if (!err && n) err = uno_check_pointer(degrees, "degrees");
     for (int i = 0; i < n && !err; i++) {
-        if (degrees[i] < 0) err = uno_fail(MPI_ERR_ARG, "degrees[%d] is %d (0 or more allowed)", i, degrees[i]);
-        else total += degrees[i];
+        if (degrees[i] < 0)
+            err = uno_fail(MPI_ERR_ARG, "degrees[%d] is %d (0 or more allowed)", i, degrees[i]);
+        else
+            total += degrees[i];
     }
     return err ? err : check_ends(c, "destinations", total, dest, weight);
 }
@@ -198,7 +200,7 @@ int MPI_Dist_graph_create(MPI_Comm comm_old, int n, const int sources[], const i
                           const int weights[], MPI_Info info, int reorder, MPI_Comm *comm_dist_graph)
 {
     static const char call[] = "MPI_Dist_graph_create";
-    (void)reorder;                    // allowed, not demanded: ranks stay as they are
+    (void)reorder;    // allowed, not demanded: ranks stay as they are
     uno_enter(call);
     int err = uno_check_intracomm(comm_old);
     if (!err) err = check_list(uno_comm(comm_old), n, sources, degrees, destinations, weights);

@@ -40,7 +40,8 @@ static int cancel(MPI_Request r)
     return g->cancel ? g->cancel(g->extra, (int)uno_request_is_done(r)) : MPI_SUCCESS;
 }
 
-static const struct uno_request_ops general_ops = {.name = "generalized", .query = query, .end = end, .free = release, .cancel = cancel};
+static const struct uno_request_ops general_ops = {
+    .name = "generalized", .query = query, .end = end, .free = release, .cancel = cancel};
 
 int MPI_Grequest_start(MPI_Grequest_query_function *query_fn, MPI_Grequest_free_function *free_fn,
                        MPI_Grequest_cancel_function *cancel_fn, void *extra_state, MPI_Request *request)
@@ -64,8 +65,10 @@ int MPI_Grequest_start(MPI_Grequest_query_function *query_fn, MPI_Grequest_free_
 int MPI_Grequest_complete(MPI_Request request)
 {
     uno_enter("MPI_Grequest_complete");
-    int err = request == MPI_REQUEST_NULL ? uno_fail(MPI_ERR_REQUEST, "MPI_REQUEST_NULL cannot be completed") : uno_check_request(request);
-    if (!err && request->kind != UNO_REQ_GENERAL) err = uno_fail(MPI_ERR_REQUEST, "only generalized requests are completed by the user");
+    int err = request == MPI_REQUEST_NULL ? uno_fail(MPI_ERR_REQUEST, "MPI_REQUEST_NULL cannot be completed")
+                                          : uno_check_request(request);
+    if (!err && request->kind != UNO_REQ_GENERAL)
+        err = uno_fail(MPI_ERR_REQUEST, "only generalized requests are completed by the user");
     if (err) return uno_raise_self("MPI_Grequest_complete", err);
     uno_request_done(request, MPI_SUCCESS);
     uno_leave();

@@ -94,8 +94,10 @@ int MPI_Group_compare(MPI_Group group1, MPI_Group group2, int *result)
     if (!where) return uno_raise_self(call, no_memory());
     int r = a->size == b->size ? MPI_IDENT : MPI_UNEQUAL;
     for (int i = 0; i < a->size && r != MPI_UNEQUAL; i++) {
-        if (where[i] == MPI_UNDEFINED) r = MPI_UNEQUAL;
-        else if (where[i] != i) r = MPI_SIMILAR;
+        if (where[i] == MPI_UNDEFINED)
+            r = MPI_UNEQUAL;
+        else if (where[i] != i)
+            r = MPI_SIMILAR;
     }
     free(where);
     *result = r;
@@ -160,8 +162,10 @@ static int mark_ranks(const struct MPI_ABI_Group *g, int n, const int *ranks, ch
     for (int i = 0; i < n && !err; i++) {
         err = check_rank(g, ranks[i], "ranks", i);
         if (err) break;
-        if (seen[ranks[i]]) err = uno_fail(MPI_ERR_RANK, "ranks[%d] is %d, which is in the list already", i, ranks[i]);
-        else seen[ranks[i]] = 1;
+        if (seen[ranks[i]])
+            err = uno_fail(MPI_ERR_RANK, "ranks[%d] is %d, which is in the list already", i, ranks[i]);
+        else
+            seen[ranks[i]] = 1;
     }
     return err;
 }

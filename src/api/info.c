@@ -48,8 +48,10 @@ int MPI_Info_create_env(int argc, char *argv[], MPI_Info *info)
     struct MPI_ABI_Info *i = err ? NULL : uno_info_new();
     if (!err && !i) err = uno_fail(MPI_ERR_NO_MEM, "no memory for an info object");
     if (!err) err = uno_info_fill_env(i, argc, argv);
-    if (!err) *info = i;
-    else if (i) uno_info_drop(i);
+    if (!err)
+        *info = i;
+    else if (i)
+        uno_info_drop(i);
     return uno_finish_any("MPI_Info_create_env", err);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MPI chapter "Process initialization, creation, management": the world model's start and end, and what a process may ask about
-// itself at any time. The work is in core/world.c.
+// MPI chapter "Process initialization, creation, management": the world model's start and end, and what a process may
+// ask about itself at any time. The work is in core/world.c.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 #include "p2p/inner.h"
 #include "p2p/peer.h"
 
-static _Atomic int world_model;               // 0 before MPI_Init, 1 between, 2 after MPI_Finalize
+static _Atomic int world_model;    // 0 before MPI_Init, 1 between, 2 after MPI_Finalize
 static _Thread_local char here;
 static const char *main_thread;
 
@@ -44,8 +44,10 @@ void uno_library_close(void)
     if (atomic_fetch_sub_explicit(&uno_world.opens, 1, memory_order_relaxed) > 1) return;
     uno_lock();
     // The world model ends together. Sessions need not: a process may use them alone, or as often as it likes.
-    if (atomic_load_explicit(&world_model, memory_order_relaxed) == 1) uno_p2p_finish();
-    else uno_peers_flush();
+    if (atomic_load_explicit(&world_model, memory_order_relaxed) == 1)
+        uno_p2p_finish();
+    else
+        uno_peers_flush();
     uno_peers_close();
     uno_unlock();
     uno_world_close();
@@ -88,7 +90,7 @@ int MPI_Finalize(void)
     int state = atomic_load_explicit(&world_model, memory_order_relaxed);
     if (state != 1) return refuse("MPI_Finalize", state == 0 ? "MPI was not initialized" : "MPI was finalized already");
     uno_enter("MPI_Finalize");
-    uno_comm_delete_attrs();                   // before anything else ends (MPI-4.1, 11.2.4)
+    uno_comm_delete_attrs();    // before anything else ends (MPI-4.1, 11.2.4)
     uno_bsend_flush_all();
     uno_leave();
     uno_library_close();
@@ -161,8 +163,8 @@ int MPI_Get_version(int *version, int *subversion)
 
 int MPI_Get_library_version(char *version, int *resultlen)
 {
-    *resultlen = snprintf(version, MPI_MAX_LIBRARY_VERSION_STRING, "Unisono %s (MPI %d.%d, ABI %d.%d)", UNO_VERSION, MPI_VERSION,
-                          MPI_SUBVERSION, MPI_ABI_VERSION, MPI_ABI_SUBVERSION);
+    *resultlen = snprintf(version, MPI_MAX_LIBRARY_VERSION_STRING, "Unisono %s (MPI %d.%d, ABI %d.%d)", UNO_VERSION,
+                          MPI_VERSION, MPI_SUBVERSION, MPI_ABI_VERSION, MPI_ABI_SUBVERSION);
     return MPI_SUCCESS;
 }
 
@@ -175,6 +177,6 @@ int MPI_Abi_get_version(int *abi_major, int *abi_minor)
 
 int MPI_Pcontrol(const int level, ...)
 {
-    (void)level;                              // for profilers that interpose; nothing to do here
+    (void)level;    // for profilers that interpose; nothing to do here
     return MPI_SUCCESS;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // MPI chapter "Environmental management": memory for messages. It is aligned to lines, or to what the info key
-// mpi_minimum_memory_alignment asks for; large blocks are aligned so that the system can use large pages, which copy faster.
+// mpi_minimum_memory_alignment asks for; large blocks are aligned so that the system can use large pages, which copy
+// faster.
 #include <stdlib.h>
 #include <sys/mman.h>
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the entry points of point-to-point share: their arguments as one struct, and the checks of all of them in one test.
+// What the entry points of point-to-point share: their arguments as one struct, and the checks of all of them in one
+// test.
 #pragma once
 #include <stdint.h>
 
@@ -21,18 +22,19 @@ struct uno_args {
 int uno_check_send(struct uno_args a);
 int uno_check_recv(struct uno_args a);
 
-// One test that an ordinary call passes: live communicator, rank in range, tag and count not negative, type live, committed
-// and plain, buffer not NULL. Whoever fails it is looked at closely.
-static inline __attribute__((always_inline)) bool uno_quick_check(const struct MPI_ABI_Comm *c, const struct MPI_ABI_Datatype *t,
-                                                                  struct uno_args a)
+// One test that an ordinary call passes: live communicator, rank in range, tag and count not negative, type live,
+// committed and plain, buffer not NULL. Whoever fails it is looked at closely.
+static inline __attribute__((always_inline)) bool uno_quick_check(const struct MPI_ABI_Comm *c,
+                                                                  const struct MPI_ABI_Datatype *t, struct uno_args a)
 {
-    return c && t && c->head.magic == UNO_COMM_MAGIC && !c->freed && (unsigned)a.rank < (unsigned)c->npeers && a.tag >= 0 &&
-           a.count >= 0 && (t->flags & UNO_TYPE_READY) == UNO_TYPE_READY && a.buf != NULL;
+    return c && t && c->head.magic == UNO_COMM_MAGIC && !c->freed && (unsigned)a.rank < (unsigned)c->npeers &&
+           a.tag >= 0 && a.count >= 0 && (t->flags & UNO_TYPE_READY) == UNO_TYPE_READY && a.buf != NULL;
 }
 
-// Resolves and checks; on success *where and *type are set and the lock is held, on error the result of the raised handler is given
-// and the lock is free. Arguments go by value so that they stay in registers: built in memory from the parameters and read back
-// as wider words, they would wait for all earlier stores, those to the peer's ring too (measured: 10 M/s against 20).
+// Resolves and checks; on success *where and *type are set and the lock is held, on error the result of the raised
+// handler is given and the lock is free. Arguments go by value so that they stay in registers: built in memory from the
+// parameters and read back as wider words, they would wait for all earlier stores, those to the peer's ring too
+// (measured: 10 M/s against 20).
 static inline __attribute__((always_inline)) int uno_begin(struct uno_args a, int (*check)(struct uno_args),
                                                            struct uno_where *where, struct MPI_ABI_Datatype **type)
 {

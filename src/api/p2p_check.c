@@ -29,5 +29,6 @@ int uno_check_recv(struct uno_args a)
 int uno_check_request(MPI_Request r)
 {
     if (r == MPI_REQUEST_NULL || uno_request_is_live(r)) return MPI_SUCCESS;
-    return uno_fail(MPI_ERR_REQUEST, "the request %p is not alive (completed and freed, or never made by MPI)", (void *)r);
+    return uno_fail(MPI_ERR_REQUEST, "the request %p is not alive (completed and freed, or never made by MPI)",
+                    (void *)r);
 }

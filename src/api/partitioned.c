@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MPI chapter "Partitioned point-to-point communication". The work is in p2p/partitioned.c; requests are started, waited for and
-// freed like all persistent ones. Pready and Parrived are called by several threads at once.
+// MPI chapter "Partitioned point-to-point communication". The work is in p2p/partitioned.c; requests are started,
+// waited for and freed like all persistent ones. Pready and Parrived are called by several threads at once.
 #include "api/p2p.h"
 #include "p2p/partitioned.h"
 
@@ -9,7 +9,8 @@ static int check_spec(const struct uno_args *a, int partitions, bool send)
     if (!uno_world.checks) return MPI_SUCCESS;
     if (partitions < 0) return uno_fail(MPI_ERR_ARG, "partitions %d is negative (0 or more allowed)", partitions);
     if (!send && (a->rank == MPI_ANY_SOURCE || a->tag == MPI_ANY_TAG))
-        return uno_fail(a->tag == MPI_ANY_TAG ? MPI_ERR_TAG : MPI_ERR_RANK, "wildcards are not allowed in partitioned communication");
+        return uno_fail(a->tag == MPI_ANY_TAG ? MPI_ERR_TAG : MPI_ERR_RANK,
+                        "wildcards are not allowed in partitioned communication");
     return send ? uno_check_send(*a) : uno_check_recv(*a);
 }
 
@@ -26,35 +27,36 @@ static int init(struct uno_args a, int partitions, bool send, MPI_Request *reque
 int MPI_Psend_init(const void *buf, int partitions, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,
                    MPI_Info info, MPI_Request *request)
 {
-    (void)info;                       // no hints are known
+    (void)info;    // no hints are known
     return init((struct uno_args){"MPI_Psend_init", buf, count, type, dest, tag, comm}, partitions, true, request);
 }
 
-int MPI_Psend_init_c(const void *buf, int partitions, MPI_Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,
-                     MPI_Info info, MPI_Request *request)
+int MPI_Psend_init_c(const void *buf, int partitions, MPI_Count count, MPI_Datatype type, int dest, int tag,
+                     MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    (void)info;                       // no hints are known
+    (void)info;    // no hints are known
     return init((struct uno_args){"MPI_Psend_init_c", buf, count, type, dest, tag, comm}, partitions, true, request);
 }
 
 int MPI_Precv_init(void *buf, int partitions, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,
                    MPI_Info info, MPI_Request *request)
 {
-    (void)info;                       // no hints are known
+    (void)info;    // no hints are known
     return init((struct uno_args){"MPI_Precv_init", buf, count, type, dest, tag, comm}, partitions, false, request);
 }
 
 int MPI_Precv_init_c(void *buf, int partitions, MPI_Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,
                      MPI_Info info, MPI_Request *request)
 {
-    (void)info;                       // no hints are known
+    (void)info;    // no hints are known
     return init((struct uno_args){"MPI_Precv_init_c", buf, count, type, dest, tag, comm}, partitions, false, request);
 }
 
 // A partitioned request of the wanted direction; it must be active when `active`.
 static int check_request(MPI_Request r, bool send, bool active)
 {
-    int err = r == MPI_REQUEST_NULL ? uno_fail(MPI_ERR_REQUEST, "MPI_REQUEST_NULL has no partitions") : uno_check_request(r);
+    int err =
+        r == MPI_REQUEST_NULL ? uno_fail(MPI_ERR_REQUEST, "MPI_REQUEST_NULL has no partitions") : uno_check_request(r);
     if (err) return err;
     if (r->kind != UNO_REQ_PARTITIONED) return uno_fail(MPI_ERR_REQUEST, "the request is not a partitioned one");
     if (uno_part_is_send(r) != send) return uno_fail(MPI_ERR_REQUEST, "the request is a %s", send ? "receive" : "send");
@@ -108,7 +110,7 @@ int MPI_Parrived(MPI_Request request, int partition, int *flag)
 {
     uno_world.call = "MPI_Parrived";
     *flag = 1;
-    if (request == MPI_REQUEST_NULL) return MPI_SUCCESS;      // MPI-4.1, 4.2.2: null and inactive ones have arrived
+    if (request == MPI_REQUEST_NULL) return MPI_SUCCESS;    // MPI-4.1, 4.2.2: null and inactive ones have arrived
     int err = check_request(request, false, false);
     bool arrived = true;
     if (!err) err = uno_part_arrived(request, partition, &arrived);

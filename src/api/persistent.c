@@ -34,8 +34,7 @@ static int recv_init(struct uno_args a, MPI_Request *request)
     return uno_end(a, MPI_SUCCESS);
 }
 
-int MPI_Send_init(const void *buf, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,
-                  MPI_Request *request)
+int MPI_Send_init(const void *buf, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm, MPI_Request *request)
 {
     return send_init((struct uno_args){"MPI_Send_init", buf, count, type, dest, tag, comm}, UNO_STANDARD, request);
 }
@@ -82,8 +81,7 @@ int MPI_Bsend_init_c(const void *buf, MPI_Count count, MPI_Datatype type, int de
     return send_init((struct uno_args){"MPI_Bsend_init_c", buf, count, type, dest, tag, comm}, UNO_BUFFERED, request);
 }
 
-int MPI_Recv_init(void *buf, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
-                  MPI_Request *request)
+int MPI_Recv_init(void *buf, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Request *request)
 {
     return recv_init((struct uno_args){"MPI_Recv_init", buf, count, type, source, tag, comm}, request);
 }

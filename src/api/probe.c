@@ -106,12 +106,14 @@ int MPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status
 
 int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status)
 {
-    return probe((struct uno_args){.call = "MPI_Mprobe", .rank = source, .tag = tag, .comm = comm}, NULL, message, status);
+    return probe((struct uno_args){.call = "MPI_Mprobe", .rank = source, .tag = tag, .comm = comm}, NULL, message,
+                 status);
 }
 
 int MPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *message, MPI_Status *status)
 {
-    return probe((struct uno_args){.call = "MPI_Improbe", .rank = source, .tag = tag, .comm = comm}, flag, message, status);
+    return probe((struct uno_args){.call = "MPI_Improbe", .rank = source, .tag = tag, .comm = comm}, flag, message,
+                 status);
 }
 
 static int check_message(MPI_Message m)
@@ -144,7 +146,7 @@ static int imrecv(struct uno_args a, MPI_Message *message, MPI_Request *request)
     MPI_Request r = uno_request_new(UNO_REQ_RECV);
     if (!r) return uno_fail(MPI_ERR_NO_MEM, "no memory for a request");
     from = (struct uno_where){.comm = m->comm, .rank = m->unexp->src, .tag = m->unexp->tag};
-    uno_recv_setup(r, (void *)(uintptr_t)a.buf, a.count, uno_type(a.type), &from);      // takes over the handle's hold
+    uno_recv_setup(r, (void *)(uintptr_t)a.buf, a.count, uno_type(a.type), &from);    // takes over the handle's hold
     if (r->type) uno_packer_init(&r->packer, r->buf, r->count, r->type);
     uno_recv_unexpected(r, m->unexp);
     uno_pool_put(&messages, m);
@@ -190,10 +192,12 @@ static int start_mrecv(struct uno_args a, MPI_Message *message, MPI_Request *req
 
 int MPI_Imrecv(void *buf, int count, MPI_Datatype type, MPI_Message *message, MPI_Request *request)
 {
-    return start_mrecv((struct uno_args){.call = "MPI_Imrecv", .buf = buf, .count = count, .type = type}, message, request);
+    return start_mrecv((struct uno_args){.call = "MPI_Imrecv", .buf = buf, .count = count, .type = type}, message,
+                       request);
 }
 
 int MPI_Imrecv_c(void *buf, MPI_Count count, MPI_Datatype type, MPI_Message *message, MPI_Request *request)
 {
-    return start_mrecv((struct uno_args){.call = "MPI_Imrecv_c", .buf = buf, .count = count, .type = type}, message, request);
+    return start_mrecv((struct uno_args){.call = "MPI_Imrecv_c", .buf = buf, .count = count, .type = type}, message,
+                       request);
 }

@@ -37,8 +37,7 @@ int MPI_Irecv(void *buf, int count, MPI_Datatype type, int source, int tag, MPI_
     return irecv((struct uno_args){"MPI_Irecv", buf, count, type, source, tag, comm}, request);
 }
 
-int MPI_Irecv_c(void *buf, MPI_Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
-                MPI_Request *request)
+int MPI_Irecv_c(void *buf, MPI_Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Request *request)
 {
     return irecv((struct uno_args){"MPI_Irecv_c", buf, count, type, source, tag, comm}, request);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MPI chapter "Point-to-point communication": blocking and nonblocking sends of all modes. The buffered ones copy, see p2p/buffered.c.
+// MPI chapter "Point-to-point communication": blocking and nonblocking sends of all modes. The buffered ones copy, see
+// p2p/buffered.c.
 #include "api/p2p.h"
 #include "p2p/buffered.h"
 #include "p2p/sign.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MPI chapter "Point-to-point communication": send and receive in one call, in two buffers or in one, blocking and nonblocking.
-// The nonblocking forms are one request over two operations; a replacing form sends from a packed copy.
+// MPI chapter "Point-to-point communication": send and receive in one call, in two buffers or in one, blocking and
+// nonblocking. The nonblocking forms are one request over two operations; a replacing form sends from a packed copy.
 #include <stdlib.h>
 
 #include "api/p2p.h"
@@ -30,8 +30,8 @@ static int sendrecv(struct pair p, MPI_Status *status)
     if (err) return uno_raise_comm(p.s.comm, p.s.call, err);
     struct uno_where to = where(&p.s), from = where(&p.r);
     if (__builtin_expect(uno_signing.num != 0, 0)) uno_sign_send(uno_type(p.s.type), p.s.count, &to);
-    err = uno_sendrecv(p.s.buf, p.s.count, uno_type(p.s.type), &to, (void *)(uintptr_t)p.r.buf, p.r.count, uno_type(p.r.type), &from,
-                       status);
+    err = uno_sendrecv(p.s.buf, p.s.count, uno_type(p.s.type), &to, (void *)(uintptr_t)p.r.buf, p.r.count,
+                       uno_type(p.r.type), &from, status);
     return uno_end(p.s, err);
 }
 
@@ -61,8 +61,8 @@ static int sendrecv_replace(struct pair p, MPI_Status *status)
     if (!copy) return uno_raise_comm(p.s.comm, p.s.call, MPI_ERR_NO_MEM);
     struct uno_where to = where(&p.s), from = where(&p.r);
     if (__builtin_expect(uno_signing.num != 0, 0)) uno_sign_send(uno_type(p.s.type), p.s.count, &to);
-    err = uno_sendrecv(copy, (MPI_Count)bytes, uno_type(MPI_BYTE), &to, (void *)(uintptr_t)p.r.buf, p.r.count, uno_type(p.r.type),
-                       &from, status);
+    err = uno_sendrecv(copy, (MPI_Count)bytes, uno_type(MPI_BYTE), &to, (void *)(uintptr_t)p.r.buf, p.r.count,
+                       uno_type(p.r.type), &from, status);
     free(copy);
     return uno_end(p.s, err);
 }
@@ -94,11 +94,12 @@ static void exchange_free(MPI_Request r)
 
 static int exchange_cancel(MPI_Request r)
 {
-    (void)r;                          // one half may have arrived: cancelling has no effect
+    (void)r;    // one half may have arrived: cancelling has no effect
     return MPI_SUCCESS;
 }
 
-static const struct uno_request_ops exchange_ops = {.name = "exchange", .cancel = exchange_cancel, .free = exchange_free};
+static const struct uno_request_ops exchange_ops = {
+    .name = "exchange", .cancel = exchange_cancel, .free = exchange_free};
 
 static int start_exchange(struct pair *p, char *copy, size_t bytes, MPI_Request *request)
 {
@@ -118,8 +119,10 @@ static int start_exchange(struct pair *p, char *copy, size_t bytes, MPI_Request 
     int err = uno_irecv((void *)(uintptr_t)p->r.buf, p->r.count, uno_type(p->r.type), &from, &x->recv);
     if (err) return err;
     if (__builtin_expect(uno_signing.num != 0, 0)) uno_sign_send(uno_type(p->s.type), p->s.count, &to);
-    if (copy) err = uno_isend(copy, (MPI_Count)bytes, uno_type(MPI_BYTE), &to, UNO_STANDARD, &x->send);
-    else err = uno_isend(p->s.buf, p->s.count, uno_type(p->s.type), &to, UNO_STANDARD, &x->send);
+    if (copy)
+        err = uno_isend(copy, (MPI_Count)bytes, uno_type(MPI_BYTE), &to, UNO_STANDARD, &x->send);
+    else
+        err = uno_isend(p->s.buf, p->s.count, uno_type(p->s.type), &to, UNO_STANDARD, &x->send);
     if (err) return err;
     uno_poller_add(&x->poller);
     exchange_step(&x->poller);
@@ -152,7 +155,8 @@ int MPI_Sendrecv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, int 
 int MPI_Sendrecv_replace(void *buf, int count, MPI_Datatype type, int dest, int sendtag, int source, int recvtag,
                          MPI_Comm comm, MPI_Status *status)
 {
-    struct pair p = {{"MPI_Sendrecv_replace", buf, count, type, dest, sendtag, comm}, {"MPI_Sendrecv_replace", buf, count, type, source, recvtag, comm}};
+    struct pair p = {{"MPI_Sendrecv_replace", buf, count, type, dest, sendtag, comm},
+                     {"MPI_Sendrecv_replace", buf, count, type, source, recvtag, comm}};
     return sendrecv_replace(p, status);
 }
 
@@ -168,7 +172,8 @@ int MPI_Sendrecv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendty
 int MPI_Sendrecv_replace_c(void *buf, MPI_Count count, MPI_Datatype type, int dest, int sendtag, int source,
                            int recvtag, MPI_Comm comm, MPI_Status *status)
 {
-    struct pair p = {{"MPI_Sendrecv_replace_c", buf, count, type, dest, sendtag, comm}, {"MPI_Sendrecv_replace_c", buf, count, type, source, recvtag, comm}};
+    struct pair p = {{"MPI_Sendrecv_replace_c", buf, count, type, dest, sendtag, comm},
+                     {"MPI_Sendrecv_replace_c", buf, count, type, source, recvtag, comm}};
     return sendrecv_replace(p, status);
 }
 
@@ -183,13 +188,14 @@ int MPI_Isendrecv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, int
 int MPI_Isendrecv_replace(void *buf, int count, MPI_Datatype type, int dest, int sendtag, int source, int recvtag,
                           MPI_Comm comm, MPI_Request *request)
 {
-    struct pair p = {{"MPI_Isendrecv_replace", buf, count, type, dest, sendtag, comm}, {"MPI_Isendrecv_replace", buf, count, type, source, recvtag, comm}};
+    struct pair p = {{"MPI_Isendrecv_replace", buf, count, type, dest, sendtag, comm},
+                     {"MPI_Isendrecv_replace", buf, count, type, source, recvtag, comm}};
     return isendrecv(p, true, request);
 }
 
 int MPI_Isendrecv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag,
-                    void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag,
-                    MPI_Comm comm, MPI_Request *request)
+                    void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm,
+                    MPI_Request *request)
 {
     struct pair p = {{"MPI_Isendrecv_c", sendbuf, sendcount, sendtype, dest, sendtag, comm},
                      {"MPI_Isendrecv_c", recvbuf, recvcount, recvtype, source, recvtag, comm}};
@@ -199,6 +205,7 @@ int MPI_Isendrecv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendt
 int MPI_Isendrecv_replace_c(void *buf, MPI_Count count, MPI_Datatype type, int dest, int sendtag, int source,
                             int recvtag, MPI_Comm comm, MPI_Request *request)
 {
-    struct pair p = {{"MPI_Isendrecv_replace_c", buf, count, type, dest, sendtag, comm}, {"MPI_Isendrecv_replace_c", buf, count, type, source, recvtag, comm}};
+    struct pair p = {{"MPI_Isendrecv_replace_c", buf, count, type, dest, sendtag, comm},
+                     {"MPI_Isendrecv_replace_c", buf, count, type, source, recvtag, comm}};
     return isendrecv(p, true, request);
 }

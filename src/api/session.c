@@ -17,7 +17,10 @@
 static const char *const pset[] = {"mpi://WORLD", "mpi://SELF"};
 #define PSETS ((int)(sizeof pset / sizeof pset[0]))
 
-static const struct { const char *word; int level; } levels[] = {
+static const struct {
+    const char *word;
+    int level;
+} levels[] = {
     {"MPI_THREAD_SINGLE", MPI_THREAD_SINGLE},
     {"MPI_THREAD_FUNNELED", MPI_THREAD_FUNNELED},
     {"MPI_THREAD_SERIALIZED", MPI_THREAD_SERIALIZED},

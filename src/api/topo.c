@@ -51,8 +51,10 @@ static int check_grid(const struct MPI_ABI_Comm *c, int ndims, const int *dims, 
     if (!err && ndims) err = uno_check_pointer(periods, "periods");
     long n = 1;
     for (int d = 0; d < ndims && !err; d++) {
-        if (dims[d] < 1) err = uno_fail(MPI_ERR_DIMS, "dims[%d] is %d (1 or more allowed)", d, dims[d]);
-        else n = n * dims[d] > INT_MAX ? INT_MAX : n * dims[d];
+        if (dims[d] < 1)
+            err = uno_fail(MPI_ERR_DIMS, "dims[%d] is %d (1 or more allowed)", d, dims[d]);
+        else
+            n = n * dims[d] > INT_MAX ? INT_MAX : n * dims[d];
     }
     if (!err && n > c->size) {
         err = uno_fail(MPI_ERR_DIMS, "the grid has %ld places, but comm only %d processes", n, c->size);
@@ -246,7 +248,9 @@ int MPI_Get_hw_resource_info(MPI_Info *hw_info)
     struct MPI_ABI_Info *info = err ? NULL : uno_info_new();
     if (!err && !info) err = uno_fail(MPI_ERR_NO_MEM, "no memory for an info object");
     if (!err) err = uno_hw_info(info);
-    if (!err) *hw_info = info;
-    else if (info) uno_info_drop(info);
+    if (!err)
+        *hw_info = info;
+    else if (info)
+        uno_info_drop(info);
     return uno_finish_self(call, err);
 }

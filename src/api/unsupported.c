@@ -8,7 +8,7 @@
 int uno_unsupported(const char *function)
 {
     uno_enter(function);
-    int err = uno_fail(MPI_ERR_UNSUPPORTED_OPERATION, "not written yet in Unisono %s (unisono-info --missing lists all)",
-                       UNO_VERSION);
+    int err = uno_fail(MPI_ERR_UNSUPPORTED_OPERATION,
+                       "not written yet in Unisono %s (unisono-info --missing lists all)", UNO_VERSION);
     return uno_raise_comm(MPI_COMM_WORLD, function, err);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Copies between cores (copy.h), one loop inlined into a function for each instruction set; which one runs is chosen at load.
+// Copies between cores (copy.h), one loop inlined into a function for each instruction set; which one runs is chosen at
+// load.
 #include "base/copy.h"
 
 #include "base/isa.h"
@@ -21,12 +22,30 @@ static inline __attribute__((always_inline)) void copy_lines(char *d, const char
     memcpy(d, s, n);
 }
 
-static void out_base(char *d, const char *s, size_t n) { copy_lines(d, s, n, true); }
-static void in_base(char *d, const char *s, size_t n) { copy_lines(d, s, n, false); }
-UNO_FOR_AVX2 static void out_avx2(char *d, const char *s, size_t n) { copy_lines(d, s, n, true); }
-UNO_FOR_AVX2 static void in_avx2(char *d, const char *s, size_t n) { copy_lines(d, s, n, false); }
-UNO_FOR_AVX512 static void out_avx512(char *d, const char *s, size_t n) { copy_lines(d, s, n, true); }
-UNO_FOR_AVX512 static void in_avx512(char *d, const char *s, size_t n) { copy_lines(d, s, n, false); }
+static void out_base(char *d, const char *s, size_t n)
+{
+    copy_lines(d, s, n, true);
+}
+static void in_base(char *d, const char *s, size_t n)
+{
+    copy_lines(d, s, n, false);
+}
+UNO_FOR_AVX2 static void out_avx2(char *d, const char *s, size_t n)
+{
+    copy_lines(d, s, n, true);
+}
+UNO_FOR_AVX2 static void in_avx2(char *d, const char *s, size_t n)
+{
+    copy_lines(d, s, n, false);
+}
+UNO_FOR_AVX512 static void out_avx512(char *d, const char *s, size_t n)
+{
+    copy_lines(d, s, n, true);
+}
+UNO_FOR_AVX512 static void in_avx512(char *d, const char *s, size_t n)
+{
+    copy_lines(d, s, n, false);
+}
 
 static void (*out)(char *, const char *, size_t) = out_base;
 static void (*in)(char *, const char *, size_t) = in_base;

@@ -40,7 +40,7 @@ uint32_t uno_crc32c_plain(uint32_t crc, const void *data, size_t bytes)
 #if defined(__x86_64__)
 #include <immintrin.h>
 
-#define FOLD_MIN 512                  // below, setting up the fold costs more than it saves
+#define FOLD_MIN 512    // below, setting up the fold costs more than it saves
 
 __attribute__((target("sse4.2"))) static uint32_t by_instruction(uint32_t crc, const unsigned char *p, size_t n)
 {

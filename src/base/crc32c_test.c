@@ -18,7 +18,7 @@ static void published_values(void **state)
     memset(ones, 255, sizeof ones);
     assert_int_equal(uno_crc32c(0, "123456789", 9), 0xe3069283);
     assert_int_equal(uno_crc32c_plain(0, "123456789", 9), 0xe3069283);
-    assert_int_equal(uno_crc32c(0, zeros, 32), 0x8a9136aa);      // RFC 3720, B.4
+    assert_int_equal(uno_crc32c(0, zeros, 32), 0x8a9136aa);    // RFC 3720, B.4
     assert_int_equal(uno_crc32c(0, ones, 32), 0x62a8ab43);
     assert_int_equal(uno_crc32c(0, "", 0), 0);
 }
@@ -58,7 +58,9 @@ static void speed_is_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(published_values), cmocka_unit_test(agrees_with_the_table), cmocka_unit_test(speed_is_told),
+        cmocka_unit_test(published_values),
+        cmocka_unit_test(agrees_with_the_table),
+        cmocka_unit_test(speed_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,9 +13,10 @@
 
 #include "base/param.h"
 
-static struct uno_param verbose = UNO_PARAM_INT(
-    "verbose", 0, 0, 3, "how much the library tells on standard error: 0 nothing but fatal errors and strangers on the "
-                        "network, 1 fallbacks and leaks, 2 set-up, 3 everything");
+static struct uno_param verbose =
+    UNO_PARAM_INT("verbose", 0, 0, 3,
+                  "how much the library tells on standard error: 0 nothing but fatal errors and strangers on the "
+                  "network, 1 fallbacks and leaks, 2 set-up, 3 everything");
 UNO_PARAM_DECLARE(verbose);
 
 static _Thread_local char reason[512];

@@ -156,9 +156,7 @@ static int set_value(struct uno_param *p, const char *where, const char *value, 
         if (!parse_bool(value, &num))
             return uno_fail(MPI_ERR_ARG, "%s: %s is \"%s\", yes or no is expected", where, p->name, value);
         break;
-    case UNO_PARAM_IS_TEXT:
-        err = set_text(p, value);
-        break;
+    case UNO_PARAM_IS_TEXT: err = set_text(p, value); break;
     case UNO_PARAM_IS_CHOICE:
         num = choice_index(p->choices, value);
         if (num < 0)

@@ -18,23 +18,33 @@ enum uno_param_kind { UNO_PARAM_IS_INT, UNO_PARAM_IS_BOOL, UNO_PARAM_IS_TEXT, UN
 enum uno_param_origin { UNO_PARAM_DEFAULT, UNO_PARAM_FROM_FILE, UNO_PARAM_FROM_ENV };
 
 struct uno_param {
-    const char *name;                // lower case with underscores; environment UNISONO_<NAME in upper case>
+    const char *name;    // lower case with underscores; environment UNISONO_<NAME in upper case>
     enum uno_param_kind kind;
-    int64_t num;                     // INT, BOOL: the value; CHOICE: index in `choices`. INT accepts k, M, G (of 1024)
+    int64_t num;    // INT, BOOL: the value; CHOICE: index in `choices`. INT accepts k, M, G (of 1024)
     int64_t min, max;
-    const char *text;                // TEXT: the value; CHOICE: the chosen word
-    const char *choices;             // CHOICE: words separated by `|`
+    const char *text;       // TEXT: the value; CHOICE: the chosen word
+    const char *choices;    // CHOICE: words separated by `|`
     const char *help;
     enum uno_param_origin origin;
 };
 
-#define UNO_PARAM_INT(n, def, lo, hi, h) \
-    {.name = n, .kind = UNO_PARAM_IS_INT, .num = def, .min = lo, .max = hi, .help = h}
-#define UNO_PARAM_BOOL(n, def, h) {.name = n, .kind = UNO_PARAM_IS_BOOL, .num = def, .min = 0, .max = 1, .help = h}
-#define UNO_PARAM_TEXT(n, def, h) {.name = n, .kind = UNO_PARAM_IS_TEXT, .text = def, .help = h}
-#define UNO_PARAM_CHOICE(n, def, words, h) \
-    {.name = n, .kind = UNO_PARAM_IS_CHOICE, .text = def, .choices = words, .help = h}
-#define UNO_PARAM_DECLARE(p) \
+#define UNO_PARAM_INT(n, def, lo, hi, h)                                                                               \
+    {                                                                                                                  \
+        .name = n, .kind = UNO_PARAM_IS_INT, .num = def, .min = lo, .max = hi, .help = h                               \
+    }
+#define UNO_PARAM_BOOL(n, def, h)                                                                                      \
+    {                                                                                                                  \
+        .name = n, .kind = UNO_PARAM_IS_BOOL, .num = def, .min = 0, .max = 1, .help = h                                \
+    }
+#define UNO_PARAM_TEXT(n, def, h)                                                                                      \
+    {                                                                                                                  \
+        .name = n, .kind = UNO_PARAM_IS_TEXT, .text = def, .help = h                                                   \
+    }
+#define UNO_PARAM_CHOICE(n, def, words, h)                                                                             \
+    {                                                                                                                  \
+        .name = n, .kind = UNO_PARAM_IS_CHOICE, .text = def, .choices = words, .help = h                               \
+    }
+#define UNO_PARAM_DECLARE(p)                                                                                           \
     static struct uno_param *const uno_param_##p __attribute__((used, section("uno_params"))) = &(p)
 
 // Reads all values. 0, or MPI_ERR_ARG with the reason in uno_fail_text() (unknown name with the nearest one, malformed

@@ -144,7 +144,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(defaults_stand), cmocka_unit_test(values_are_read), cmocka_unit_test(malformed_is_refused),
-        cmocka_unit_test(file_is_read), cmocka_unit_test(nearest_word), cmocka_unit_test(all_are_listed),
+        cmocka_unit_test(file_is_read),   cmocka_unit_test(nearest_word),    cmocka_unit_test(all_are_listed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,10 +13,10 @@ struct uno_head {
 };
 
 struct uno_pool {
-    size_t bytes;                    // of one object
+    size_t bytes;    // of one object
     uint32_t magic;
     struct uno_head *free;
-    size_t live;                     // given out now, for the report at Finalize
+    size_t live;    // given out now, for the report at Finalize
 };
 
 // A zeroed object with refs = 1 and its magic set, or NULL when memory is out.

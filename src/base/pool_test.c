@@ -10,7 +10,10 @@
 
 #include <cmocka.h>
 
-struct thing { struct uno_head head; char body[100]; };
+struct thing {
+    struct uno_head head;
+    char body[100];
+};
 
 static void gives_and_takes(void **state)
 {
@@ -37,7 +40,10 @@ static void gives_and_takes(void **state)
     assert_int_equal(again->body[0], 0);
 }
 
-struct huge { struct uno_head head; char body[100000]; };
+struct huge {
+    struct uno_head head;
+    char body[100000];
+};
 
 static void objects_above_a_slab(void **state)
 {
@@ -47,7 +53,7 @@ static void objects_above_a_slab(void **state)
     assert_non_null(a);
     assert_non_null(b);
     assert_ptr_not_equal(a, b);
-    if (!a || !b) return;                     // for the analyser
+    if (!a || !b) return;    // for the analyser
     memset(a->body, 1, sizeof a->body);
     assert_int_equal(b->body[0], 0);
     uno_pool_put(&pool, a);

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Thin names for what the kernel and the processor offer to those who wait: futex, membarrier, pause, the time-stamp counter.
+// Thin names for what the kernel and the processor offer to those who wait: futex, membarrier, pause, the time-stamp
+// counter.
 #pragma once
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-// Sleeps while *word == value; returns early on a wake, a signal, or after ns nanoseconds (0: no limit). shared: the word lies in
-// memory that other processes map.
+// Sleeps while *word == value; returns early on a wake, a signal, or after ns nanoseconds (0: no limit). shared: the
+// word lies in memory that other processes map.
 void uno_futex_wait(_Atomic uint32_t *word, uint32_t value, uint64_t ns, bool shared);
 void uno_futex_wake(_Atomic uint32_t *word, int howmany, bool shared);
 
@@ -15,7 +16,7 @@ bool uno_membarrier_open(void);
 void uno_membarrier_global(void);     // every registered process's running threads pass a full barrier
 void uno_membarrier_private(void);    // every running thread of this process does
 
-uint64_t uno_now_ns(void);            // CLOCK_MONOTONIC
+uint64_t uno_now_ns(void);    // CLOCK_MONOTONIC
 
 static inline void uno_pause(void)
 {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The list of channels, in the order in which they are asked for a peer. Called by core (open, close, progress) and p2p (connect).
+// The list of channels, in the order in which they are asked for a peer. Called by core (open, close, progress) and p2p
+// (connect).
 #include "chan/chan.h"
 
 #include <mpi.h>
@@ -15,7 +16,8 @@ extern struct uno_chan uno_self, uno_shm, uno_tcp;
 static struct uno_chan *const known[] = {&uno_self, &uno_shm, &uno_tcp};
 #define KNOWN ((int)(sizeof known / sizeof known[0]))
 
-static struct uno_param wanted = UNO_PARAM_TEXT("chan", "", "channels to use, separated by commas (self is always there); empty: all");
+static struct uno_param wanted =
+    UNO_PARAM_TEXT("chan", "", "channels to use, separated by commas (self is always there); empty: all");
 UNO_PARAM_DECLARE(wanted);
 
 static struct uno_chan *usable[KNOWN];
@@ -42,7 +44,8 @@ static int check_names(void)
             char word[32] = "";
             memcpy(word, p, n < sizeof word - 1 ? n : sizeof word - 1);
             const char *near = uno_nearest(word, names, KNOWN);
-            return uno_fail(MPI_ERR_ARG, "parameter chan: no channel is called '%s'%s%s", word, near ? "; nearest: " : "", near ? near : "");
+            return uno_fail(MPI_ERR_ARG, "parameter chan: no channel is called '%s'%s%s", word,
+                            near ? "; nearest: " : "", near ? near : "");
         }
         p += n + (p[n] == ',');
     }

@@ -1,29 +1,31 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The contract of a channel: a transport of messages between two processes, in order and reliable. A channel knows nothing of
-// communicators, matching or requests. Components: self.c, shm/, tcp/. Each ends in its const table; chan.c lists who is asked first.
+// The contract of a channel: a transport of messages between two processes, in order and reliable. A channel knows
+// nothing of communicators, matching or requests. Components: self.c, shm/, tcp/. Each ends in its const table; chan.c
+// lists who is asked first.
 //
-// A link is one peer as reached by one channel; the channel embeds struct uno_link in its own and finds itself by container_of.
-// All functions are called with the library lock held. Upwards a channel calls uno_deliver (and the rendezvous hooks below), which
-// src/p2p defines. No function blocks, but for the bounded wait in `read` for a sender in the middle of its copy.
+// A link is one peer as reached by one channel; the channel embeds struct uno_link in its own and finds itself by
+// container_of. All functions are called with the library lock held. Upwards a channel calls uno_deliver (and the
+// rendezvous hooks below), which src/p2p defines. No function blocks, but for the bounded wait in `read` for a sender
+// in the middle of its copy.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/job.h"
 
-#define UNO_FULL (-1)                 // nothing was sent: poll, then call again
-#define UNO_DECLINED (-2)             // this channel cannot: take the next one, or the other protocol
-#define UNO_INLINE_MAX 40             // payload that fits the header's cache line on shm; control messages fit everywhere
+#define UNO_FULL (-1)        // nothing was sent: poll, then call again
+#define UNO_DECLINED (-2)    // this channel cannot: take the next one, or the other protocol
+#define UNO_INLINE_MAX 40    // payload that fits the header's cache line on shm; control messages fit everywhere
 
 enum uno_kind {
-    UNO_EAGER = 1,                    // the whole message
-    UNO_RTS,                          // ready to send: struct uno_rts
-    UNO_CTS,                          // clear to send: struct uno_cts
-    UNO_DATA,                         // a piece of a streamed message; header.ctx = the receiver's token
-    UNO_FIN,                          // header.ctx = token: that side is done with it
-    UNO_PART,                         // partitioned communication (src/p2p/partitioned.c)
-    UNO_RMA,                          // one-sided (src/rma)
-    UNO_SIGN,                         // type signature of the next message (src/p2p/sign.c)
+    UNO_EAGER = 1,    // the whole message
+    UNO_RTS,          // ready to send: struct uno_rts
+    UNO_CTS,          // clear to send: struct uno_cts
+    UNO_DATA,         // a piece of a streamed message; header.ctx = the receiver's token
+    UNO_FIN,          // header.ctx = token: that side is done with it
+    UNO_PART,         // partitioned communication (src/p2p/partitioned.c)
+    UNO_RMA,          // one-sided (src/rma)
+    UNO_SIGN,         // type signature of the next message (src/p2p/sign.c)
     UNO_KIND_END
 };
 
@@ -31,15 +33,20 @@ enum uno_kind {
 struct uno_hdr {
     uint16_t stamp;
     uint8_t kind;
-    uint8_t chan;                     // for the channel's own use
-    int32_t src;                      // sender's rank in the communicator
+    uint8_t chan;    // for the channel's own use
+    int32_t src;     // sender's rank in the communicator
     int32_t tag;
-    uint32_t bytes;                   // of payload
-    uint64_t ctx;                     // communicator's context, or a token
+    uint32_t bytes;    // of payload
+    uint64_t ctx;      // communicator's context, or a token
 };
 
-struct uno_rts { uint64_t token, bytes, addr; uint32_t desc, direct; };    // direct: desc names memory both sides can copy
-struct uno_cts { uint64_t token, reply, bytes; };
+struct uno_rts {
+    uint64_t token, bytes, addr;
+    uint32_t desc, direct;
+};    // direct: desc names memory both sides can copy
+struct uno_cts {
+    uint64_t token, reply, bytes;
+};
 
 struct uno_packer;
 
@@ -69,8 +76,8 @@ struct uno_chan_ops {
     int (*poll_link)(struct uno_link *link);
     // Only inside uno_deliver with payload NULL: the next n bytes of the arriving payload (dst NULL: drop them).
     void (*read)(struct uno_link *link, void *dst, size_t n);
-    // Rendezvous by direct copy. offer: the sender publishes n bytes at buf, fills rts->addr, desc, direct; UNO_DECLINED: stream.
-    // The channel calls uno_direct_done(token, bytes) on either side once all bytes are there.
+    // Rendezvous by direct copy. offer: the sender publishes n bytes at buf, fills rts->addr, desc, direct;
+    // UNO_DECLINED: stream. The channel calls uno_direct_done(token, bytes) on either side once all bytes are there.
     int (*offer)(struct uno_link *link, const void *buf, struct uno_rts *rts);
     // accept: the receiver names where up to `room` bytes go; both sides then copy from within poll.
     int (*accept)(struct uno_link *link, const struct uno_rts *rts, void *dst, size_t room, uint64_t token);
@@ -89,10 +96,10 @@ struct uno_chan {
 
 struct uno_link {
     struct uno_chan *chan;
-    const struct uno_chan_ops *ops;   // = chan->ops, one load less
-    int proc;                         // world rank of the other side
-    uint32_t eager_max;               // largest UNO_EAGER payload
-    uint32_t data_max;                // largest UNO_DATA payload
+    const struct uno_chan_ops *ops;    // = chan->ops, one load less
+    int proc;                          // world rank of the other side
+    uint32_t eager_max;                // largest UNO_EAGER payload
+    uint32_t data_max;                 // largest UNO_DATA payload
 };
 
 // ---- upwards, defined in src/p2p/deliver.c ----
@@ -113,7 +120,7 @@ void uno_link_lost(struct uno_link *link, const char *why);
 
 // Opens all usable channels (parameter `chan`: names separated by commas, default all).
 int uno_chan_open_all(void);
-int uno_chan_connect(int proc, struct uno_link **link);      // the first channel that reaches proc
+int uno_chan_connect(int proc, struct uno_link **link);    // the first channel that reaches proc
 int uno_chan_poll_all(int budget);
 struct uno_chan *const *uno_chan_usable(int *count);
 void uno_chan_close_all(void);

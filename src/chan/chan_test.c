@@ -35,7 +35,7 @@ static void full_body(void)
             if (!err) k++;
             bytes += n;
         }
-        CHECK(err == UNO_FULL);               // memory is bounded
+        CHECK(err == UNO_FULL);    // memory is bounded
         atomic_store(&shared->number[0], k);
         atomic_store(&shared->step[0], 1);
         for (uint64_t end = k + 100; k < end; k++) send_number(links[1], k);
@@ -103,8 +103,10 @@ static void sleep_once(void)
         uint32_t ticket = uno_door_arm(fd >= 0 ? UNO_DOOR_FD : UNO_DOOR_FUTEX);
         if (chan->ops->poll(chan, 64) == 0 && pongs == before) {
             struct pollfd p[2] = {{.fd = fd, .events = POLLIN}, {.fd = fd >= 0 ? uno_door_fd() : -1, .events = POLLIN}};
-            if (fd >= 0) poll(p, 2, -1);
-            else uno_door_sleep(ticket);
+            if (fd >= 0)
+                poll(p, 2, -1);
+            else
+                uno_door_sleep(ticket);
         }
         uno_door_disarm();
     }
@@ -115,8 +117,10 @@ static void sleep_body(void)
     on_arrival = count_pong;
     struct uno_msg m = {.kind = UNO_EAGER, .src = me, .bytes = 3, .data = "abc"};
     for (int i = 0; i < NAPS; i++) {
-        if (i % 2 == me) must_send(links[1 - me], &m);
-        else sleep_once();
+        if (i % 2 == me)
+            must_send(links[1 - me], &m);
+        else
+            sleep_once();
     }
     CHECK(pongs == NAPS / 2);
     meet(true);
@@ -164,7 +168,7 @@ static void order_of_four(void **state)
 static void full(void **state)
 {
     (void)state;
-    if (tested == &uno_self) return;          // delivers at once
+    if (tested == &uno_self) return;    // delivers at once
     assert_int_equal(run_ranks(2, tested, full_body, NULL), 0);
 }
 
@@ -189,7 +193,7 @@ static void withdrawn(void **state)
 static void woken(void **state)
 {
     (void)state;
-    if (tested == &uno_self) return;          // nobody else could wake
+    if (tested == &uno_self) return;    // nobody else could wake
     assert_int_equal(run_ranks(2, tested, sleep_body, NULL), 0);
 }
 
@@ -200,10 +204,13 @@ static void closed(void **state)
     assert_int_equal(run_ranks(2, tested, close_body, NULL), 0);
 }
 
-#define ONE(test, which) {#which ": " #test, test, run_on, NULL, &which}
-#define ALL(which) \
-    ONE(order, which), ONE(order_of_four, which), ONE(full, which), ONE(direct, which), ONE(direct_cut_short, which), \
-    ONE(withdrawn, which), ONE(woken, which), ONE(closed, which)
+#define ONE(test, which)                                                                                               \
+    {                                                                                                                  \
+#which ": " #test, test, run_on, NULL, &which                                                                  \
+    }
+#define ALL(which)                                                                                                     \
+    ONE(order, which), ONE(order_of_four, which), ONE(full, which), ONE(direct, which), ONE(direct_cut_short, which),  \
+        ONE(withdrawn, which), ONE(woken, which), ONE(closed, which)
 
 // With an argument, only the tests that match it: chan_test 'uno_tcp: *'.
 int main(int argc, char **argv)

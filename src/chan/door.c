@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Arming, sleeping at and ringing doors. The futex lies in the job segment; the descriptor is a datagram socket with an abstract
-// name made of the job's id and the local index, so that a crash leaves no file. Called by core/progress.c (own door) and by
-// whoever leaves something for another process of the host (shm channel, collectives' segments).
+// Arming, sleeping at and ringing doors. The futex lies in the job segment; the descriptor is a datagram socket with an
+// abstract name made of the job's id and the local index, so that a crash leaves no file. Called by core/progress.c
+// (own door) and by whoever leaves something for another process of the host (shm channel, collectives' segments).
 #define _GNU_SOURCE
 #include "chan/door.h"
 
@@ -18,11 +18,11 @@
 #include "base/wait.h"
 #include "chan/self.h"
 
-#define NAP_WITHOUT_MEMBARRIER 2000000      // ns: a ring may be missed then, so look again that often
+#define NAP_WITHOUT_MEMBARRIER 2000000    // ns: a ring may be missed then, so look again that often
 
 static struct {
     bool membarrier;
-    int own_fd, ring_fd;                    // -1 until needed
+    int own_fd, ring_fd;    // -1 until needed
 } door = {.own_fd = -1, .ring_fd = -1};
 
 static socklen_t name_of(uint32_t local, struct sockaddr_un *a)

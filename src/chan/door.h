@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Doors: how a process on this host is woken (base/job.h holds the words). A sender looks at the mode after each message it left
-// and pays nothing more while the receiver is awake: the sleeper makes the order right with a membarrier before it sleeps.
+// Doors: how a process on this host is woken (base/job.h holds the words). A sender looks at the mode after each
+// message it left and pays nothing more while the receiver is awake: the sleeper makes the order right with a
+// membarrier before it sleeps.
 #pragma once
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -19,10 +20,11 @@ static inline void uno_door_ring(struct uno_door *door, uint32_t local)
 }
 
 // This process's own door.
-int uno_door_open(void);                       // once, from uno_chan_open_all
-uint32_t uno_door_arm(enum uno_door_mode mode); // announces sleep: whatever was sent before is visible after; returns the ticket
-void uno_door_sleep(uint32_t ticket);          // futex mode: until rung (returns at once when rung since arm)
+int uno_door_open(void);    // once, from uno_chan_open_all
+uint32_t uno_door_arm(
+    enum uno_door_mode mode);    // announces sleep: whatever was sent before is visible after; returns the ticket
+void uno_door_sleep(uint32_t ticket);    // futex mode: until rung (returns at once when rung since arm)
 void uno_door_disarm(void);
-int uno_door_fd(void);                         // FD mode: the descriptor that a ring makes readable; -1 with the reason kept
-void uno_door_drain(void);                     // takes the rings off the descriptor
+int uno_door_fd(void);        // FD mode: the descriptor that a ring makes readable; -1 with the reason kept
+void uno_door_drain(void);    // takes the rings off the descriptor
 void uno_door_close(void);

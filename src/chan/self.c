@@ -14,13 +14,13 @@ struct uno_chan_self uno_chan_self;
 extern struct uno_chan uno_self;
 
 static struct uno_link link_to_self;
-static const struct uno_msg *arriving;        // the message inside uno_deliver, for read; sends nest
+static const struct uno_msg *arriving;    // the message inside uno_deliver, for read; sends nest
 static size_t arrived;
 
 static int self_open(struct uno_chan *self)
 {
-    link_to_self = (struct uno_link){.chan = self, .ops = self->ops, .proc = uno_chan_self.proc,
-                                     .eager_max = EAGER_MAX, .data_max = EAGER_MAX};
+    link_to_self = (struct uno_link){
+        .chan = self, .ops = self->ops, .proc = uno_chan_self.proc, .eager_max = EAGER_MAX, .data_max = EAGER_MAX};
     return MPI_SUCCESS;
 }
 
@@ -111,8 +111,17 @@ static void self_close(struct uno_chan *self)
 }
 
 static const struct uno_chan_ops self_ops = {
-    .name = "self", .open = self_open, .connect = self_connect, .send = self_send, .poll = self_poll, .poll_link = self_poll_link,
-    .read = self_read, .offer = self_offer, .accept = self_accept, .withdraw = self_withdraw, .wait_fd = self_wait_fd,
+    .name = "self",
+    .open = self_open,
+    .connect = self_connect,
+    .send = self_send,
+    .poll = self_poll,
+    .poll_link = self_poll_link,
+    .read = self_read,
+    .offer = self_offer,
+    .accept = self_accept,
+    .withdraw = self_withdraw,
+    .wait_fd = self_wait_fd,
     .close = self_close,
 };
 

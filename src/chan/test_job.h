@@ -30,7 +30,7 @@
 #include "chan/door.h"
 #include "chan/self.h"
 
-#define TEST_RANKS 8                          // at most
+#define TEST_RANKS 8    // at most
 #define TEST_SECONDS 50
 
 // What the processes of one test share besides the job segment.
@@ -41,22 +41,26 @@ struct test_shared {
 };
 
 // What stands for a message that is packed while it is copied.
-struct uno_packer { const char *buf; size_t pos; };
+struct uno_packer {
+    const char *buf;
+    size_t pos;
+};
 
 static struct test_shared *shared;
-static struct uno_chan *chan;                 // the one under test
+static struct uno_chan *chan;    // the one under test
 static struct uno_link *links[TEST_RANKS];
 static int me, ranks;
 
 typedef void arrival_fn(struct uno_link *link, const struct uno_hdr *h, const void *payload);
 static arrival_fn *on_arrival;
-static void (*before_open)(int rank);         // what a rank does first; may be NULL
+static void (*before_open)(int rank);    // what a rank does first; may be NULL
 static void (*on_done)(uint64_t token, size_t bytes, int failed);
 static void (*on_lost)(struct uno_link *link);    // NULL: a lost link fails the test
 
-#define CHECK(cond) \
-    ((cond) ? (void)0                                                                                             \
-            : (fprintf(stderr, "rank %d: %s:%d: %s (%s)\n", me, __FILE__, __LINE__, #cond, uno_fail_text()), _exit(1)))
+#define CHECK(cond)                                                                                                    \
+    ((cond)                                                                                                            \
+         ? (void)0                                                                                                     \
+         : (fprintf(stderr, "rank %d: %s:%d: %s (%s)\n", me, __FILE__, __LINE__, #cond, uno_fail_text()), _exit(1)))
 
 void uno_deliver(struct uno_link *link, const struct uno_hdr *h, const void *payload)
 {
@@ -101,14 +105,16 @@ static inline void meet(bool polling)
         atomic_fetch_add(&shared->round, 1);
     }
     while (atomic_load(&shared->round) == round) {
-        if (polling) poll_once();
-        else sched_yield();
+        if (polling)
+            poll_once();
+        else
+            sched_yield();
     }
 }
 
 static inline void wait_step(int rank, uint32_t value)
 {
-    while (atomic_load(&shared->step[rank]) < value) sched_yield();     // seq_cst, see meet()
+    while (atomic_load(&shared->step[rank]) < value) sched_yield();    // seq_cst, see meet()
 }
 
 static inline void must_send(struct uno_link *link, const struct uno_msg *m)
@@ -141,9 +147,13 @@ static inline void open_rank(int fd, int rank)
     struct uno_job_head *head;
     if (before_open) before_open(rank);
     CHECK(uno_job_map(fd, &head) == 0);
-    uno_chan_self = (struct uno_chan_self){.job = head, .board = uno_job_board(head, (uint32_t)rank),
-        .door = uno_job_door(head, (uint32_t)rank), .local = (uint32_t)rank, .nlocal = head->nlocal, .proc = rank,
-        .nprocs = (int)head->nworld};
+    uno_chan_self = (struct uno_chan_self){.job = head,
+                                           .board = uno_job_board(head, (uint32_t)rank),
+                                           .door = uno_job_door(head, (uint32_t)rank),
+                                           .local = (uint32_t)rank,
+                                           .nlocal = head->nlocal,
+                                           .proc = rank,
+                                           .nprocs = (int)head->nworld};
     uno_chan_self.board->pid = getpid();
     uno_log_rank(rank);
     CHECK(uno_params_load() == 0);
@@ -166,8 +176,14 @@ static inline int run_ranks(int n, struct uno_chan *which, void (*body)(void), o
     for (int i = 0; i < n; i++) world[i] = i;
     unsigned char secret[32];
     fill_bytes(secret, (uint64_t)getpid(), sizeof secret);
-    struct uno_job_spec spec = {.nlocal = (uint32_t)n, .nworld = (uint32_t)n, .universe_size = (uint32_t)n, .nhosts = 1,
-        .world_rank = world, .appnum = appnum, .job_id = (uint64_t)getpid() << 20 ^ uno_now_ns(), .secret = secret};
+    struct uno_job_spec spec = {.nlocal = (uint32_t)n,
+                                .nworld = (uint32_t)n,
+                                .universe_size = (uint32_t)n,
+                                .nhosts = 1,
+                                .world_rank = world,
+                                .appnum = appnum,
+                                .job_id = (uint64_t)getpid() << 20 ^ uno_now_ns(),
+                                .secret = secret};
     assert_int_equal(uno_job_create(&spec, &fd), 0);
     pid_t pid[TEST_RANKS];
     fflush(stdout);

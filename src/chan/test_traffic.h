@@ -10,7 +10,7 @@ static const size_t sizes[] = {0,    1,    7,    8,    39,   40,   41,    63,   
 #define TINY 10
 
 static char scratch[1 << 17];
-static bool tiny;                             // few enough bytes for any channel to buffer
+static bool tiny;    // few enough bytes for any channel to buffer
 
 // ---- order and content, both ways at once, sizes mixed ----
 
@@ -27,7 +27,7 @@ static inline size_t size_of(uint64_t number, const struct uno_link *l)
 static inline const void *whole(struct uno_link *link, const struct uno_hdr *h, const void *payload)
 {
     if (payload) return payload;
-    size_t half = h->bytes / 2;               // in two reads: a receiver with a layout takes pieces
+    size_t half = h->bytes / 2;    // in two reads: a receiver with a layout takes pieces
     link->ops->read(link, scratch, half);
     link->ops->read(link, scratch + half, h->bytes - half);
     return scratch;
@@ -40,7 +40,7 @@ static inline void take_in_order(struct uno_link *link, const struct uno_hdr *h,
     CHECK(from == link->proc && h->kind == UNO_EAGER);
     CHECK(h->ctx == (uint64_t)from << 32 && h->tag == (int32_t)number);
     CHECK(h->bytes == size_of(number, link));
-    if (number % 13 == 5 && !payload) {       // dropped unread
+    if (number % 13 == 5 && !payload) {    // dropped unread
         link->ops->read(link, NULL, h->bytes);
     } else {
         CHECK(same_bytes(whole(link, h, payload), number, h->bytes));
@@ -54,8 +54,12 @@ static inline void send_number(struct uno_link *l, uint64_t number)
     size_t n = size_of(number, l);
     fill_bytes(data, number, n);
     struct uno_packer packer = {.buf = data};
-    struct uno_msg m = {.kind = UNO_EAGER, .src = me, .tag = (int32_t)number, .bytes = (uint32_t)n,
-                        .ctx = (uint64_t)me << 32, .data = data};
+    struct uno_msg m = {.kind = UNO_EAGER,
+                        .src = me,
+                        .tag = (int32_t)number,
+                        .bytes = (uint32_t)n,
+                        .ctx = (uint64_t)me << 32,
+                        .data = data};
     if (number % 3 == 1) m.data = NULL, m.packer = &packer;
     int err;
     while ((err = l->ops->send(l, &m)) == UNO_FULL) {
@@ -63,7 +67,7 @@ static inline void send_number(struct uno_link *l, uint64_t number)
         poll_once();
     }
     CHECK(err == 0);
-    memset(data, 0xee, n);                    // the channel has its own copy
+    memset(data, 0xee, n);    // the channel has its own copy
 }
 
 static inline bool all_received(void)
@@ -77,8 +81,8 @@ static inline bool all_received(void)
 
 #define TRANSFERS 12
 
-static const size_t large[TRANSFERS] = {1, 4097, 65536, 65537, 100001, 262144, 262145, 1 << 20, (1 << 20) + 13, 3333333,
-                                        9 << 20, (16 << 20) + 1};
+static const size_t large[TRANSFERS] = {1,      4097,    65536,          65537,   100001,  262144,
+                                        262145, 1 << 20, (1 << 20) + 13, 3333333, 9 << 20, (16 << 20) + 1};
 static char *source[TRANSFERS], *target[TRANSFERS];
 static size_t moved_out[TRANSFERS], moved_in[TRANSFERS];
 static int done_out, done_in, offered;
@@ -128,7 +132,7 @@ static inline void offer_all(struct uno_link *l)
         struct uno_rts rts = {.token = 1 << 16 | k, .bytes = large[k]};
         int err = l->ops->offer(l, source[k], &rts);
         CHECK(err == 0 || err == UNO_DECLINED);
-        if (err) continue;                    // allowed: the caller streams then
+        if (err) continue;    // allowed: the caller streams then
         offered++;
         struct uno_msg m = {.kind = UNO_RTS, .src = me, .bytes = sizeof rts, .data = &rts};
         must_send(l, &m);
@@ -139,9 +143,11 @@ static inline void offer_all(struct uno_link *l)
 
 static inline void take_mixed(struct uno_link *link, const struct uno_hdr *h, const void *payload)
 {
-    if (h->kind == UNO_RTS) take_offer(link, h, payload);
-    else take_in_order(link, h, payload);
-    atomic_fetch_add(&shared->number[6], 1);      // seq_cst, see meet()
+    if (h->kind == UNO_RTS)
+        take_offer(link, h, payload);
+    else
+        take_in_order(link, h, payload);
+    atomic_fetch_add(&shared->number[6], 1);    // seq_cst, see meet()
 }
 
 // Two ranks send each other `messages` numbered messages, with the direct transfers under way meanwhile.

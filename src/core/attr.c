@@ -10,14 +10,14 @@
 
 struct uno_keyval {
     enum uno_attr_kind kind;
-    int number, refs;                 // refs: one for the user's key, one for each attribute
+    int number, refs;    // refs: one for the user's key, one for each attribute
     bool freed;
     uno_attr_copy *copy;
     uno_attr_delete *del;
     void *extra;
 };
 
-static struct uno_keyval **table;     // [number - UNO_KEYVAL_FIRST]; NULL where the key is gone
+static struct uno_keyval **table;    // [number - UNO_KEYVAL_FIRST]; NULL where the key is gone
 static int table_size, table_used;
 
 static const char *const kind_name[] = {"communicator", "datatype", "window"};
@@ -52,8 +52,8 @@ int uno_keyval_make(enum uno_attr_kind kind, uno_attr_copy *copy, uno_attr_delet
     }
     struct uno_keyval *k = malloc(sizeof *k);
     if (!k) return uno_fail(MPI_ERR_NO_MEM, "no memory for an attribute key");
-    *k = (struct uno_keyval){.kind = kind, .number = UNO_KEYVAL_FIRST + table_used, .refs = 1, .copy = copy, .del = del,
-                             .extra = extra};
+    *k = (struct uno_keyval){
+        .kind = kind, .number = UNO_KEYVAL_FIRST + table_used, .refs = 1, .copy = copy, .del = del, .extra = extra};
     table[table_used++] = k;
     *keyval = k->number;
     return MPI_SUCCESS;
@@ -153,7 +153,7 @@ int uno_attrs_copy(struct uno_attrs *from, struct uno_attrs **to, void *object)
 {
     int n = 0, err = MPI_SUCCESS;
     for (struct uno_attr *a = from ? from->newest : NULL; a; a = a->older) n++;
-    while (!err && n-- > 0) {         // the n-th newest: oldest first
+    while (!err && n-- > 0) {    // the n-th newest: oldest first
         struct uno_attr *a = from->newest;
         for (int i = 0; a && i < n; i++) a = a->older;
         if (a) err = copy_one(a, to, object);

@@ -5,7 +5,7 @@
 #include <mpi.h>
 #include <stdbool.h>
 
-#define UNO_KEYVAL_FIRST 65536        // keys the user makes; the ABI's own are below
+#define UNO_KEYVAL_FIRST 65536    // keys the user makes; the ABI's own are below
 
 enum uno_attr_kind { UNO_ATTR_COMM, UNO_ATTR_TYPE, UNO_ATTR_WIN };
 
@@ -15,7 +15,9 @@ struct uno_attr {
     void *value;
 };
 
-struct uno_attrs { struct uno_attr *newest; };
+struct uno_attrs {
+    struct uno_attr *newest;
+};
 
 // All callbacks have the same shape but for the handle's type; they are kept as these.
 typedef int uno_attr_copy(void *object, int keyval, void *extra, void *in, void *out, int *flag);

@@ -14,10 +14,10 @@
 #include "core/info.h"
 #include "core/world.h"
 
-#define BUCKETS 1024                  // a power of two
+#define BUCKETS 1024       // a power of two
 #define LEADER_SHIFT 28    // context: collective bit 63, job 48..62, leader's world rank 28..47, counter 0..27
 #define JOB_SHIFT 48
-#define FIRST_COUNTER 16              // below: the predefined communicators
+#define FIRST_COUNTER 16    // below: the predefined communicators
 
 struct MPI_ABI_Comm uno_comm_world, uno_comm_self, uno_comm_invalid;
 struct MPI_ABI_Comm *uno_comm_parent;
@@ -26,7 +26,7 @@ struct MPI_ABI_Comm *const uno_predefined_comm[4] = {&uno_comm_invalid, &uno_com
 
 static struct uno_pool pool = {.bytes = sizeof(struct MPI_ABI_Comm), .magic = UNO_COMM_MAGIC};
 static struct MPI_ABI_Comm *bucket[BUCKETS];
-static struct MPI_ABI_Comm *latest;   // the one found last: most look-ups ask for it again
+static struct MPI_ABI_Comm *latest;    // the one found last: most look-ups ask for it again
 static uint64_t counter = FIRST_COUNTER;
 
 static struct MPI_ABI_Comm **bucket_of(uint64_t context)
@@ -68,7 +68,7 @@ static void unregister(struct MPI_ABI_Comm *c)
     if (latest == c) latest = NULL;
 }
 
-static size_t never_received;         // messages that were there when their communicator went
+static size_t never_received;    // messages that were there when their communicator went
 
 static void forget_match(struct uno_match *m)
 {
@@ -160,7 +160,7 @@ static int open_predefined(struct MPI_ABI_Comm *c, MPI_Comm handle, struct MPI_A
     *c = (struct MPI_ABI_Comm){.head = {.magic = UNO_COMM_MAGIC, .refs = 1}, .handle = handle};
     if (!group) return uno_fail(MPI_ERR_NO_MEM, "no memory for the group of %s", name);
     int err = fill(c, group, NULL);
-    uno_group_drop(group);            // the communicator holds it now
+    uno_group_drop(group);    // the communicator holds it now
     if (err) return err;
     strcpy(c->name, name);
     uno_comm_register(c, handle == MPI_COMM_WORLD ? UNO_CTX_WORLD : UNO_CTX_SELF);

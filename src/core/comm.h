@@ -15,55 +15,55 @@
 #define UNO_GROUP_MAGIC 0x55475250u
 #define UNO_COMM_FIRST 256
 #define UNO_GROUP_FIRST 264
-#define UNO_CTX_COLL (1ULL << 63)     // set in the context of messages that belong to a collective operation
+#define UNO_CTX_COLL (1ULL << 63)    // set in the context of messages that belong to a collective operation
 #define UNO_CTX_WORLD 1ULL
 #define UNO_CTX_SELF 2ULL
-#define UNO_TAG_UB 2147483647         // the attribute MPI_TAG_UB
+#define UNO_TAG_UB 2147483647    // the attribute MPI_TAG_UB
 
 struct uno_peer;
 struct uno_attrs;
-struct uno_coll;                      // what src/coll keeps a communicator: segment, cached schedules, choices
-struct uno_topo;                      // what src/topo keeps: cart, graph, dist_graph
+struct uno_coll;    // what src/coll keeps a communicator: segment, cached schedules, choices
+struct uno_topo;    // what src/topo keeps: cart, graph, dist_graph
 struct MPI_ABI_Errhandler;
 struct MPI_ABI_Info;
 
 struct MPI_ABI_Group {
     struct uno_head head;
     int size;
-    int rank;                         // of this process, MPI_UNDEFINED when not a member
-    int handles;                      // how many of refs the user holds: a handle freed once too often is noticed
-    int *proc;                        // [size] proc numbers
+    int rank;       // of this process, MPI_UNDEFINED when not a member
+    int handles;    // how many of refs the user holds: a handle freed once too often is noticed
+    int *proc;      // [size] proc numbers
     MPI_Group handle;
-    MPI_Session session;              // derived from a session: MPI_SESSION_NULL otherwise
+    MPI_Session session;    // derived from a session: MPI_SESSION_NULL otherwise
 };
 
 struct MPI_ABI_Comm {
     struct uno_head head;
-    int rank, size;                   // in the local group
-    int npeers;                       // ranks that can be addressed: size, or the remote group's size
+    int rank, size;    // in the local group
+    int npeers;        // ranks that can be addressed: size, or the remote group's size
     bool inter;
-    bool low;                         // intercommunicator: this group leads; differs between the sides
-    bool freed;                       // MPI_Comm_free was called; pending operations keep it alive (refs)
-    uint64_t context;                 // agreed over the members; collective messages use context | UNO_CTX_COLL
-    struct uno_peer **peer;           // [npeers], filled on first use
-    struct uno_match match[2];        // point-to-point, collective
-    struct MPI_ABI_Group *group, *remote;   // remote is NULL on an intracommunicator
-    struct MPI_ABI_Comm *local_comm;  // intercommunicator: its local group as an intracommunicator, else NULL
-    MPI_Comm handle;                  // MPI_COMM_WORLD, MPI_COMM_SELF or this pointer
+    bool low;                                // intercommunicator: this group leads; differs between the sides
+    bool freed;                              // MPI_Comm_free was called; pending operations keep it alive (refs)
+    uint64_t context;                        // agreed over the members; collective messages use context | UNO_CTX_COLL
+    struct uno_peer **peer;                  // [npeers], filled on first use
+    struct uno_match match[2];               // point-to-point, collective
+    struct MPI_ABI_Group *group, *remote;    // remote is NULL on an intracommunicator
+    struct MPI_ABI_Comm *local_comm;         // intercommunicator: its local group as an intracommunicator, else NULL
+    MPI_Comm handle;                         // MPI_COMM_WORLD, MPI_COMM_SELF or this pointer
     struct MPI_ABI_Errhandler *errhandler;
     struct uno_attrs *attrs;
     struct MPI_ABI_Info *info;
-    struct uno_topo *topo;            // one malloc block of topo_bytes, owned here
+    struct uno_topo *topo;    // one malloc block of topo_bytes, owned here
     size_t topo_bytes;
     struct uno_coll *coll;
-    void (*coll_free)(struct MPI_ABI_Comm *c);      // set by src/coll together with coll: gives it back
-    struct uno_bsend *bsend;          // buffer attached to the communicator (src/p2p/buffered.c)
-    uint32_t coll_seq;                // number of collective operations started: gives nonblocking ones their tags
+    void (*coll_free)(struct MPI_ABI_Comm *c);    // set by src/coll together with coll: gives it back
+    struct uno_bsend *bsend;                      // buffer attached to the communicator (src/p2p/buffered.c)
+    uint32_t coll_seq;    // number of collective operations started: gives nonblocking ones their tags
     MPI_Session session;
     char name[MPI_MAX_OBJECT_NAME];
-    struct MPI_ABI_Comm *next, *prev; // list of all communicators of this process
-    struct MPI_ABI_Comm *chain;       // same bucket of the context table
-    bool ready;                       // has its context and is registered: false only while MPI_Comm_idup is under way
+    struct MPI_ABI_Comm *next, *prev;    // list of all communicators of this process
+    struct MPI_ABI_Comm *chain;          // same bucket of the context table
+    bool ready;    // has its context and is registered: false only while MPI_Comm_idup is under way
 };
 
 extern struct MPI_ABI_Comm uno_comm_world, uno_comm_self, uno_comm_invalid;
@@ -90,7 +90,7 @@ static inline int uno_comm_proc(const struct MPI_ABI_Comm *c, int r)
 // src/core/comm.c. Opens MPI_COMM_WORLD and MPI_COMM_SELF once rank and size are known; closes them, and tells at
 // verbosity 1 how many communicators, groups and error handlers were never freed.
 int uno_comm_open(void);
-int uno_comm_delete_attrs(void);      // callbacks of MPI_COMM_SELF, then MPI_COMM_WORLD: first in MPI_Finalize
+int uno_comm_delete_attrs(void);    // callbacks of MPI_COMM_SELF, then MPI_COMM_WORLD: first in MPI_Finalize
 void uno_comm_close(void);
 
 // Makes a communicator object around a group (takes a reference) with an agreed context, registered so that messages
@@ -124,13 +124,13 @@ struct MPI_ABI_Comm *uno_context_find(uint64_t context);
 
 // src/core/group.c. uno_group_make copies proc[]; NULL when memory is out (size 0 gives a new empty group).
 extern struct MPI_ABI_Group uno_group_empty;
-struct MPI_ABI_Group *uno_group(MPI_Group h);                // NULL when not a live handle (MPI_GROUP_NULL too)
+struct MPI_ABI_Group *uno_group(MPI_Group h);    // NULL when not a live handle (MPI_GROUP_NULL too)
 struct MPI_ABI_Group *uno_group_make(int size, const int *proc);
 void uno_group_hold(struct MPI_ABI_Group *g);
 void uno_group_drop(struct MPI_ABI_Group *g);
-int uno_group_find(const struct MPI_ABI_Group *g, int proc); // its rank, MPI_UNDEFINED when not a member
+int uno_group_find(const struct MPI_ABI_Group *g, int proc);    // its rank, MPI_UNDEFINED when not a member
 
 // A group with a reference of its own becomes a handle of the user; the user frees that handle.
 MPI_Group uno_group_give(struct MPI_ABI_Group *g);
 void uno_group_take_back(struct MPI_ABI_Group *g);
-size_t uno_groups_live(void);                                // handles the user has not freed
+size_t uno_groups_live(void);    // handles the user has not freed

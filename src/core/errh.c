@@ -87,96 +87,103 @@ size_t uno_errhs_live(void)
 
 // ---- classes and codes ----
 
-#define TEXTS(X) \
-    X(SUCCESS, "no error") \
-    X(ERR_BUFFER, "invalid buffer") \
-    X(ERR_COUNT, "invalid count") \
-    X(ERR_TYPE, "invalid datatype") \
-    X(ERR_TAG, "invalid tag") \
-    X(ERR_COMM, "invalid communicator") \
-    X(ERR_RANK, "invalid rank") \
-    X(ERR_REQUEST, "invalid request") \
-    X(ERR_ROOT, "invalid root") \
-    X(ERR_GROUP, "invalid group") \
-    X(ERR_OP, "invalid operation") \
-    X(ERR_TOPOLOGY, "invalid topology") \
-    X(ERR_DIMS, "invalid dimension argument") \
-    X(ERR_ARG, "invalid argument") \
-    X(ERR_UNKNOWN, "unknown error") \
-    X(ERR_TRUNCATE, "message truncated on receive") \
-    X(ERR_OTHER, "known error not in this list") \
-    X(ERR_INTERN, "internal error of the library") \
-    X(ERR_PENDING, "pending request") \
-    X(ERR_IN_STATUS, "error code is in the status") \
-    X(ERR_ACCESS, "permission denied") \
-    X(ERR_AMODE, "invalid access mode of a file") \
-    X(ERR_ASSERT, "invalid assertion") \
-    X(ERR_BAD_FILE, "invalid file name") \
-    X(ERR_BASE, "invalid base address") \
-    X(ERR_CONVERSION, "error in a data conversion function") \
-    X(ERR_DISP, "invalid displacement") \
-    X(ERR_DUP_DATAREP, "data representation is already defined") \
-    X(ERR_FILE_EXISTS, "file exists") \
-    X(ERR_FILE_IN_USE, "file is in use by some process") \
-    X(ERR_FILE, "invalid file handle") \
-    X(ERR_INFO_KEY, "invalid info key") \
-    X(ERR_INFO_NOKEY, "info key is not defined") \
-    X(ERR_INFO_VALUE, "invalid info value") \
-    X(ERR_INFO, "invalid info object") \
-    X(ERR_IO, "input or output error") \
-    X(ERR_KEYVAL, "invalid attribute key") \
-    X(ERR_LOCKTYPE, "invalid lock type") \
-    X(ERR_NAME, "name is not published") \
-    X(ERR_NO_MEM, "out of memory") \
-    X(ERR_NOT_SAME, "collective argument differs between processes") \
-    X(ERR_NO_SPACE, "no space left") \
-    X(ERR_NO_SUCH_FILE, "file does not exist") \
-    X(ERR_PORT, "invalid port name") \
-    X(ERR_QUOTA, "quota exceeded") \
-    X(ERR_READ_ONLY, "read-only file or file system") \
-    X(ERR_RMA_ATTACH, "memory cannot be attached") \
-    X(ERR_RMA_CONFLICT, "conflicting accesses to a window") \
-    X(ERR_RMA_RANGE, "target memory is not part of the window") \
-    X(ERR_RMA_SHARED, "memory cannot be shared") \
-    X(ERR_RMA_SYNC, "wrong synchronization of one-sided operations") \
-    X(ERR_SERVICE, "invalid service name") \
-    X(ERR_SIZE, "invalid size") \
-    X(ERR_SPAWN, "error in spawning processes") \
-    X(ERR_UNSUPPORTED_DATAREP, "unsupported data representation") \
-    X(ERR_UNSUPPORTED_OPERATION, "unsupported operation") \
-    X(ERR_WIN, "invalid window") \
-    X(ERR_RMA_FLAVOR, "window has the wrong flavor") \
-    X(ERR_PROC_ABORTED, "a peer process has aborted") \
-    X(ERR_VALUE_TOO_LARGE, "value is too large to store") \
-    X(ERR_SESSION, "invalid session") \
-    X(ERR_ERRHANDLER, "invalid error handler") \
-    X(ERR_ABI, "operation not possible with this ABI") \
-    X(T_ERR_CANNOT_INIT, "tool interface cannot be initialized") \
-    X(T_ERR_NOT_ACCESSIBLE, "tool interface functionality not accessible") \
-    X(T_ERR_NOT_INITIALIZED, "tool interface not initialized") \
-    X(T_ERR_NOT_SUPPORTED, "tool interface functionality not supported") \
-    X(T_ERR_MEMORY, "tool interface out of memory") \
-    X(T_ERR_INVALID, "invalid use of the tool interface") \
-    X(T_ERR_INVALID_INDEX, "invalid index of the tool interface") \
-    X(T_ERR_INVALID_ITEM, "invalid item of the tool interface") \
-    X(T_ERR_INVALID_SESSION, "invalid session of the tool interface") \
-    X(T_ERR_INVALID_HANDLE, "invalid handle of the tool interface") \
-    X(T_ERR_INVALID_NAME, "invalid name of the tool interface") \
-    X(T_ERR_OUT_OF_HANDLES, "no more handles in the tool interface") \
-    X(T_ERR_OUT_OF_SESSIONS, "no more sessions in the tool interface") \
-    X(T_ERR_CVAR_SET_NOT_NOW, "control variable cannot be set now") \
-    X(T_ERR_CVAR_SET_NEVER, "control variable cannot be set") \
-    X(T_ERR_PVAR_NO_WRITE, "performance variable cannot be written") \
-    X(T_ERR_PVAR_NO_STARTSTOP, "performance variable cannot be started or stopped") \
+#define TEXTS(X)                                                                                                       \
+    X(SUCCESS, "no error")                                                                                             \
+    X(ERR_BUFFER, "invalid buffer")                                                                                    \
+    X(ERR_COUNT, "invalid count")                                                                                      \
+    X(ERR_TYPE, "invalid datatype")                                                                                    \
+    X(ERR_TAG, "invalid tag")                                                                                          \
+    X(ERR_COMM, "invalid communicator")                                                                                \
+    X(ERR_RANK, "invalid rank")                                                                                        \
+    X(ERR_REQUEST, "invalid request")                                                                                  \
+    X(ERR_ROOT, "invalid root")                                                                                        \
+    X(ERR_GROUP, "invalid group")                                                                                      \
+    X(ERR_OP, "invalid operation")                                                                                     \
+    X(ERR_TOPOLOGY, "invalid topology")                                                                                \
+    X(ERR_DIMS, "invalid dimension argument")                                                                          \
+    X(ERR_ARG, "invalid argument")                                                                                     \
+    X(ERR_UNKNOWN, "unknown error")                                                                                    \
+    X(ERR_TRUNCATE, "message truncated on receive")                                                                    \
+    X(ERR_OTHER, "known error not in this list")                                                                       \
+    X(ERR_INTERN, "internal error of the library")                                                                     \
+    X(ERR_PENDING, "pending request")                                                                                  \
+    X(ERR_IN_STATUS, "error code is in the status")                                                                    \
+    X(ERR_ACCESS, "permission denied")                                                                                 \
+    X(ERR_AMODE, "invalid access mode of a file")                                                                      \
+    X(ERR_ASSERT, "invalid assertion")                                                                                 \
+    X(ERR_BAD_FILE, "invalid file name")                                                                               \
+    X(ERR_BASE, "invalid base address")                                                                                \
+    X(ERR_CONVERSION, "error in a data conversion function")                                                           \
+    X(ERR_DISP, "invalid displacement")                                                                                \
+    X(ERR_DUP_DATAREP, "data representation is already defined")                                                       \
+    X(ERR_FILE_EXISTS, "file exists")                                                                                  \
+    X(ERR_FILE_IN_USE, "file is in use by some process")                                                               \
+    X(ERR_FILE, "invalid file handle")                                                                                 \
+    X(ERR_INFO_KEY, "invalid info key")                                                                                \
+    X(ERR_INFO_NOKEY, "info key is not defined")                                                                       \
+    X(ERR_INFO_VALUE, "invalid info value")                                                                            \
+    X(ERR_INFO, "invalid info object")                                                                                 \
+    X(ERR_IO, "input or output error")                                                                                 \
+    X(ERR_KEYVAL, "invalid attribute key")                                                                             \
+    X(ERR_LOCKTYPE, "invalid lock type")                                                                               \
+    X(ERR_NAME, "name is not published")                                                                               \
+    X(ERR_NO_MEM, "out of memory")                                                                                     \
+    X(ERR_NOT_SAME, "collective argument differs between processes")                                                   \
+    X(ERR_NO_SPACE, "no space left")                                                                                   \
+    X(ERR_NO_SUCH_FILE, "file does not exist")                                                                         \
+    X(ERR_PORT, "invalid port name")                                                                                   \
+    X(ERR_QUOTA, "quota exceeded")                                                                                     \
+    X(ERR_READ_ONLY, "read-only file or file system")                                                                  \
+    X(ERR_RMA_ATTACH, "memory cannot be attached")                                                                     \
+    X(ERR_RMA_CONFLICT, "conflicting accesses to a window")                                                            \
+    X(ERR_RMA_RANGE, "target memory is not part of the window")                                                        \
+    X(ERR_RMA_SHARED, "memory cannot be shared")                                                                       \
+    X(ERR_RMA_SYNC, "wrong synchronization of one-sided operations")                                                   \
+    X(ERR_SERVICE, "invalid service name")                                                                             \
+    X(ERR_SIZE, "invalid size")                                                                                        \
+    X(ERR_SPAWN, "error in spawning processes")                                                                        \
+    X(ERR_UNSUPPORTED_DATAREP, "unsupported data representation")                                                      \
+    X(ERR_UNSUPPORTED_OPERATION, "unsupported operation")                                                              \
+    X(ERR_WIN, "invalid window")                                                                                       \
+    X(ERR_RMA_FLAVOR, "window has the wrong flavor")                                                                   \
+    X(ERR_PROC_ABORTED, "a peer process has aborted")                                                                  \
+    X(ERR_VALUE_TOO_LARGE, "value is too large to store")                                                              \
+    X(ERR_SESSION, "invalid session")                                                                                  \
+    X(ERR_ERRHANDLER, "invalid error handler")                                                                         \
+    X(ERR_ABI, "operation not possible with this ABI")                                                                 \
+    X(T_ERR_CANNOT_INIT, "tool interface cannot be initialized")                                                       \
+    X(T_ERR_NOT_ACCESSIBLE, "tool interface functionality not accessible")                                             \
+    X(T_ERR_NOT_INITIALIZED, "tool interface not initialized")                                                         \
+    X(T_ERR_NOT_SUPPORTED, "tool interface functionality not supported")                                               \
+    X(T_ERR_MEMORY, "tool interface out of memory")                                                                    \
+    X(T_ERR_INVALID, "invalid use of the tool interface")                                                              \
+    X(T_ERR_INVALID_INDEX, "invalid index of the tool interface")                                                      \
+    X(T_ERR_INVALID_ITEM, "invalid item of the tool interface")                                                        \
+    X(T_ERR_INVALID_SESSION, "invalid session of the tool interface")                                                  \
+    X(T_ERR_INVALID_HANDLE, "invalid handle of the tool interface")                                                    \
+    X(T_ERR_INVALID_NAME, "invalid name of the tool interface")                                                        \
+    X(T_ERR_OUT_OF_HANDLES, "no more handles in the tool interface")                                                   \
+    X(T_ERR_OUT_OF_SESSIONS, "no more sessions in the tool interface")                                                 \
+    X(T_ERR_CVAR_SET_NOT_NOW, "control variable cannot be set now")                                                    \
+    X(T_ERR_CVAR_SET_NEVER, "control variable cannot be set")                                                          \
+    X(T_ERR_PVAR_NO_WRITE, "performance variable cannot be written")                                                   \
+    X(T_ERR_PVAR_NO_STARTSTOP, "performance variable cannot be started or stopped")                                    \
     X(T_ERR_PVAR_NO_ATOMIC, "performance variable cannot be read and reset at once")
 
-static const struct { int code; const char *text; } standard[] = {
+static const struct {
+    int code;
+    const char *text;
+} standard[] = {
 #define ENTRY(name, text) {MPI_##name, "MPI_" #name ": " text},
     TEXTS(ENTRY)
 #undef ENTRY
 };
 
-struct added { int class; bool is_class, live; char *text; };        // class: of a code; a class is its own
+struct added {
+    int class;
+    bool is_class, live;
+    char *text;
+};    // class: of a code; a class is its own
 
 static struct added *added;
 static int added_size;

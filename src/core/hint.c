@@ -28,7 +28,7 @@ static bool is_memory_kinds(const char *v)
 
 static const struct {
     const char *key, *fallback;
-    bool (*valid)(const char *value);           // NULL: the library sets it, the user cannot
+    bool (*valid)(const char *value);    // NULL: the library sets it, the user cannot
 } known[] = {
     {"mpi_assert_no_any_tag", "false", is_boolean},
     {"mpi_assert_no_any_source", "false", is_boolean},

@@ -18,7 +18,7 @@
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct uno_pool pool = {.bytes = sizeof(struct MPI_ABI_Info), .magic = UNO_INFO_MAGIC};
-static struct MPI_ABI_Info env;       // MPI_INFO_ENV, filled when first asked for
+static struct MPI_ABI_Info env;    // MPI_INFO_ENV, filled when first asked for
 
 static void fill_env_once(void)
 {

@@ -19,16 +19,16 @@ struct MPI_ABI_Info {
     struct uno_head head;
     struct uno_info_pair *first;
     int nkeys;
-    bool readonly;                    // MPI_INFO_ENV
+    bool readonly;    // MPI_INFO_ENV
 };
 
-struct MPI_ABI_Info *uno_info(MPI_Info h);                   // NULL when not a live handle (MPI_INFO_NULL too)
-struct MPI_ABI_Info *uno_info_new(void);                     // NULL when memory is out
+struct MPI_ABI_Info *uno_info(MPI_Info h);    // NULL when not a live handle (MPI_INFO_NULL too)
+struct MPI_ABI_Info *uno_info_new(void);      // NULL when memory is out
 struct MPI_ABI_Info *uno_info_copy(const struct MPI_ABI_Info *from);
 void uno_info_drop(struct MPI_ABI_Info *i);
 const char *uno_info_find(const struct MPI_ABI_Info *i, const char *key);    // NULL when there is no such key
 int uno_info_set(struct MPI_ABI_Info *i, const char *key, const char *value);
-bool uno_info_remove(struct MPI_ABI_Info *i, const char *key);               // false when there is no such key
+bool uno_info_remove(struct MPI_ABI_Info *i, const char *key);    // false when there is no such key
 size_t uno_infos_live(void);
 
 // The content of MPI_INFO_ENV, and of MPI_Info_create_env: command, argv, maxprocs, soft, host, arch, wdir,

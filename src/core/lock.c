@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The lock of the library under MPI_THREAD_MULTIPLE: recursive, one atomic operation to take, a plain store to let go. Contenders
-// spin shortly, then announce themselves with a membarrier and sleep, so that the holder needs no fence to see them.
+// The lock of the library under MPI_THREAD_MULTIPLE: recursive, one atomic operation to take, a plain store to let go.
+// Contenders spin shortly, then announce themselves with a membarrier and sleep, so that the holder needs no fence to
+// see them.
 #define _GNU_SOURCE
 #include <sched.h>
 
@@ -9,12 +10,12 @@
 
 #define SPINS 400
 #define OFFER_YIELDS 64
-#define NAP_NS 1000000                       // a contender looks again after this, should it have missed a wake
+#define NAP_NS 1000000    // a contender looks again after this, should it have missed a wake
 
 static struct {
     _Atomic uint32_t held;
     _Atomic uint32_t contenders;
-    _Atomic(const char *) owner;             // address of a variable of the owner's thread
+    _Atomic(const char *) owner;    // address of a variable of the owner's thread
     int depth;
 } lock __attribute__((aligned(64)));
 
@@ -92,6 +93,7 @@ void uno_lock_offer(void)
 {
     if (atomic_load_explicit(&lock.contenders, memory_order_relaxed) == 0) return;
     int depth = uno_lock_drop();
-    for (int i = 0; i < OFFER_YIELDS && atomic_load_explicit(&lock.contenders, memory_order_relaxed); i++) sched_yield();
+    for (int i = 0; i < OFFER_YIELDS && atomic_load_explicit(&lock.contenders, memory_order_relaxed); i++)
+        sched_yield();
     uno_lock_retake(depth);
 }

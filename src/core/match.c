@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The two queues of a context (match.h). Lists are short in well-behaved programs; what is looked for first is at the head.
+// The two queues of a context (match.h). Lists are short in well-behaved programs; what is looked for first is at the
+// head.
 #include "core/match.h"
 
 #include "core/request.h"
@@ -19,10 +20,14 @@ static struct MPI_ABI_Request *first_fit(const struct uno_queue *q, int tag)
 
 static void unlink_request(struct uno_queue *q, struct MPI_ABI_Request *r)
 {
-    if (r->prev) r->prev->next = r->next;
-    else q->head = r->next;
-    if (r->next) r->next->prev = r->prev;
-    else q->tail = r->prev;
+    if (r->prev)
+        r->prev->next = r->next;
+    else
+        q->head = r->next;
+    if (r->next)
+        r->next->prev = r->prev;
+    else
+        q->tail = r->prev;
 }
 
 struct MPI_ABI_Request *uno_match_arrival(struct uno_match *m, int src, int tag)
@@ -62,8 +67,10 @@ void uno_match_post(struct uno_match *m, struct MPI_ABI_Request *r)
     r->order = m->order++;
     r->next = NULL;
     r->prev = q->tail;
-    if (q->tail) q->tail->next = r;
-    else q->head = r;
+    if (q->tail)
+        q->tail->next = r;
+    else
+        q->head = r;
     q->tail = r;
 }
 
@@ -82,22 +89,34 @@ void uno_match_keep(struct uno_match *m, struct uno_unexp *u)
     u->next = u->next_all = NULL;
     u->prev = s->last;
     u->prev_all = m->last;
-    if (s->last) s->last->next = u;
-    else s->first = u;
-    if (m->last) m->last->next_all = u;
-    else m->first = u;
+    if (s->last)
+        s->last->next = u;
+    else
+        s->first = u;
+    if (m->last)
+        m->last->next_all = u;
+    else
+        m->first = u;
     s->last = m->last = u;
 }
 
 void uno_match_take(struct uno_match *m, struct uno_unexp *u)
 {
     struct uno_match_source *s = &m->source[u->src];
-    if (u->prev) u->prev->next = u->next;
-    else s->first = u->next;
-    if (u->next) u->next->prev = u->prev;
-    else s->last = u->prev;
-    if (u->prev_all) u->prev_all->next_all = u->next_all;
-    else m->first = u->next_all;
-    if (u->next_all) u->next_all->prev_all = u->prev_all;
-    else m->last = u->prev_all;
+    if (u->prev)
+        u->prev->next = u->next;
+    else
+        s->first = u->next;
+    if (u->next)
+        u->next->prev = u->prev;
+    else
+        s->last = u->prev;
+    if (u->prev_all)
+        u->prev_all->next_all = u->next_all;
+    else
+        m->first = u->next_all;
+    if (u->next_all)
+        u->next_all->prev_all = u->prev_all;
+    else
+        m->last = u->prev_all;
 }

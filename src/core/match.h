@@ -2,8 +2,8 @@
 // Matching: the posted and the unexpected queue of one context of one communicator. Two functions decide every match:
 // uno_match_arrival (a message looks for a receive) and uno_match_posting (a receive or probe looks for a message).
 //
-// Invariant: receives of one source and wildcard receives carry one increasing `order`, and the lower one wins; unexpected
-// messages of one source stay in the order sent, and all of them in the order arrived.
+// Invariant: receives of one source and wildcard receives carry one increasing `order`, and the lower one wins;
+// unexpected messages of one source stay in the order sent, and all of them in the order arrived.
 #pragma once
 #include <mpi.h>
 #include <stdbool.h>
@@ -21,13 +21,15 @@ struct uno_unexp {
     struct uno_unexp *next_all, *prev_all;    // all sources, in order arrived
     struct uno_link *link;                    // the way it came
     int src, tag;
-    uint8_t kind;                             // enum uno_kind (chan/chan.h)
-    size_t bytes;                             // of the whole message
-    struct uno_signature sign;                // checking mode (p2p/sign.h)
-    char *data;                               // the payload; of a rendezvous: the struct uno_rts
+    uint8_t kind;                 // enum uno_kind (chan/chan.h)
+    size_t bytes;                 // of the whole message
+    struct uno_signature sign;    // checking mode (p2p/sign.h)
+    char *data;                   // the payload; of a rendezvous: the struct uno_rts
 };
 
-struct uno_queue { struct MPI_ABI_Request *head, *tail; };
+struct uno_queue {
+    struct MPI_ABI_Request *head, *tail;
+};
 
 struct uno_match_source {
     struct uno_queue posted;
@@ -35,9 +37,9 @@ struct uno_match_source {
 };
 
 struct uno_match {
-    struct uno_match_source *source;          // [npeers]
-    struct uno_queue any;                     // receives from MPI_ANY_SOURCE
-    struct uno_unexp *first, *last;           // all unexpected ones
+    struct uno_match_source *source;    // [npeers]
+    struct uno_queue any;               // receives from MPI_ANY_SOURCE
+    struct uno_unexp *first, *last;     // all unexpected ones
     uint64_t order;
 };
 
@@ -48,6 +50,6 @@ struct MPI_ABI_Request *uno_match_arrival(struct uno_match *m, int src, int tag)
 struct uno_unexp *uno_match_posting(struct uno_match *m, int src, int tag);
 
 void uno_match_post(struct uno_match *m, struct MPI_ABI_Request *r);
-bool uno_match_unpost(struct uno_match *m, struct MPI_ABI_Request *r);     // false when it is not queued any more
+bool uno_match_unpost(struct uno_match *m, struct MPI_ABI_Request *r);    // false when it is not queued any more
 void uno_match_keep(struct uno_match *m, struct uno_unexp *u);
-void uno_match_take(struct uno_match *m, struct uno_unexp *u);             // off both lists; the caller owns it
+void uno_match_take(struct uno_match *m, struct uno_unexp *u);    // off both lists; the caller owns it

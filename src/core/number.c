@@ -14,8 +14,8 @@
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static const void **handle;
-static int *slot;                     // n + 1, 0 when free
-static int used, room;                // slot has 2 * room entries, room a power of two
+static int *slot;         // n + 1, 0 when free
+static int used, room;    // slot has 2 * room entries, room a power of two
 
 static int *find_slot(const void *h)
 {

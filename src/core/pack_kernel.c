@@ -25,8 +25,8 @@ __attribute__((constructor)) static void choose(void)
 // One case a length: `len` is a constant in the loop that is inlined there.
 #define EIGHT(CASE, from)                                                                                              \
     CASE((from) + 1)                                                                                                   \
-    CASE((from) + 2) CASE((from) + 3) CASE((from) + 4) CASE((from) + 5) CASE((from) + 6) CASE((from) + 7)              \
-        CASE((from) + 8)
+    CASE((from) + 2)                                                                                                   \
+    CASE((from) + 3) CASE((from) + 4) CASE((from) + 5) CASE((from) + 6) CASE((from) + 7) CASE((from) + 8)
 #define EACH_LENGTH(CASE)                                                                                              \
     EIGHT(CASE, 0)                                                                                                     \
     EIGHT(CASE, 8) EIGHT(CASE, 16) EIGHT(CASE, 24) EIGHT(CASE, 32) EIGHT(CASE, 40) EIGHT(CASE, 48) EIGHT(CASE, 56)

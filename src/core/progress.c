@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Progress and waiting (progress.h). A waiting call polls, spins about as long as a wake would cost, yields, then sleeps on the
-// door of this rank. With threads one waiting thread at a time is the keeper of the door and polls for all; the others sleep on
-// a word of their own and are woken when their condition holds, or to become the next keeper.
+// Progress and waiting (progress.h). A waiting call polls, spins about as long as a wake would cost, yields, then
+// sleeps on the door of this rank. With threads one waiting thread at a time is the keeper of the door and polls for
+// all; the others sleep on a word of their own and are woken when their condition holds, or to become the next keeper.
 #define _GNU_SOURCE
 #include "core/progress.h"
 
@@ -22,11 +22,13 @@
 #include "core/request.h"
 #include "core/world.h"
 
-static struct uno_param spin_us = UNO_PARAM_INT("wait_spin_us", 50, 0, 1000000,
-                                                "microseconds a blocked call polls before it yields and sleeps (none when crowded)");
+static struct uno_param spin_us =
+    UNO_PARAM_INT("wait_spin_us", 50, 0, 1000000,
+                  "microseconds a blocked call polls before it yields and sleeps (none when crowded)");
 UNO_PARAM_DECLARE(spin_us);
-static struct uno_param yields = UNO_PARAM_INT("wait_yields", 40, 0, 1000000,
-                                               "times a blocked call gives the core away before it sleeps, when ranks outnumber cores");
+static struct uno_param yields =
+    UNO_PARAM_INT("wait_yields", 40, 0, 1000000,
+                  "times a blocked call gives the core away before it sleeps, when ranks outnumber cores");
 UNO_PARAM_DECLARE(yields);
 
 #define BUDGET 256
@@ -41,9 +43,9 @@ struct uno_waiter {
 };
 
 struct uno_waiter *uno_first_waiter;
-static bool kept;                          // a thread is the keeper
-static int bell_fd = -1;                   // the epoll set that the user waits on
-static bool armed;                         // the user waits on the doorbell's descriptor
+static bool kept;           // a thread is the keeper
+static int bell_fd = -1;    // the epoll set that the user waits on
+static bool armed;          // the user waits on the doorbell's descriptor
 static struct uno_poller *pollers, *poller_cursor;
 
 int uno_progress(void)
@@ -72,8 +74,10 @@ void uno_poller_remove(struct uno_poller *p)
     if (!p->queued) return;
     p->queued = false;
     if (poller_cursor == p) poller_cursor = p->next;
-    if (p->prev) p->prev->next = p->next;
-    else pollers = p->next;
+    if (p->prev)
+        p->prev->next = p->next;
+    else
+        pollers = p->next;
     if (p->next) p->next->prev = p->prev;
 }
 
@@ -89,8 +93,10 @@ static void tell_board(const struct uno_waiting *what)
     b->wait_peer = -2;
     b->wait_tag = -2;
     if (!known) return;
-    if (what->peer == MPI_ANY_SOURCE) b->wait_peer = -1;
-    else if (what->peer >= 0 && what->peer < what->comm->npeers) b->wait_peer = uno_comm_proc(what->comm, what->peer);
+    if (what->peer == MPI_ANY_SOURCE)
+        b->wait_peer = -1;
+    else if (what->peer >= 0 && what->peer < what->comm->npeers)
+        b->wait_peer = uno_comm_proc(what->comm, what->peer);
     b->wait_tag = what->tag == MPI_ANY_TAG ? -1 : what->tag;
 }
 
@@ -191,8 +197,10 @@ static inline __attribute__((always_inline)) bool spin(bool (*ready)(void *), vo
         if (limit == 0) return false;
         if (i % 64 == 0) {
             uint64_t now = uno_ticks();
-            if (start == 0) start = now;
-            else if (now - start > limit) return false;
+            if (start == 0)
+                start = now;
+            else if (now - start > limit)
+                return false;
         }
         if (i > 4096) uno_pause();
         if (uno_world.threads) uno_lock_offer();
@@ -212,7 +220,8 @@ static bool yield_some(bool (*ready)(void *), void *arg)
     return false;
 }
 
-static inline __attribute__((always_inline)) void wait_alone(bool (*ready)(void *), void *arg, const struct uno_waiting *what)
+static inline __attribute__((always_inline)) void wait_alone(bool (*ready)(void *), void *arg,
+                                                             const struct uno_waiting *what)
 {
     while (!spin(ready, arg) && !yield_some(ready, arg)) {
         nap(ready, arg, what);
@@ -230,8 +239,10 @@ static void add_waiter(struct uno_waiter *w)
 
 static void remove_waiter(struct uno_waiter *w)
 {
-    if (w->prev) w->prev->next = w->next;
-    else uno_first_waiter = w->next;
+    if (w->prev)
+        w->prev->next = w->next;
+    else
+        uno_first_waiter = w->next;
     if (w->next) w->next->prev = w->prev;
 }
 
@@ -268,8 +279,10 @@ static void wait_among_threads(bool (*ready)(void *), void *arg, const struct un
 void uno_wait_until(bool (*ready)(void *arg), void *arg, const struct uno_waiting *what)
 {
     if (ready(arg)) return;
-    if (uno_world.threads) wait_among_threads(ready, arg, what);
-    else wait_alone(ready, arg, what);
+    if (uno_world.threads)
+        wait_among_threads(ready, arg, what);
+    else
+        wait_alone(ready, arg, what);
 }
 
 static bool request_ready(void *arg)
@@ -281,8 +294,10 @@ void uno_wait_request(MPI_Request r)
 {
     if (uno_request_is_done(r)) return;
     struct uno_waiting what = {.comm = r->comm, .peer = r->rank, .tag = r->tag};
-    if (uno_world.threads) wait_among_threads(request_ready, r, &what);
-    else wait_alone(request_ready, r, &what);
+    if (uno_world.threads)
+        wait_among_threads(request_ready, r, &what);
+    else
+        wait_alone(request_ready, r, &what);
 }
 
 // One descriptor over the door's and the channels': an epoll set, made once.
@@ -318,7 +333,7 @@ bool uno_doorbell_arm(bool (*ready)(void *arg), void *arg)
         uno_door_drain();
         armed = true;
         uno_door_arm(UNO_DOOR_FD);
-    } while (uno_progress() > 0);     // what moved may have used up the ring that a later look would need
+    } while (uno_progress() > 0);    // what moved may have used up the ring that a later look would need
     return ready(arg);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Progress and waiting. There is one place where a call waits: uno_wait_until. It polls the channels, spins a short time, yields,
-// then sleeps on the door of this rank (base/job.h) until a peer rings. The lock is held on entry and on return.
+// Progress and waiting. There is one place where a call waits: uno_wait_until. It polls the channels, spins a short
+// time, yields, then sleeps on the door of this rank (base/job.h) until a peer rings. The lock is held on entry and on
+// return.
 #pragma once
 #include <stdbool.h>
 #include <mpi.h>
@@ -8,8 +9,12 @@
 
 struct MPI_ABI_Comm;
 
-// What the launcher may tell about a wait (deadlock report). comm may be NULL; peer is a rank of comm, MPI_ANY_SOURCE or MPI_UNDEFINED.
-struct uno_waiting { const struct MPI_ABI_Comm *comm; int peer, tag; };
+// What the launcher may tell about a wait (deadlock report). comm may be NULL; peer is a rank of comm, MPI_ANY_SOURCE
+// or MPI_UNDEFINED.
+struct uno_waiting {
+    const struct MPI_ABI_Comm *comm;
+    int peer, tag;
+};
 
 // Polls all channels and queues once. Returns how many things moved.
 int uno_progress(void);
@@ -29,13 +34,13 @@ static inline void uno_wake_waiters(void)
 }
 
 // The doorbell as a descriptor (MPIX_Doorbell_*): while armed, a ring makes it readable.
-int uno_doorbell_fd(void);                     // -1 with the reason kept
+int uno_doorbell_fd(void);                                     // -1 with the reason kept
 bool uno_doorbell_arm(bool (*ready)(void *arg), void *arg);    // polls as a wait does; true: ready, do not sleep
 void uno_doorbell_disarm(void);
 void uno_progress_close(void);
 
-// Things that need polling when anybody makes progress: schedules of nonblocking collectives, timers. fn returns how many things moved.
-// A poller that is not `busy` any more unregisters itself from within fn or outside.
+// Things that need polling when anybody makes progress: schedules of nonblocking collectives, timers. fn returns how
+// many things moved. A poller that is not `busy` any more unregisters itself from within fn or outside.
 struct uno_poller {
     int (*fn)(struct uno_poller *self);
     struct uno_poller *next, *prev;

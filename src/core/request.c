@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Request objects: taken from a type-stable pool, completed in one place. A request freed by the user while active lives until its
-// operation ends. Callers hold the library lock.
+// Request objects: taken from a type-stable pool, completed in one place. A request freed by the user while active
+// lives until its operation ends. Callers hold the library lock.
 #include "core/request.h"
 
 #include "core/comm.h"

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Requests: what the handle points to, for every kind of operation, and how an operation ends.
 //
-// `done` turns true exactly once an activation, under the library lock, by uno_request_done(). The waiter then takes status and,
-// unless persistent, frees the request. A send that left at once has no request of its own: its handle is &uno_request_sent.
+// `done` turns true exactly once an activation, under the library lock, by uno_request_done(). The waiter then takes
+// status and, unless persistent, frees the request. A send that left at once has no request of its own: its handle is
+// &uno_request_sent.
 #pragma once
 #include <mpi.h>
 #include <stdatomic.h>
@@ -14,53 +15,60 @@
 #define UNO_REQUEST_MAGIC 0x55524551u
 
 enum uno_request_kind {
-    UNO_REQ_SENT, UNO_REQ_SEND, UNO_REQ_RECV, UNO_REQ_COLL, UNO_REQ_GENERAL, UNO_REQ_PARTITIONED, UNO_REQ_OTHER
+    UNO_REQ_SENT,
+    UNO_REQ_SEND,
+    UNO_REQ_RECV,
+    UNO_REQ_COLL,
+    UNO_REQ_GENERAL,
+    UNO_REQ_PARTITIONED,
+    UNO_REQ_OTHER
 };
 
 struct uno_request_ops {
     const char *name;
-    int (*start)(MPI_Request r);                // persistent: activates. The handle was checked to be inactive
-    int (*cancel)(MPI_Request r);               // may do nothing; completes the request as cancelled when it can
-    int (*query)(MPI_Request r, MPI_Status *s); // called once at completion to fill *s (generalized); NULL: r->status as it is
-    int (*end)(MPI_Request r);                  // NULL, or called once when wait or test ends the operation; an error class
-    void (*free)(MPI_Request r);                // gives back what the kind holds; the request itself is freed by the caller
-    bool (*poll)(MPI_Request r);                // NULL, or moves the operation on when somebody waits for it
+    int (*start)(MPI_Request r);     // persistent: activates. The handle was checked to be inactive
+    int (*cancel)(MPI_Request r);    // may do nothing; completes the request as cancelled when it can
+    int (*query)(MPI_Request r,
+                 MPI_Status *s);    // called once at completion to fill *s (generalized); NULL: r->status as it is
+    int (*end)(MPI_Request r);      // NULL, or called once when wait or test ends the operation; an error class
+    void (*free)(MPI_Request r);    // gives back what the kind holds; the request itself is freed by the caller
+    bool (*poll)(MPI_Request r);    // NULL, or moves the operation on when somebody waits for it
 };
-
 
 struct MPI_ABI_Request {
     struct uno_head head;
-    _Atomic uint32_t done;                      // release by uno_request_done, acquire by waiters that hold no lock
-    uint8_t kind;                               // enum uno_request_kind
-    uint8_t mode;                               // sends: enum uno_mode (p2p/p2p.h)
+    _Atomic uint32_t done;    // release by uno_request_done, acquire by waiters that hold no lock
+    uint8_t kind;             // enum uno_request_kind
+    uint8_t mode;             // sends: enum uno_mode (p2p/p2p.h)
     bool persistent, active, freed, cancelled, coll;
     const struct uno_request_ops *ops;
     struct MPI_ABI_Comm *comm;
-    struct MPI_ABI_Request *next, *prev;        // in a matching queue or a peer's backlog
-    uint64_t order;                             // posting order in its uno_match
-    int rank, tag;                              // peer: destination or source (MPI_ANY_SOURCE allowed)
+    struct MPI_ABI_Request *next, *prev;    // in a matching queue or a peer's backlog
+    uint64_t order;                         // posting order in its uno_match
+    int rank, tag;                          // peer: destination or source (MPI_ANY_SOURCE allowed)
     const void *buf;
     MPI_Count count;
     struct MPI_ABI_Datatype *type;
-    size_t bytes;                               // room of a receive, size of a send
-    MPI_Status status;                          // as the user will see it; MPI_ERROR holds the outcome
-    struct uno_packer packer;                   // when type is not plain
-    size_t room;                                // bytes as set up: `bytes` is cut down to the message by a rendezvous
-    size_t moved;                               // bytes moved so far (streamed rendezvous)
-    int direct;                                 // descriptor of the offer that stands (rendezvous by direct copy), -1: none
-    struct uno_unexp *unexp;                    // matched probe: the message
-    struct MPI_ABI_Datatype *sign_type;         // checking mode (p2p/sign.h): what a receive is for, until it has met its message
+    size_t bytes;                // room of a receive, size of a send
+    MPI_Status status;           // as the user will see it; MPI_ERROR holds the outcome
+    struct uno_packer packer;    // when type is not plain
+    size_t room;                 // bytes as set up: `bytes` is cut down to the message by a rendezvous
+    size_t moved;                // bytes moved so far (streamed rendezvous)
+    int direct;                  // descriptor of the offer that stands (rendezvous by direct copy), -1: none
+    struct uno_unexp *unexp;     // matched probe: the message
+    struct MPI_ABI_Datatype
+        *sign_type;    // checking mode (p2p/sign.h): what a receive is for, until it has met its message
     MPI_Count sign_count;
-    int sign_error;                             // what comparing the two said
-    void *extra;                                // of the kind: schedule, callbacks, partitioned state
+    int sign_error;    // what comparing the two said
+    void *extra;       // of the kind: schedule, callbacks, partitioned state
 };
 
-extern struct MPI_ABI_Request uno_request_sent;         // immortal, done, empty status
+extern struct MPI_ABI_Request uno_request_sent;    // immortal, done, empty status
 extern struct uno_pool uno_request_pool;
 
 MPI_Request uno_request_new(enum uno_request_kind kind);
-void uno_request_release(MPI_Request r);                // frees an inactive or completed request object
-void uno_request_done(MPI_Request r, int error);        // completes; wakes whoever waits
+void uno_request_release(MPI_Request r);            // frees an inactive or completed request object
+void uno_request_done(MPI_Request r, int error);    // completes; wakes whoever waits
 
 static inline bool uno_request_is_done(MPI_Request r)
 {

@@ -11,10 +11,10 @@ struct MPI_ABI_Session {
     struct uno_head head;
     struct MPI_ABI_Errhandler *errhandler;
     struct MPI_ABI_Info *info;
-    struct uno_bsend *bsend;          // buffer attached to the session (src/p2p/buffered.c)
-    int thread_level;                 // what it was given
+    struct uno_bsend *bsend;    // buffer attached to the session (src/p2p/buffered.c)
+    int thread_level;           // what it was given
 };
 
-struct MPI_ABI_Session *uno_session(MPI_Session h);          // NULL when not a live handle (MPI_SESSION_NULL too)
-struct MPI_ABI_Session *uno_session_new(void);               // NULL when memory is out
+struct MPI_ABI_Session *uno_session(MPI_Session h);    // NULL when not a live handle (MPI_SESSION_NULL too)
+struct MPI_ABI_Session *uno_session_new(void);         // NULL when memory is out
 void uno_session_drop(struct MPI_ABI_Session *s);

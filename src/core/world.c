@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Opening and closing the library: finds the job segment that mpiexec made (or makes one for a program started by itself), takes
-// its place in it, opens the channels and the predefined communicators. Called by MPI_Init and MPI_Session_init in src/api.
+// Opening and closing the library: finds the job segment that mpiexec made (or makes one for a program started by
+// itself), takes its place in it, opens the channels and the predefined communicators. Called by MPI_Init and
+// MPI_Session_init in src/api.
 #define _GNU_SOURCE
 #include "core/world.h"
 
@@ -53,9 +54,15 @@ static int make_own_job(int *fd)
 {
     int zero = 0;
     unsigned char secret[32];
-    struct uno_job_spec spec = {.nlocal = 1, .nworld = 1, .universe_size = 1, .nhosts = 1, .world_rank = &zero, .appnum = &zero,
+    struct uno_job_spec spec = {.nlocal = 1,
+                                .nworld = 1,
+                                .universe_size = 1,
+                                .nhosts = 1,
+                                .world_rank = &zero,
+                                .appnum = &zero,
                                 .secret = secret};
-    if (getrandom(secret, sizeof secret, 0) != sizeof secret || getrandom(&spec.job_id, sizeof spec.job_id, 0) != sizeof spec.job_id)
+    if (getrandom(secret, sizeof secret, 0) != sizeof secret ||
+        getrandom(&spec.job_id, sizeof spec.job_id, 0) != sizeof spec.job_id)
         return uno_fail_errno(MPI_ERR_OTHER, "draw the job's secret");
     int e = uno_job_create(&spec, fd);
     if (e) {
@@ -65,7 +72,8 @@ static int make_own_job(int *fd)
     return MPI_SUCCESS;
 }
 
-// The segment stays mapped when the library closes: a later session finds its place again, and peers may still read from it.
+// The segment stays mapped when the library closes: a later session finds its place again, and peers may still read
+// from it.
 static int map_job(int fd)
 {
     int e = uno_job_map(fd, &uno_world.job);
@@ -75,8 +83,8 @@ static int map_job(int fd)
     return e ? uno_fail_errno(MPI_ERR_NO_MEM, "map the job segment") : MPI_SUCCESS;
 }
 
-// A program that a rank starts may inherit the rank's environment (Python hands on what it had at its own start): it is not
-// that rank, whose process is on the board already, but a job of its own.
+// A program that a rank starts may inherit the rank's environment (Python hands on what it had at its own start): it is
+// not that rank, whose process is on the board already, but a job of its own.
 static int take_rank(int local, bool *taken)
 {
     struct uno_job_head *job = uno_world.job;
@@ -87,7 +95,8 @@ static int take_rank(int local, bool *taken)
     uint32_t state = atomic_load_explicit(&b->state, memory_order_acquire);
     *taken = state != UNO_RANK_STARTING && b->pid != getpid();
     if (*taken && state != UNO_RANK_RUNNING)
-        return uno_fail(MPI_ERR_OTHER, "rank %d has run an MPI program already; a rank of a job is one program", b->world_rank);
+        return uno_fail(MPI_ERR_OTHER, "rank %d has run an MPI program already; a rank of a job is one program",
+                        b->world_rank);
     uno_world.local = (uint32_t)local;
     return MPI_SUCCESS;
 }
@@ -145,13 +154,21 @@ static void take_place(void)
     uno_world.universe = (int)job->universe_size;
     cpu_set_t cpus;
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    if (job->nlocal > 1 && cores < (long)job->nlocal) uno_world.crowded = true;
-    else if (sched_getaffinity(0, sizeof cpus, &cpus) == 0 && CPU_COUNT(&cpus) < 1) uno_world.crowded = true;
+    if (job->nlocal > 1 && cores < (long)job->nlocal)
+        uno_world.crowded = true;
+    else if (sched_getaffinity(0, sizeof cpus, &cpus) == 0 && CPU_COUNT(&cpus) < 1)
+        uno_world.crowded = true;
     uno_world.board->pid = getpid();
     gethostname(uno_world.host, sizeof uno_world.host - 1);
-    uno_chan_self = (struct uno_chan_self){.job = job, .board = uno_world.board, .door = uno_world.door, .local = uno_world.local,
-                                           .nlocal = job->nlocal, .proc = uno_world.rank, .nprocs = uno_world.size,
-                                           .local_of = uno_world.local_of, .crowded = uno_world.crowded};
+    uno_chan_self = (struct uno_chan_self){.job = job,
+                                           .board = uno_world.board,
+                                           .door = uno_world.door,
+                                           .local = uno_world.local,
+                                           .nlocal = job->nlocal,
+                                           .proc = uno_world.rank,
+                                           .nprocs = uno_world.size,
+                                           .local_of = uno_world.local_of,
+                                           .crowded = uno_world.crowded};
 }
 
 int uno_world_open(int thread_level)

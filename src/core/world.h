@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The process's own place: who it is in the job, whether threads are in play, and the lock of the library.
 //
-// Every entry point that touches shared state runs between uno_lock() and uno_unlock(); without MPI_THREAD_MULTIPLE both are one
-// predicted branch. The lock is recursive (a callback of the user may call MPI). A wait releases it while it sleeps.
+// Every entry point that touches shared state runs between uno_lock() and uno_unlock(); without MPI_THREAD_MULTIPLE
+// both are one predicted branch. The lock is recursive (a callback of the user may call MPI). A wait releases it while
+// it sleeps.
 #pragma once
 #include <mpi.h>
 #include <stdatomic.h>
@@ -13,23 +14,23 @@
 enum uno_phase { UNO_BEFORE_INIT, UNO_RUNNING, UNO_FINALIZED };
 
 struct uno_world {
-    int rank, size;                   // in MPI_COMM_WORLD
-    uint32_t local, nlocal;           // in the job segment
-    int job_number;                   // part of every context: told apart when jobs connect; 0 in a job of its own
+    int rank, size;            // in MPI_COMM_WORLD
+    uint32_t local, nlocal;    // in the job segment
+    int job_number;            // part of every context: told apart when jobs connect; 0 in a job of its own
     int appnum, universe;
     bool singleton;
-    bool threads;                     // MPI_THREAD_MULTIPLE: the lock is real
-    bool checks;                      // argument checks (parameter `checks`)
-    bool crowded;                     // more ranks than cores on this host: do not spin
+    bool threads;    // MPI_THREAD_MULTIPLE: the lock is real
+    bool checks;     // argument checks (parameter `checks`)
+    bool crowded;    // more ranks than cores on this host: do not spin
     int thread_level;
-    _Atomic int phase;                // enum uno_phase; users: sessions and the world model together
-    _Atomic int opens;                // MPI_Init and live sessions
+    _Atomic int phase;    // enum uno_phase; users: sessions and the world model together
+    _Atomic int opens;    // MPI_Init and live sessions
     struct uno_job_head *job;
     struct uno_board *board;
     struct uno_door *door;
-    const char *volatile call;        // the MPI call last entered, for messages
+    const char *volatile call;    // the MPI call last entered, for messages
     char host[MPI_MAX_PROCESSOR_NAME];
-    int *local_of;                    // [size] local index of a world rank, -1 on another host; NULL when all are here (identity)
+    int *local_of;    // [size] local index of a world rank, -1 on another host; NULL when all are here (identity)
 };
 
 extern struct uno_world uno_world;
@@ -51,7 +52,8 @@ static inline void uno_unlock(void)
 int uno_lock_drop(void);
 void uno_lock_retake(int depth);
 
-// src/core/world.c: opens the library (first of MPI_Init, MPI_Session_init) and closes it (last of both). Lock not held.
+// src/core/world.c: opens the library (first of MPI_Init, MPI_Session_init) and closes it (last of both). Lock not
+// held.
 int uno_world_open(int thread_level);
 void uno_world_close(void);
 

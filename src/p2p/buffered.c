@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Buffers for MPI_Bsend (buffered.h). A message takes a block of the user's buffer: this file's bookkeeping (within
-// MPI_BSEND_OVERHEAD) and the packed data. Blocks are in address order; a block is given back once its send has completed.
+// MPI_BSEND_OVERHEAD) and the packed data. Blocks are in address order; a block is given back once its send has
+// completed.
 #include "p2p/buffered.h"
 
 #include <stdlib.h>
@@ -15,17 +16,17 @@
 
 struct block {
     struct block *next;
-    size_t bytes;                                // with this head
+    size_t bytes;    // with this head
     MPI_Request req;
 };
 
 struct uno_bsend {
-    char *base;                                  // NULL: automatic, blocks come from malloc
-    char *start;                                 // base rounded up
+    char *base;     // NULL: automatic, blocks come from malloc
+    char *start;    // base rounded up
     size_t size;
     struct block *first;
     void *user;
-    struct uno_bsend *next;                      // all attached buffers
+    struct uno_bsend *next;    // all attached buffers
 };
 
 struct uno_bsend *uno_bsend_process;
@@ -87,7 +88,10 @@ static bool flush_poll(MPI_Request r)
     return true;
 }
 
-struct flush { struct uno_poller poller; MPI_Request req; };
+struct flush {
+    struct uno_poller poller;
+    MPI_Request req;
+};
 
 static int flush_step(struct uno_poller *p)
 {
@@ -189,7 +193,10 @@ int uno_bsend(const void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, c
         reap(b);
         k = take_block(b, bytes);
     }
-    if (!k) return uno_fail(MPI_ERR_BUFFER, "a message of %zu bytes does not fit the attached buffer of %zu bytes beside what waits there", bytes, b->size);
+    if (!k)
+        return uno_fail(MPI_ERR_BUFFER,
+                        "a message of %zu bytes does not fit the attached buffer of %zu bytes beside what waits there",
+                        bytes, b->size);
     char *data = (char *)k + rounded(sizeof *k);
     struct uno_packer packer;
     uno_packer_init(&packer, buf, count, type);

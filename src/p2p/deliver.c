@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What happens when a message arrives: it meets its receive, or is kept until the receive comes. Also the receiving half of the
-// rendezvous. Channels call uno_deliver; src/p2p/recv.c calls uno_recv_unexpected for a receive that came later.
+// What happens when a message arrives: it meets its receive, or is kept until the receive comes. Also the receiving
+// half of the rendezvous. Channels call uno_deliver; src/p2p/recv.c calls uno_recv_unexpected for a receive that came
+// later.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,8 +28,10 @@ static struct orphan *orphans, **orphans_end = &orphans;
 
 static void read_payload(struct uno_link *link, const void *payload, size_t from, void *dst, size_t n)
 {
-    if (payload) memcpy(dst, (const char *)payload + from, n);
-    else link->ops->read(link, dst, n);
+    if (payload)
+        memcpy(dst, (const char *)payload + from, n);
+    else
+        link->ops->read(link, dst, n);
 }
 
 // Moves n payload bytes into the receive at r->moved.
@@ -154,8 +157,10 @@ static void deliver_cts(struct uno_link *link, const void *payload)
         r->direct = -1;
     }
     if (cts.bytes < r->bytes) r->bytes = cts.bytes;
-    if (r->bytes == 0) uno_request_done(r, MPI_SUCCESS);
-    else uno_peer_stream(uno_peer_of(link->proc), r, cts.reply);
+    if (r->bytes == 0)
+        uno_request_done(r, MPI_SUCCESS);
+    else
+        uno_peer_stream(uno_peer_of(link->proc), r, cts.reply);
 }
 
 static void deliver_data(struct uno_link *link, const struct uno_hdr *h, const void *payload)

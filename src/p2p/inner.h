@@ -10,9 +10,11 @@ struct uno_unexp;
 void uno_recv_unexpected(MPI_Request r, struct uno_unexp *u);
 
 // send.c, recv.c: set a request's envelope and data up; start it.
-void uno_send_setup(MPI_Request r, const void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, const struct uno_where *to);
+void uno_send_setup(MPI_Request r, const void *buf, MPI_Count count, struct MPI_ABI_Datatype *type,
+                    const struct uno_where *to);
 int uno_send_start(MPI_Request r);
-void uno_recv_setup(MPI_Request r, void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, const struct uno_where *from);
+void uno_recv_setup(MPI_Request r, void *buf, MPI_Count count, struct MPI_ABI_Datatype *type,
+                    const struct uno_where *from);
 int uno_recv_start(MPI_Request r);
 
 extern const struct uno_request_ops uno_send_ops, uno_recv_ops;

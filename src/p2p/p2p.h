@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Point-to-point for the inside: collectives, communicator construction and the entry points all send through these. The lock
-// is held by the caller; arguments are already checked; MPI_PROC_NULL is handled here. Results: 0 or an MPI error class.
+// Point-to-point for the inside: collectives, communicator construction and the entry points all send through these.
+// The lock is held by the caller; arguments are already checked; MPI_PROC_NULL is handled here. Results: 0 or an MPI
+// error class.
 #pragma once
 #include <mpi.h>
 
@@ -10,25 +11,30 @@
 
 enum uno_mode { UNO_STANDARD, UNO_SYNC, UNO_READY, UNO_BUFFERED };
 
-// Where a message goes or comes from. coll: it belongs to a collective (its own context: never meets the user's messages).
+// Where a message goes or comes from. coll: it belongs to a collective (its own context: never meets the user's
+// messages).
 struct uno_where {
     struct MPI_ABI_Comm *comm;
-    int rank, tag;                    // receives: MPI_ANY_SOURCE, MPI_ANY_TAG allowed
+    int rank, tag;    // receives: MPI_ANY_SOURCE, MPI_ANY_TAG allowed
     bool coll;
 };
 
-int uno_send(const void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, const struct uno_where *to, enum uno_mode mode);
-int uno_recv(void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, const struct uno_where *from, MPI_Status *status);
+int uno_send(const void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, const struct uno_where *to,
+             enum uno_mode mode);
+int uno_recv(void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, const struct uno_where *from,
+             MPI_Status *status);
 
 // *req is &uno_request_sent when the message left at once.
-int uno_isend(const void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, const struct uno_where *to, enum uno_mode mode,
+int uno_isend(const void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, const struct uno_where *to,
+              enum uno_mode mode, MPI_Request *req);
+int uno_irecv(void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, const struct uno_where *from,
               MPI_Request *req);
-int uno_irecv(void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, const struct uno_where *from, MPI_Request *req);
 
-// Waits, hands the status out (may be MPI_STATUS_IGNORE), frees the request (unless persistent) and sets *req to MPI_REQUEST_NULL.
-// Returns the operation's error class.
+// Waits, hands the status out (may be MPI_STATUS_IGNORE), frees the request (unless persistent) and sets *req to
+// MPI_REQUEST_NULL. Returns the operation's error class.
 int uno_wait(MPI_Request *req, MPI_Status *status);
 
 // As MPI_Sendrecv with one datatype a side.
-int uno_sendrecv(const void *sbuf, MPI_Count scount, struct MPI_ABI_Datatype *stype, const struct uno_where *to, void *rbuf,
-                 MPI_Count rcount, struct MPI_ABI_Datatype *rtype, const struct uno_where *from, MPI_Status *status);
+int uno_sendrecv(const void *sbuf, MPI_Count scount, struct MPI_ABI_Datatype *stype, const struct uno_where *to,
+                 void *rbuf, MPI_Count rcount, struct MPI_ABI_Datatype *rtype, const struct uno_where *from,
+                 MPI_Status *status);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Partitioned communication. A message is cut into chunks at partitions of the sender: a chunk is about CHUNK bytes or one partition,
-// whichever is more, and leaves as an ordinary message as soon as its last partition is ready: early when partitions are large,
-// cheap when they are small. Sender and receiver are matched once, in the order of initialisation: the sender's INIT meets a
-// receive of the same (context, source, tag); the ACK brings the tag under which the receiver posts its chunks at each Start.
+// Partitioned communication. A message is cut into chunks at partitions of the sender: a chunk is about CHUNK bytes or
+// one partition, whichever is more, and leaves as an ordinary message as soon as its last partition is ready: early
+// when partitions are large, cheap when they are small. Sender and receiver are matched once, in the order of
+// initialisation: the sender's INIT meets a receive of the same (context, source, tag); the ACK brings the tag under
+// which the receiver posts its chunks at each Start.
 //
 // Threads: all of this runs under the library's lock, which costs nothing below MPI_THREAD_MULTIPLE.
 #include "p2p/partitioned.h"
@@ -16,45 +17,59 @@
 #include "p2p/inner.h"
 #include "p2p/peer.h"
 
-#define CHUNK ((size_t)256 << 10)                 // bench: part-lat --parts 1,8,32,128 --sizes 1K:4M
+#define CHUNK ((size_t)256 << 10)    // bench: part-lat --parts 1,8,32,128 --sizes 1K:4M
 #define MAX_CHUNKS 65536
-#define FIRST_TAG (-(1 << 30))                    // chunk k of channel id: FIRST_TAG - id * MAX_CHUNKS - k
+#define FIRST_TAG (-(1 << 30))    // chunk k of channel id: FIRST_TAG - id * MAX_CHUNKS - k
 #define MAX_IDS (1 << 14)
 
-enum { PART_INIT = 1, PART_ACK = 2, PART_WHOLE = 0x100 };   // WHOLE: the sender's type must be packed in one go
+enum { PART_INIT = 1, PART_ACK = 2, PART_WHOLE = 0x100 };    // WHOLE: the sender's type must be packed in one go
 
-struct part_init { uint32_t what, partitions; uint64_t token, bytes; };
-struct part_ack { uint32_t what, whole; uint64_t token; int32_t id; };
+struct part_init {
+    uint32_t what, partitions;
+    uint64_t token, bytes;
+};
+struct part_ack {
+    uint32_t what, whole;
+    uint64_t token;
+    int32_t id;
+};
 
 struct part {
     struct uno_poller poller;
     MPI_Request req;
-    struct part *next;                            // in the list of receives or of INITs that wait for their match
+    struct part *next;    // in the list of receives or of INITs that wait for their match
     struct uno_part_spec spec;
     bool send, matched, started;
-    int id;                                       // the receiver's number for its chunks' tags
-    uint64_t ctx, peer_token;                     // while waiting for the match
+    int id;                      // the receiver's number for its chunks' tags
+    uint64_t ctx, peer_token;    // while waiting for the match
     int src, tag;
-    size_t bytes, partition_bytes;                // of the whole, of one partition of this side
+    size_t bytes, partition_bytes;    // of the whole, of one partition of this side
     uint64_t sender_bytes;
-    int chunks, per_chunk;                        // sender's partitions a chunk
+    int chunks, per_chunk;    // sender's partitions a chunk
     size_t chunk_bytes;
-    MPI_Request *chunk;                           // [chunks] persistent requests
-    int *missing;                                 // [chunks] partitions not yet ready
-    bool *ready;                                  // [partitions]
-    bool *left;                                   // [chunks] sent in this activation
+    MPI_Request *chunk;    // [chunks] persistent requests
+    int *missing;          // [chunks] partitions not yet ready
+    bool *ready;           // [partitions]
+    bool *left;            // [chunks] sent in this activation
 };
 
 // An INIT that came before its receive.
-struct early { struct early *next; struct uno_link *link; uint64_t ctx; int src, tag; struct part_init init; };
+struct early {
+    struct early *next;
+    struct uno_link *link;
+    uint64_t ctx;
+    int src, tag;
+    struct part_init init;
+};
 
-static struct part *receives;                     // not yet matched, in order of initialisation
+static struct part *receives;    // not yet matched, in order of initialisation
 static struct early *early;
 static uint64_t ids[MAX_IDS / 64];
 
 static struct uno_where chunk_where(const struct part *p, int k)
 {
-    return (struct uno_where){.comm = p->req->comm, .rank = p->req->rank, .tag = FIRST_TAG - p->id * MAX_CHUNKS - k, .coll = true};
+    return (struct uno_where){
+        .comm = p->req->comm, .rank = p->req->rank, .tag = FIRST_TAG - p->id * MAX_CHUNKS - k, .coll = true};
 }
 
 static bool is_plain(const struct part *p)
@@ -107,7 +122,7 @@ static int make_chunks(struct part *p)
 
 static int start_chunk(MPI_Request r)
 {
-    atomic_store_explicit(&r->done, 0, memory_order_relaxed);     // under the lock
+    atomic_store_explicit(&r->done, 0, memory_order_relaxed);    // under the lock
     r->active = true;
     return r->kind == UNO_REQ_SEND ? uno_send_start(r) : uno_recv_start(r);
 }
@@ -204,8 +219,10 @@ static void on_ack(const struct part_ack *ack)
 void uno_part_deliver(struct uno_link *link, const struct uno_hdr *h, const void *payload)
 {
     char copy[UNO_INLINE_MAX];
-    if (payload) memcpy(copy, payload, h->bytes);
-    else link->ops->read(link, copy, h->bytes);
+    if (payload)
+        memcpy(copy, payload, h->bytes);
+    else
+        link->ops->read(link, copy, h->bytes);
     struct part_init init;
     uint32_t what;
     memcpy(&what, copy, sizeof what);
@@ -276,7 +293,8 @@ static int part_cancel(MPI_Request r)
     return uno_fail(MPI_ERR_REQUEST, "a partitioned operation cannot be cancelled");
 }
 
-static const struct uno_request_ops part_ops = {.name = "partitioned", .start = part_start, .cancel = part_cancel, .free = part_free};
+static const struct uno_request_ops part_ops = {
+    .name = "partitioned", .start = part_start, .cancel = part_cancel, .free = part_free};
 
 static int part_new(const struct uno_part_spec *spec, const struct uno_where *where, bool send, MPI_Request *req)
 {
@@ -315,9 +333,15 @@ int uno_psend_init(const struct uno_part_spec *spec, const struct uno_where *to,
     cut(p, p->bytes, spec->partitions, !is_plain(p));
     p->missing = calloc((size_t)p->chunks, sizeof *p->missing);
     if (!p->missing) return uno_fail(MPI_ERR_NO_MEM, "no memory for a partitioned request");
-    struct part_init init = {.token = (uint64_t)(uintptr_t)p, .bytes = p->bytes, .what = PART_INIT | (is_plain(p) ? 0 : PART_WHOLE),
+    struct part_init init = {.token = (uint64_t)(uintptr_t)p,
+                             .bytes = p->bytes,
+                             .what = PART_INIT | (is_plain(p) ? 0 : PART_WHOLE),
                              .partitions = (uint32_t)spec->partitions};
-    struct uno_msg m = {.kind = UNO_PART, .src = to->comm->rank, .tag = to->tag, .bytes = sizeof init, .ctx = to->comm->context,
+    struct uno_msg m = {.kind = UNO_PART,
+                        .src = to->comm->rank,
+                        .tag = to->tag,
+                        .bytes = sizeof init,
+                        .ctx = to->comm->context,
                         .data = &init};
     tell(peer, &m);
     return MPI_SUCCESS;
@@ -364,7 +388,7 @@ bool uno_part_ready(MPI_Request req, int i)
     bool twice = p->ready[i];
     if (!twice) {
         p->ready[i] = true;
-        int k = p->chunks == 1 ? 0 : i / p->per_chunk;      // no division where it would be most of the cost
+        int k = p->chunks == 1 ? 0 : i / p->per_chunk;    // no division where it would be most of the cost
         if (--p->missing[k] == 0 && p->matched) {
             p->left[k] = true;
             start_chunk(p->chunk[k]);
@@ -398,7 +422,8 @@ int uno_part_arrived(MPI_Request req, int i, bool *arrived)
         size_t from = (size_t)i * p->partition_bytes, to = from + p->partition_bytes;
         if (!is_plain(p)) from = 0, to = 1;
         bool all = true;
-        for (size_t k = from / p->chunk_bytes; k < (size_t)p->chunks && (k == from / p->chunk_bytes || k * p->chunk_bytes < to); k++)
+        for (size_t k = from / p->chunk_bytes;
+             k < (size_t)p->chunks && (k == from / p->chunk_bytes || k * p->chunk_bytes < to); k++)
             all = all && p->left[k] && uno_request_is_done(p->chunk[k]);
         *arrived = all;
     }

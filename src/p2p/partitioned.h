@@ -17,7 +17,8 @@ struct uno_part_spec {
 int uno_psend_init(const struct uno_part_spec *spec, const struct uno_where *to, MPI_Request *req);
 int uno_precv_init(const struct uno_part_spec *spec, const struct uno_where *from, MPI_Request *req);
 
-// Partition i of an active send may leave. False: it was not marked, because something is wrong with the call (or it goes nowhere).
+// Partition i of an active send may leave. False: it was not marked, because something is wrong with the call (or it
+// goes nowhere).
 bool uno_part_ready(MPI_Request req, int i);
 
 // Why not, for a request that is an active partitioned send: MPI_SUCCESS when it goes to MPI_PROC_NULL.

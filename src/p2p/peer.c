@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Peers and their backlogs (peer.h). A backlog is tried again on every progress; it exists only while a channel is full.
+// Peers and their backlogs (peer.h). A backlog is tried again on every progress; it exists only while a channel is
+// full.
 #include "p2p/peer.h"
 
 #include <stdlib.h>
@@ -9,9 +10,9 @@
 #include "core/progress.h"
 #include "core/world.h"
 
-#define PIECES_PER_TURN 8             // pieces of a streamed message sent before others have their turn
+#define PIECES_PER_TURN 8    // pieces of a streamed message sent before others have their turn
 
-static struct uno_peer **peers;       // [world size]
+static struct uno_peer **peers;    // [world size]
 static struct uno_peer *busy;
 
 static int flush_all(struct uno_poller *self);
@@ -41,8 +42,10 @@ struct uno_peer *uno_peer_fill(struct MPI_ABI_Comm *c, int rank)
 static int keep(struct uno_peer *p, struct uno_out *o)
 {
     o->next = NULL;
-    if (p->last) p->last->next = o;
-    else p->first = o;
+    if (p->last)
+        p->last->next = o;
+    else
+        p->first = o;
     p->last = o;
     if (!p->busy) {
         p->busy = true;
@@ -97,8 +100,10 @@ static bool send_pieces(struct uno_peer *p, struct uno_out *o, int *moved)
         size_t n = r->bytes - r->moved;
         if (n > p->link->data_max) n = p->link->data_max;
         o->msg.bytes = (uint32_t)n;
-        if (r->type) o->msg.packer = &r->packer;
-        else o->msg.data = (const char *)r->buf + r->moved;
+        if (r->type)
+            o->msg.packer = &r->packer;
+        else
+            o->msg.data = (const char *)r->buf + r->moved;
         if (p->ops->send(p->link, &o->msg) != MPI_SUCCESS) return false;
         r->moved += n;
         ++*moved;
@@ -124,7 +129,7 @@ static int flush(struct uno_peer *p)
 
 static int flush_all(struct uno_poller *self)
 {
-    static bool inside;               // a send to self can come back here
+    static bool inside;    // a send to self can come back here
     if (inside) return 0;
     inside = true;
     int n = 0;
@@ -140,7 +145,7 @@ static int flush_all(struct uno_poller *self)
         }
         p = next;
     }
-    while (left) {                    // those that became busy meanwhile stay in the list
+    while (left) {    // those that became busy meanwhile stay in the list
         struct uno_peer *next = left->next_busy;
         left->next_busy = busy;
         busy = left;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Peers: one structure a process we talk to, made on first use, with its link and what waits to be sent on it. Everything that
-// goes to a peer passes its backlog in order: nothing overtakes.
+// Peers: one structure a process we talk to, made on first use, with its link and what waits to be sent on it.
+// Everything that goes to a peer passes its backlog in order: nothing overtakes.
 #pragma once
 #include <stdbool.h>
 
@@ -13,25 +13,25 @@
 struct uno_out {
     struct uno_out *next;
     struct uno_msg msg;
-    char control[UNO_INLINE_MAX];     // payload of a control message (msg.data points here)
-    MPI_Request req;                  // eager: completes when sent; stream: sends its data; NULL: control
+    char control[UNO_INLINE_MAX];    // payload of a control message (msg.data points here)
+    MPI_Request req;                 // eager: completes when sent; stream: sends its data; NULL: control
     bool stream;
 };
 
 struct uno_peer {
     struct uno_link *link;
-    const struct uno_chan_ops *ops;   // = link->ops
+    const struct uno_chan_ops *ops;    // = link->ops
     uint32_t eager_max;
     int proc;
-    struct uno_out *first, *last;     // backlog
-    struct uno_peer *next_busy;       // peers with a backlog
+    struct uno_out *first, *last;    // backlog
+    struct uno_peer *next_busy;      // peers with a backlog
     bool busy;
-    bool is_signed;                   // checking mode: `sign` belongs to the next message that arrives
+    bool is_signed;    // checking mode: `sign` belongs to the next message that arrives
     struct uno_signature sign;
 };
 
-struct uno_peer *uno_peer_of(int proc);                           // NULL: no channel reaches it (reason kept) or no memory
-struct uno_peer *uno_peer_fill(struct MPI_ABI_Comm *c, int rank); // fills c->peer[rank]
+struct uno_peer *uno_peer_of(int proc);    // NULL: no channel reaches it (reason kept) or no memory
+struct uno_peer *uno_peer_fill(struct MPI_ABI_Comm *c, int rank);    // fills c->peer[rank]
 
 static inline struct uno_peer *uno_peer(struct MPI_ABI_Comm *c, int rank)
 {
@@ -46,5 +46,5 @@ int uno_peer_send(struct uno_peer *p, const struct uno_msg *m, MPI_Request req);
 // Queues the data of a streamed rendezvous: req->moved .. req->bytes go as UNO_DATA to `token`.
 int uno_peer_stream(struct uno_peer *p, MPI_Request req, uint64_t token);
 
-void uno_peers_flush(void);                   // waits until no message is left that a channel had no room for
+void uno_peers_flush(void);    // waits until no message is left that a channel had no room for
 void uno_peers_close(void);

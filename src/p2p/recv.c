@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Receiving. A receive looks at the unexpected messages, is posted, and waits. A blocking one lives on the caller's stack and looks
-// at the one ring that its message will come by. Called by the entry points and by collectives.
+// Receiving. A receive looks at the unexpected messages, is posted, and waits. A blocking one lives on the caller's
+// stack and looks at the one ring that its message will come by. Called by the entry points and by collectives.
 #include <stdlib.h>
 
 #include "base/fail.h"
@@ -10,9 +10,10 @@
 #include "p2p/peer.h"
 #include "p2p/sign.h"
 
-#define LOOKS 20000                   // at one ring, before the general wait takes over; bounded by its spin time too
+#define LOOKS 20000    // at one ring, before the general wait takes over; bounded by its spin time too
 
-void uno_recv_setup(MPI_Request r, void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, const struct uno_where *from)
+void uno_recv_setup(MPI_Request r, void *buf, MPI_Count count, struct MPI_ABI_Datatype *type,
+                    const struct uno_where *from)
 {
     r->ops = &uno_recv_ops;
     r->comm = from->comm;
@@ -46,7 +47,7 @@ int uno_recv_start(MPI_Request r)
         return MPI_SUCCESS;
     }
     r->moved = 0;
-    r->bytes = r->room;              // a rendezvous cuts bytes down to the message
+    r->bytes = r->room;    // a rendezvous cuts bytes down to the message
     if (r->type) uno_packer_init(&r->packer, r->buf, r->count, r->type);
     struct uno_match *m = &r->comm->match[r->coll];
     struct uno_unexp *u = m->first ? uno_match_posting(m, r->rank, r->tag) : NULL;
@@ -96,7 +97,8 @@ static bool look(MPI_Request r, struct uno_peer *p)
     return false;
 }
 
-int uno_recv(void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, const struct uno_where *from, MPI_Status *status)
+int uno_recv(void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, const struct uno_where *from,
+             MPI_Status *status)
 {
     if (__builtin_expect(from->rank == MPI_PROC_NULL, 0)) {
         if (status != MPI_STATUS_IGNORE) proc_null(status);
@@ -114,21 +116,23 @@ int uno_recv(void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, const st
     if (err) return err;
     if (!uno_request_is_done(&r)) {
         struct uno_peer *p = from->rank == MPI_ANY_SOURCE || uno_first_waiter || uno_world.crowded
-                                 ? NULL : uno_peer(from->comm, from->rank);
+                                 ? NULL
+                                 : uno_peer(from->comm, from->rank);
         if (!p || !look(&r, p)) uno_wait_request(&r);
     }
     if (r.type) uno_type_drop(r.type);
     err = r.status.MPI_ERROR;
     if (status != MPI_STATUS_IGNORE) {
-        int kept = status->MPI_ERROR;          // MPI_ERROR is the user's except in calls that return many statuses
+        int kept = status->MPI_ERROR;    // MPI_ERROR is the user's except in calls that return many statuses
         *status = r.status;
         status->MPI_ERROR = kept;
     }
     return err;
 }
 
-int uno_sendrecv(const void *sbuf, MPI_Count scount, struct MPI_ABI_Datatype *stype, const struct uno_where *to, void *rbuf,
-                 MPI_Count rcount, struct MPI_ABI_Datatype *rtype, const struct uno_where *from, MPI_Status *status)
+int uno_sendrecv(const void *sbuf, MPI_Count scount, struct MPI_ABI_Datatype *stype, const struct uno_where *to,
+                 void *rbuf, MPI_Count rcount, struct MPI_ABI_Datatype *rtype, const struct uno_where *from,
+                 MPI_Status *status)
 {
     MPI_Request recv, send;
     int err = uno_irecv(rbuf, rcount, rtype, from, &recv);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sending. A message that fits goes at once through the channel: no request, no allocation. What does not fit is offered for
-// direct copy, or announced and streamed when the receiver is ready. Called by the entry points and by collectives.
+// Sending. A message that fits goes at once through the channel: no request, no allocation. What does not fit is
+// offered for direct copy, or announced and streamed when the receiver is ready. Called by the entry points and by
+// collectives.
 #include <stdlib.h>
 
 #include "base/fail.h"
@@ -21,7 +22,8 @@ static inline bool is_plain(const struct MPI_ABI_Datatype *type)
 }
 
 // The slow half of sending at once: a layout to pack. Returns UNO_FULL, an error, or MPI_SUCCESS when it has left.
-static int send_packed(struct uno_peer *p, struct uno_msg *m, const void *buf, MPI_Count count, struct MPI_ABI_Datatype *type)
+static int send_packed(struct uno_peer *p, struct uno_msg *m, const void *buf, MPI_Count count,
+                       struct MPI_ABI_Datatype *type)
 {
     struct uno_packer packer;
     uno_packer_init(&packer, buf, count, type);
@@ -36,13 +38,18 @@ static inline int send_now(const void *buf, MPI_Count count, struct MPI_ABI_Data
     if (__builtin_expect(!p, 0)) return MPI_ERR_INTERN;
     size_t bytes = (size_t)(count * type->size);
     if (bytes > p->eager_max || p->first) return UNO_FULL;
-    struct uno_msg m = {.kind = UNO_EAGER, .src = to->comm->rank, .tag = to->tag, .bytes = (uint32_t)bytes, .ctx = context_of(to),
+    struct uno_msg m = {.kind = UNO_EAGER,
+                        .src = to->comm->rank,
+                        .tag = to->tag,
+                        .bytes = (uint32_t)bytes,
+                        .ctx = context_of(to),
                         .data = buf};
     if (!is_plain(type) && bytes) return send_packed(p, &m, buf, count, type);
     return p->ops->send(p->link, &m);
 }
 
-void uno_send_setup(MPI_Request r, const void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, const struct uno_where *to)
+void uno_send_setup(MPI_Request r, const void *buf, MPI_Count count, struct MPI_ABI_Datatype *type,
+                    const struct uno_where *to)
 {
     r->ops = &uno_send_ops;
     r->comm = to->comm;
@@ -50,7 +57,7 @@ void uno_send_setup(MPI_Request r, const void *buf, MPI_Count count, struct MPI_
     r->tag = to->tag;
     r->coll = to->coll;
     r->buf = buf;
-    r->count = is_plain(type) ? count * type->size : count;      // plain data is bytes from here on
+    r->count = is_plain(type) ? count * type->size : count;    // plain data is bytes from here on
     r->bytes = r->room = (size_t)(count * type->size);
     uno_comm_hold(to->comm);
     r->type = NULL;
@@ -64,8 +71,10 @@ static int start_eager(MPI_Request r, struct uno_peer *p, struct uno_msg *m)
 {
     m->kind = UNO_EAGER;
     m->bytes = (uint32_t)r->bytes;
-    if (r->type) m->packer = &r->packer;
-    else m->data = r->buf;
+    if (r->type)
+        m->packer = &r->packer;
+    else
+        m->data = r->buf;
     int kept = uno_peer_send(p, m, r);
     if (kept == MPI_SUCCESS) uno_request_done(r, MPI_SUCCESS);
     return kept == 1 ? MPI_SUCCESS : kept;
@@ -88,7 +97,7 @@ int uno_send_start(MPI_Request r)
         uno_request_done(r, MPI_SUCCESS);
         return MPI_SUCCESS;
     }
-    if (r->mode == UNO_BUFFERED) {        // persistent alone: others copy before there is a request
+    if (r->mode == UNO_BUFFERED) {    // persistent alone: others copy before there is a request
         struct uno_where to = {.comm = r->comm, .rank = r->rank, .tag = r->tag};
         int err = uno_bsend(r->buf, r->count, r->type ? r->type : uno_type(MPI_BYTE), &to);
         if (!err) uno_request_done(r, MPI_SUCCESS);
@@ -98,7 +107,7 @@ int uno_send_start(MPI_Request r)
     if (!p) return MPI_ERR_INTERN;
     r->moved = 0;
     r->direct = -1;
-    r->bytes = r->room;              // a receiver with less room may have cut it down last time
+    r->bytes = r->room;    // a receiver with less room may have cut it down last time
     if (r->type) uno_packer_init(&r->packer, r->buf, r->count, r->type);
     struct uno_msg m = {.src = r->comm->rank, .tag = r->tag, .ctx = r->comm->context | (r->coll ? UNO_CTX_COLL : 0)};
     if (r->bytes <= p->eager_max && r->mode != UNO_SYNC) return start_eager(r, p, &m);
@@ -114,8 +123,8 @@ static int cancel(MPI_Request r)
 
 const struct uno_request_ops uno_send_ops = {.name = "send", .start = uno_send_start, .cancel = cancel};
 
-int uno_isend(const void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, const struct uno_where *to, enum uno_mode mode,
-              MPI_Request *req)
+int uno_isend(const void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, const struct uno_where *to,
+              enum uno_mode mode, MPI_Request *req)
 {
     if (to->rank == MPI_PROC_NULL) {
         *req = &uno_request_sent;
@@ -139,7 +148,8 @@ int uno_isend(const void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, c
     return MPI_SUCCESS;
 }
 
-int uno_send(const void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, const struct uno_where *to, enum uno_mode mode)
+int uno_send(const void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, const struct uno_where *to,
+             enum uno_mode mode)
 {
     if (__builtin_expect(to->rank == MPI_PROC_NULL, 0)) return MPI_SUCCESS;
     if (mode != UNO_SYNC) {

@@ -9,17 +9,17 @@
 
 struct uno_team {
     struct MPI_ABI_Comm *comm;
-    const int *member;                // [n] ranks in comm; NULL: all ranks, in the order root, root + 1, ...
-    int n, me;                        // size, own index
-    int root;                         // with member NULL: rank of index 0
+    const int *member;    // [n] ranks in comm; NULL: all ranks, in the order root, root + 1, ...
+    int n, me;            // size, own index
+    int root;             // with member NULL: rank of index 0
     int tag;
 };
 
 // Tags on the collective context. Operations that all members of a communicator start in one order use uno_coll_tag()
 // >= 0; the others name their own, in ranges below zero that hold neither MPI_ANY_TAG nor each other.
-#define UNO_TAG_SUBGROUP(t) (-0x7fffffff + ((t) & 0x3fffffff))
-#define UNO_TAG_LEADERS(t) (-0x3fffffff + ((t) & 0x1fffffff))
-#define UNO_TAG_NAMED(t) (-0x1fffffff + ((t) & 0x0fffffff))
+#define UNO_TAG_SUBGROUP(t) (-0x7fffffff + ((t)&0x3fffffff))
+#define UNO_TAG_LEADERS(t) (-0x3fffffff + ((t)&0x1fffffff))
+#define UNO_TAG_NAMED(t) (-0x1fffffff + ((t)&0x0fffffff))
 
 // All ranks of c (an intracommunicator) with its next collective tag; index 0 is root.
 struct uno_team uno_team_all(struct MPI_ABI_Comm *c, int root);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The end of an operation: status out, request freed or made inactive. Called by uno_wait and by all completion entry points.
+// The end of an operation: status out, request freed or made inactive. Called by uno_wait and by all completion entry
+// points.
 #include "core/progress.h"
 #include "p2p/inner.h"
 

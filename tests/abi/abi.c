@@ -1,6 +1,7 @@
 // run: np=0,2
 // SPDX-License-Identifier: BSD-3-Clause
-// The ABI chapter: versions, sizes, Fortran information that is set once, and all of it outside MPI_Init .. MPI_Finalize too.
+// The ABI chapter: versions, sizes, Fortran information that is set once, and all of it outside MPI_Init ..
+// MPI_Finalize too.
 #include "check.h"
 
 #include <string.h>
@@ -28,7 +29,8 @@ static void fortran(void)
     MPI_Info info;
     CHECK(MPI_Abi_get_fortran_booleans(4, &got_yes, &got_no, &set) == MPI_SUCCESS && !set);
     CHECK(MPI_Abi_set_fortran_booleans(4, &yes, &no) == MPI_SUCCESS);
-    CHECK(MPI_Abi_get_fortran_booleans(4, &got_yes, &got_no, &set) == MPI_SUCCESS && set && got_yes == 1 && got_no == 0);
+    CHECK(MPI_Abi_get_fortran_booleans(4, &got_yes, &got_no, &set) == MPI_SUCCESS && set && got_yes == 1 &&
+          got_no == 0);
     CHECK(MPI_Abi_get_fortran_booleans(8, &got_yes, &got_no, &set) == MPI_SUCCESS && !set);
     CHECK(MPI_Abi_get_fortran_info(&info) == MPI_SUCCESS && info == MPI_INFO_NULL);
     CHECK(MPI_Info_create(&info) == MPI_SUCCESS);
@@ -36,7 +38,8 @@ static void fortran(void)
     CHECK(MPI_Abi_set_fortran_info(info) == MPI_SUCCESS);
     CHECK(MPI_Info_free(&info) == MPI_SUCCESS);
     CHECK(MPI_Abi_get_fortran_info(&info) == MPI_SUCCESS && info != MPI_INFO_NULL);
-    CHECK(MPI_Info_get_string(info, "mpi_integer_size", &len, value, &flag) == MPI_SUCCESS && flag && !strcmp(value, "4"));
+    CHECK(MPI_Info_get_string(info, "mpi_integer_size", &len, value, &flag) == MPI_SUCCESS && flag &&
+          !strcmp(value, "4"));
     CHECK(MPI_Info_free(&info) == MPI_SUCCESS);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // run: np=2 chan=shm,tcp
-// A rank that waits in MPI_Wait, MPI_Probe, MPI_Waitany, MPI_Recv or MPI_Barrier while the other is busy uses at most 1 % of a core.
+// A rank that waits in MPI_Wait, MPI_Probe, MPI_Waitany, MPI_Recv or MPI_Barrier while the other is busy uses at most 1
+// % of a core.
 #include <sys/resource.h>
 #include <time.h>
 
@@ -29,8 +30,10 @@ static void meet(int way, int rank)
     } else {
         if (way == 1) MPI_Probe(0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         MPI_Irecv(&token, 1, MPI_INT, 0, 1, MPI_COMM_WORLD, &r);
-        if (way == 2) MPI_Waitany(1, &r, &token, MPI_STATUS_IGNORE);
-        else MPI_Wait(&r, MPI_STATUS_IGNORE);
+        if (way == 2)
+            MPI_Waitany(1, &r, &token, MPI_STATUS_IGNORE);
+        else
+            MPI_Wait(&r, MPI_STATUS_IGNORE);
     }
 }
 
@@ -39,16 +42,20 @@ int main(int argc, char **argv)
     int rank, token = 0;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    for (int i = 0; i < 10; i++) {            // connections are made, caches warm
-        if (rank == 0) MPI_Send(&token, 1, MPI_INT, 1, 0, MPI_COMM_WORLD);
-        else MPI_Recv(&token, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-        if (rank == 1) MPI_Send(&token, 1, MPI_INT, 0, 0, MPI_COMM_WORLD);
-        else MPI_Recv(&token, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    for (int i = 0; i < 10; i++) {    // connections are made, caches warm
+        if (rank == 0)
+            MPI_Send(&token, 1, MPI_INT, 1, 0, MPI_COMM_WORLD);
+        else
+            MPI_Recv(&token, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        if (rank == 1)
+            MPI_Send(&token, 1, MPI_INT, 0, 0, MPI_COMM_WORLD);
+        else
+            MPI_Recv(&token, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     }
     for (int way = 0; way < 5; way++) {
         double before = cpu_seconds();
         if (rank == 0) {
-            struct timespec busy = {.tv_sec = 1};     // what is waited for: a rank at work outside MPI
+            struct timespec busy = {.tv_sec = 1};    // what is waited for: a rank at work outside MPI
             nanosleep(&busy, NULL);
         }
         meet(way, rank);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // run: np=2 chan=shm,tcp
-// Buffered sends: from the process's, a communicator's and a session's buffer, automatic buffering, flush, room that runs out.
+// Buffered sends: from the process's, a communicator's and a session's buffer, automatic buffering, flush, room that
+// runs out.
 #include "../check.h"
 
 #include <string.h>
@@ -20,7 +21,7 @@ static void send(MPI_Comm comm, int tag, int value)
     int out[N];
     for (int i = 0; i < N; i++) out[i] = value + i;
     CHECK(MPI_Bsend(out, N, MPI_INT, other, tag, comm) == MPI_SUCCESS);
-    memset(out, 0, sizeof out);                   // the message is its own by now
+    memset(out, 0, sizeof out);    // the message is its own by now
 }
 
 static int class_of(int err)
@@ -46,7 +47,7 @@ int main(int argc, char **argv)
     char *buffer = malloc((size_t)need), *mine = malloc((size_t)need);
     CHECK(MPI_Buffer_attach(buffer, need) == MPI_SUCCESS);
     CHECK(class_of(MPI_Buffer_attach(buffer, need)) == MPI_ERR_BUFFER);
-    for (int turn = 0; turn < 20; turn++) {       // three fit at a time, as the standard's sum says
+    for (int turn = 0; turn < 20; turn++) {    // three fit at a time, as the standard's sum says
         for (int k = 0; k < 3; k++) send(MPI_COMM_WORLD, k, turn * 100 + k);
         for (int k = 2; k >= 0; k--) receive(MPI_COMM_WORLD, k, turn * 100 + k);
         CHECK(MPI_Buffer_flush() == MPI_SUCCESS);
@@ -61,7 +62,7 @@ int main(int argc, char **argv)
     void *back = NULL;
     CHECK(MPI_Comm_detach_buffer(comm, &back, &length) == MPI_SUCCESS && back == mine && length == need);
     back = NULL;
-    send(MPI_COMM_WORLD, 5, 9);                   // detach waits until it has left
+    send(MPI_COMM_WORLD, 5, 9);    // detach waits until it has left
     receive(MPI_COMM_WORLD, 5, 9);
     CHECK(MPI_Buffer_detach(&back, &length) == MPI_SUCCESS && back == buffer && length == need);
     CHECK(class_of(MPI_Buffer_detach(&back, &length)) == MPI_ERR_BUFFER);

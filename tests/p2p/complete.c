@@ -14,7 +14,7 @@ static void any_some_all(void)
     MPI_Request r[N];
     MPI_Status s[N];
     if (rank == 0) {
-        for (int i = 0; i < N; i++) {             // one at a time, in an order of its own
+        for (int i = 0; i < N; i++) {    // one at a time, in an order of its own
             int k = (i * 5 + 2) % N;
             MPI_Recv(&n, 1, MPI_INT, 1, 99, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
             MPI_Send(&k, 1, MPI_INT, 1, k, MPI_COMM_WORLD);
@@ -61,7 +61,8 @@ static void empty_ones(void)
     CHECK(MPI_Get_count(&s, MPI_INT, &count) == MPI_SUCCESS && count == 0);
     CHECK(MPI_Test_cancelled(&s, &cancelled) == MPI_SUCCESS && cancelled == 0);
     CHECK(MPI_Recv_init(&x, 1, MPI_INT, other, 0, MPI_COMM_WORLD, &idle) == MPI_SUCCESS);
-    CHECK(MPI_Test(&idle, &flag, &s) == MPI_SUCCESS && flag && s.MPI_SOURCE == MPI_ANY_SOURCE && idle != MPI_REQUEST_NULL);
+    CHECK(MPI_Test(&idle, &flag, &s) == MPI_SUCCESS && flag && s.MPI_SOURCE == MPI_ANY_SOURCE &&
+          idle != MPI_REQUEST_NULL);
     CHECK(MPI_Wait(&idle, &s) == MPI_SUCCESS);
     CHECK(MPI_Request_get_status(idle, &flag, &s) == MPI_SUCCESS && flag);
     CHECK(MPI_Request_free(&idle) == MPI_SUCCESS && idle == MPI_REQUEST_NULL);
@@ -78,7 +79,8 @@ static void nowhere(void)
     CHECK(MPI_Recv(&x, 1, MPI_INT, MPI_PROC_NULL, 3, MPI_COMM_WORLD, &s) == MPI_SUCCESS && x == 5);
     CHECK(s.MPI_SOURCE == MPI_PROC_NULL && s.MPI_TAG == MPI_ANY_TAG);
     CHECK(MPI_Get_count(&s, MPI_INT, &count) == MPI_SUCCESS && count == 0);
-    CHECK(MPI_Iprobe(MPI_PROC_NULL, 0, MPI_COMM_WORLD, &flag, &s) == MPI_SUCCESS && flag && s.MPI_SOURCE == MPI_PROC_NULL);
+    CHECK(MPI_Iprobe(MPI_PROC_NULL, 0, MPI_COMM_WORLD, &flag, &s) == MPI_SUCCESS && flag &&
+          s.MPI_SOURCE == MPI_PROC_NULL);
     CHECK(MPI_Mprobe(MPI_PROC_NULL, 0, MPI_COMM_WORLD, &m, &s) == MPI_SUCCESS && m == MPI_MESSAGE_NO_PROC);
     CHECK(MPI_Mrecv(&x, 1, MPI_INT, &m, &s) == MPI_SUCCESS && m == MPI_MESSAGE_NULL && s.MPI_SOURCE == MPI_PROC_NULL);
     CHECK(MPI_Irecv(&x, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD, &r) == MPI_SUCCESS);
@@ -122,8 +124,9 @@ static void cancel_and_free(void)
     CHECK(MPI_Wait(&r, &s) == MPI_SUCCESS && x == 42 + other);
     CHECK(MPI_Test_cancelled(&s, &flag) == MPI_SUCCESS && !flag);
     enum { BIG = 1 << 20 };
-    char *big = calloc(2, BIG);                   // a freed send that is still under way
-    CHECK(MPI_Isend(big, BIG, MPI_BYTE, other, 52, MPI_COMM_WORLD, &f) == MPI_SUCCESS && MPI_Request_free(&f) == MPI_SUCCESS);
+    char *big = calloc(2, BIG);    // a freed send that is still under way
+    CHECK(MPI_Isend(big, BIG, MPI_BYTE, other, 52, MPI_COMM_WORLD, &f) == MPI_SUCCESS &&
+          MPI_Request_free(&f) == MPI_SUCCESS);
     CHECK(MPI_Recv(big + BIG, BIG, MPI_BYTE, other, 52, MPI_COMM_WORLD, &s) == MPI_SUCCESS);
     MPI_Barrier(MPI_COMM_WORLD);
     free(big);
@@ -173,7 +176,8 @@ static void status_fields(void)
     MPI_Status s;
     int v = 0;
     memset(&s, 0, sizeof s);
-    CHECK(MPI_Status_set_source(&s, 4) == MPI_SUCCESS && MPI_Status_get_source(&s, &v) == MPI_SUCCESS && v == 4 && s.MPI_SOURCE == 4);
+    CHECK(MPI_Status_set_source(&s, 4) == MPI_SUCCESS && MPI_Status_get_source(&s, &v) == MPI_SUCCESS && v == 4 &&
+          s.MPI_SOURCE == 4);
     CHECK(MPI_Status_set_tag(&s, 5) == MPI_SUCCESS && MPI_Status_get_tag(&s, &v) == MPI_SUCCESS && v == 5);
     CHECK(MPI_Status_set_error(&s, 6) == MPI_SUCCESS && MPI_Status_get_error(&s, &v) == MPI_SUCCESS && v == 6);
     MPI_Count big = 0;

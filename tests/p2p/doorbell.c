@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // run: np=2 chan=shm,tcp
-// The doorbell as a descriptor: poll() wakes for small and large messages and for room to send, and costs nothing while idle.
+// The doorbell as a descriptor: poll() wakes for small and large messages and for room to send, and costs nothing while
+// idle.
 #include "../check.h"
 
 #include <mpi_ext.h>
@@ -54,7 +55,7 @@ int main(int argc, char **argv)
     }
     double before = cpu_seconds();
     if (rank == 0) {
-        struct timespec busy = {.tv_sec = 2};     // what is waited for: a rank at work outside MPI
+        struct timespec busy = {.tv_sec = 2};    // what is waited for: a rank at work outside MPI
         nanosleep(&busy, NULL);
         MPI_Send(buf, 1, MPI_BYTE, 1, 999, MPI_COMM_WORLD);
     } else {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // run: np=2
-// Wrong arguments under MPI_ERRORS_RETURN: the standard's class, a message that names call, argument, value and what is allowed,
-// and the program goes on.
+// Wrong arguments under MPI_ERRORS_RETURN: the standard's class, a message that names call, argument, value and what is
+// allowed, and the program goes on.
 #include "../check.h"
 
 #include <string.h>
@@ -81,7 +81,7 @@ int main(int argc, char **argv)
     expect(MPI_Start(&r), MPI_ERR_REQUEST, "MPI_Start", "persistent");
     MPI_Cancel(&r);
     MPI_Wait(&r, &s);
-    int y = -1, other = 1 - rank;                  // all is well afterwards
+    int y = -1, other = 1 - rank;    // all is well afterwards
     MPI_Sendrecv(&rank, 1, MPI_INT, other, 1, &y, 1, MPI_INT, other, 1, w, &s);
     CHECK(y == other && seen == 33);
     MPI_Finalize();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // run: np=2,3
-// Copies across memory are forbidden (seccomp, on rank 1 alone): large messages still arrive, through the ring, both ways.
+// Copies across memory are forbidden (seccomp, on rank 1 alone): large messages still arrive, through the ring, both
+// ways.
 #include "../check.h"
 
 #include <errno.h>
@@ -41,7 +42,8 @@ int main(int argc, char **argv)
         int right = (rank + 1) % size, left = (rank + size - 1) % size;
         for (int i = 0; i < BYTES; i++) out[i] = (unsigned char)(i * 7 + rank + turn);
         memset(in, 0, BYTES);
-        MPI_Sendrecv(out, BYTES, MPI_BYTE, right, turn, in, BYTES, MPI_BYTE, left, turn, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Sendrecv(out, BYTES, MPI_BYTE, right, turn, in, BYTES, MPI_BYTE, left, turn, MPI_COMM_WORLD,
+                     MPI_STATUS_IGNORE);
         for (int i = 0; i < BYTES; i++) CHECK(in[i] == (unsigned char)(i * 7 + left + turn));
     }
     free(out), free(in);

@@ -7,7 +7,8 @@
 #include <string.h>
 
 enum { MAX = 300000 };
-static const int sizes[] = {0, 1, 7, 8, 9, 24, 25, 40, 41, 1023, 1024, 1025, 6143, 6144, 6145, 16384, 16385, 65537, MAX};
+static const int sizes[] = {0,    1,    7,    8,    9,    24,    25,    40,    41, 1023,
+                            1024, 1025, 6143, 6144, 6145, 16384, 16385, 65537, MAX};
 enum { SIZES = sizeof sizes / sizeof sizes[0] };
 static int rank, size;
 static unsigned char *out, *in, *attached;
@@ -37,14 +38,16 @@ typedef int isend_fn(const void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Re
 static isend_fn *const starts[] = {MPI_Isend, MPI_Issend, MPI_Irsend, MPI_Ibsend};
 static isend_fn *const inits[] = {MPI_Send_init, MPI_Ssend_init, MPI_Rsend_init, MPI_Bsend_init};
 
-// Ring: a nonblocking send of each mode to the right, a posted receive from the left (posted first: ready mode is right).
+// Ring: a nonblocking send of each mode to the right, a posted receive from the left (posted first: ready mode is
+// right).
 static void nonblocking(int n, int right, int left)
 {
     for (int m = 0; m < 4; m++) {
         MPI_Request r[2];
         MPI_Status s[2];
         fill(n);
-        CHECK(MPI_Irecv(in, n, MPI_BYTE, m % 2 ? MPI_ANY_SOURCE : left, m / 2 ? MPI_ANY_TAG : n % 1000, MPI_COMM_WORLD, &r[0]) == 0);
+        CHECK(MPI_Irecv(in, n, MPI_BYTE, m % 2 ? MPI_ANY_SOURCE : left, m / 2 ? MPI_ANY_TAG : n % 1000, MPI_COMM_WORLD,
+                        &r[0]) == 0);
         MPI_Barrier(MPI_COMM_WORLD);
         CHECK(starts[m](out, n, MPI_BYTE, right, n % 1000, MPI_COMM_WORLD, &r[1]) == 0);
         CHECK(MPI_Waitall(2, r, s) == MPI_SUCCESS && r[0] == MPI_REQUEST_NULL && r[1] == MPI_REQUEST_NULL);
@@ -97,10 +100,12 @@ static void exchanges(int n, int right, int left)
     MPI_Status s;
     MPI_Request r;
     fill(n);
-    CHECK(MPI_Sendrecv(out, n, MPI_BYTE, right, n % 1000, in, n, MPI_BYTE, left, n % 1000, MPI_COMM_WORLD, &s) == MPI_SUCCESS);
+    CHECK(MPI_Sendrecv(out, n, MPI_BYTE, right, n % 1000, in, n, MPI_BYTE, left, n % 1000, MPI_COMM_WORLD, &s) ==
+          MPI_SUCCESS);
     verify(left, n, &s);
     fill(n);
-    CHECK(MPI_Isendrecv(out, n, MPI_BYTE, right, n % 1000, in, n, MPI_BYTE, left, n % 1000, MPI_COMM_WORLD, &r) == MPI_SUCCESS);
+    CHECK(MPI_Isendrecv(out, n, MPI_BYTE, right, n % 1000, in, n, MPI_BYTE, left, n % 1000, MPI_COMM_WORLD, &r) ==
+          MPI_SUCCESS);
     CHECK(MPI_Wait(&r, &s) == MPI_SUCCESS);
     verify(left, n, &s);
     fill(n);
@@ -156,7 +161,8 @@ int main(int argc, char **argv)
         exchanges(n, right, left);
         matched(n, right, left);
     }
-    CHECK(MPI_Buffer_detach(&back, &length) == MPI_SUCCESS && back == attached && length == 2 * (MAX + MPI_BSEND_OVERHEAD));
+    CHECK(MPI_Buffer_detach(&back, &length) == MPI_SUCCESS && back == attached &&
+          length == 2 * (MAX + MPI_BSEND_OVERHEAD));
     free(out), free(in), free(attached);
     MPI_Finalize();
     return 0;

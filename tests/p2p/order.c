@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // run: np=2,3,5 chan=shm,tcp timeout=120
-// Random traffic against a reference matcher: every rank sends numbered messages of random sizes and tags to every other and to
-// itself; the receiver takes them by exact and wildcard receives and probes, and checks that no message overtook another.
+// Random traffic against a reference matcher: every rank sends numbered messages of random sizes and tags to every
+// other and to itself; the receiver takes them by exact and wildcard receives and probes, and checks that no message
+// overtook another.
 #include "../check.h"
 
 #include <string.h>
@@ -25,7 +26,8 @@ static void plan(int from, int to, int k, int *tag, int *bytes)
     *bytes = 8 + (int)(next_random(&s) % (kind < 5 ? 40 : kind < 7 ? 5000 : MAX - 8));
 }
 
-// next[from][tag]: the number of the next message of that tag that must come: the order within (source, tag) is the sender's.
+// next[from][tag]: the number of the next message of that tag that must come: the order within (source, tag) is the
+// sender's.
 static int next_number(int from, int tag, int after)
 {
     int t, b, k = after + 1;
@@ -69,8 +71,10 @@ int main(int argc, char **argv)
             int head[2] = {rank, k};
             memcpy(data[sent], head, sizeof head);
             for (int i = 8; i < bytes; i++) data[sent][i] = (char)(k + i);
-            if (k % 5 == 0) MPI_Issend(data[sent], bytes, MPI_BYTE, to, tag, MPI_COMM_WORLD, &send[sent]);
-            else MPI_Isend(data[sent], bytes, MPI_BYTE, to, tag, MPI_COMM_WORLD, &send[sent]);
+            if (k % 5 == 0)
+                MPI_Issend(data[sent], bytes, MPI_BYTE, to, tag, MPI_COMM_WORLD, &send[sent]);
+            else
+                MPI_Isend(data[sent], bytes, MPI_BYTE, to, tag, MPI_COMM_WORLD, &send[sent]);
             sent++;
             continue;
         }
@@ -78,7 +82,7 @@ int main(int argc, char **argv)
         int flag = 0;
         MPI_Message m;
         switch (next_random(&seed) % 3) {
-        case 0:                       // whatever is there
+        case 0:    // whatever is there
             MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &flag, &s);
             if (flag) MPI_Recv(buf, MAX, MPI_BYTE, s.MPI_SOURCE, s.MPI_TAG, MPI_COMM_WORLD, &s);
             break;
@@ -86,7 +90,7 @@ int main(int argc, char **argv)
             MPI_Improbe((int)(next_random(&seed) % (unsigned)size), MPI_ANY_TAG, MPI_COMM_WORLD, &flag, &m, &s);
             if (flag) MPI_Mrecv(buf, MAX, MPI_BYTE, &m, &s);
             break;
-        default:                      // a posted receive that must match some time, or be cancelled at once
+        default:    // a posted receive that must match some time, or be cancelled at once
             if (sent == total && received < total) {
                 MPI_Request r;
                 int cancelled = 0;

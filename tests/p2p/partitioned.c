@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // run: np=1,2 chan=shm,tcp threads timeout=120
-// Partitioned communication: partition counts that differ on the two sides, order of readiness, threads, restarts, matching in
-// order of initialisation, derived types, early arrival, wrong use.
+// Partitioned communication: partition counts that differ on the two sides, order of readiness, threads, restarts,
+// matching in order of initialisation, derived types, early arrival, wrong use.
 #include "../check.h"
 
 #include <pthread.h>
@@ -10,7 +10,10 @@
 enum { THREADS = 3 };
 static int rank, size, other;
 
-struct work { MPI_Request request; int first, partitions; };
+struct work {
+    MPI_Request request;
+    int first, partitions;
+};
 
 static void *mark(void *arg)
 {
@@ -24,8 +27,10 @@ static void exchange(int bytes, int sparts, int rparts, int kind)
 {
     unsigned char *out = malloc((size_t)bytes + 1), *in = malloc((size_t)bytes + 1);
     MPI_Request s, r;
-    CHECK(MPI_Psend_init(out, sparts, bytes / sparts, MPI_BYTE, other, 3, MPI_COMM_WORLD, MPI_INFO_NULL, &s) == MPI_SUCCESS);
-    CHECK(MPI_Precv_init_c(in, rparts, bytes / rparts, MPI_BYTE, other, 3, MPI_COMM_WORLD, MPI_INFO_NULL, &r) == MPI_SUCCESS);
+    CHECK(MPI_Psend_init(out, sparts, bytes / sparts, MPI_BYTE, other, 3, MPI_COMM_WORLD, MPI_INFO_NULL, &s) ==
+          MPI_SUCCESS);
+    CHECK(MPI_Precv_init_c(in, rparts, bytes / rparts, MPI_BYTE, other, 3, MPI_COMM_WORLD, MPI_INFO_NULL, &r) ==
+          MPI_SUCCESS);
     for (int turn = 0; turn < 3; turn++) {
         for (int i = 0; i < bytes; i++) out[i] = (unsigned char)(i * 11 + rank + turn), in[i] = 0xcc;
         if (turn % 2) MPI_Start(&r);
@@ -150,9 +155,10 @@ static void wrong_use(void)
     MPI_Request s, r;
     CHECK(MPI_Psend_init(x, 2, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &s) == MPI_SUCCESS);
     CHECK(MPI_Precv_init(x, 2, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &r) == MPI_SUCCESS);
-    CHECK(class_of(MPI_Pready(0, s)) == MPI_ERR_REQUEST);                      // not active
+    CHECK(class_of(MPI_Pready(0, s)) == MPI_ERR_REQUEST);    // not active
     CHECK(class_of(MPI_Psend_init(x, -1, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &s)) == MPI_ERR_ARG);
-    CHECK(class_of(MPI_Precv_init(x, 1, 1, MPI_INT, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &r)) == MPI_ERR_RANK);
+    CHECK(class_of(MPI_Precv_init(x, 1, 1, MPI_INT, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &r)) ==
+          MPI_ERR_RANK);
     CHECK(MPI_Start(&s) == MPI_SUCCESS && MPI_Start(&r) == MPI_SUCCESS);
     CHECK(class_of(MPI_Pready(0, r)) == MPI_ERR_REQUEST && class_of(MPI_Parrived(s, 0, &flag)) == MPI_ERR_REQUEST);
     CHECK(class_of(MPI_Pready(2, s)) == MPI_ERR_ARG && class_of(MPI_Pready(-1, s)) == MPI_ERR_ARG);
@@ -162,7 +168,8 @@ static void wrong_use(void)
     MPI_Precv_init(x, 2, 1, MPI_INT, other, 9, MPI_COMM_WORLD, MPI_INFO_NULL, &r);
     MPI_Start(&s);
     MPI_Start(&r);
-    CHECK(MPI_Pready(0, s) == MPI_SUCCESS && class_of(MPI_Pready(0, s)) == MPI_ERR_ARG && MPI_Pready(1, s) == MPI_SUCCESS);
+    CHECK(MPI_Pready(0, s) == MPI_SUCCESS && class_of(MPI_Pready(0, s)) == MPI_ERR_ARG &&
+          MPI_Pready(1, s) == MPI_SUCCESS);
     MPI_Wait(&s, MPI_STATUS_IGNORE);
     MPI_Wait(&r, MPI_STATUS_IGNORE);
     MPI_Request_free(&s);
@@ -178,7 +185,8 @@ int main(int argc, char **argv)
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
     other = size == 1 ? 0 : 1 - rank;
-    static const int bytes[] = {0, 24, 1024 * 24, 24 << 16, 24 << 18}, parts[][2] = {{1, 1}, {8, 8}, {1, 12}, {24, 3}, {8, 24}};
+    static const int bytes[] = {0, 24, 1024 * 24, 24 << 16, 24 << 18},
+                     parts[][2] = {{1, 1}, {8, 8}, {1, 12}, {24, 3}, {8, 24}};
     for (int b = 0; b < 5; b++)
         for (int p = 0; p < 5; p++)
             for (int kind = 0; kind < 3; kind++) exchange(bytes[b], parts[p][0], parts[p][1], kind);

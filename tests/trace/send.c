@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lists the library's functions that one blocking 8-byte MPI_Send and one MPI_Recv enter, when the message is sent to a peer on
-// the node and all is warm. Run at np 2 by tests/suites/42-trace against a library built with -finstrument-functions.
-// Prints on rank 0 `send DEPTH ADDRESS`, on rank 1 `recv DEPTH ADDRESS`; addresses count from the library's base.
+// Lists the library's functions that one blocking 8-byte MPI_Send and one MPI_Recv enter, when the message is sent to a
+// peer on the node and all is warm. Run at np 2 by tests/suites/42-trace against a library built with
+// -finstrument-functions. Prints on rank 0 `send DEPTH ADDRESS`, on rank 1 `recv DEPTH ADDRESS`; addresses count from
+// the library's base.
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>

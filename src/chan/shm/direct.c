@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rendezvous by cross-memory attach in which both ranks copy. The sender offers a descriptor (ring.h); the receiver names the
-// destination and says GO; from then on whichever of the two is inside MPI claims pieces, the receiver reading, the sender writing.
-// Whoever ends the last piece wakes the other. Without permission for such copies offer declines, and p2p streams instead.
+// Rendezvous by cross-memory attach in which both ranks copy. The sender offers a descriptor (ring.h); the receiver
+// names the destination and says GO; from then on whichever of the two is inside MPI claims pieces, the receiver
+// reading, the sender writing. Whoever ends the last piece wakes the other. Without permission for such copies offer
+// declines, and p2p streams instead.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <mpi.h>
@@ -15,14 +16,15 @@
 #include "chan/self.h"
 #include "chan/shm/ring.h"
 
-static struct uno_param cma_on = UNO_PARAM_BOOL("shm_cma", 1, "copy large messages across process memory (process_vm_readv)");
+static struct uno_param cma_on =
+    UNO_PARAM_BOOL("shm_cma", 1, "copy large messages across process memory (process_vm_readv)");
 UNO_PARAM_DECLARE(cma_on);
-static struct uno_param piece_max = UNO_PARAM_INT("shm_piece", 1 << 20, 4096, 1 << 30,
-                                                  "most bytes that one rank claims at a time when both copy a large message");
+static struct uno_param piece_max = UNO_PARAM_INT(
+    "shm_piece", 1 << 20, 4096, 1 << 30, "most bytes that one rank claims at a time when both copy a large message");
 UNO_PARAM_DECLARE(piece_max);
 
 #define PIECES_PER_POLL 4
-#define ALONE 16384                   // up to here a second system call costs more than it saves (bench: lat --sizes 4K:32K)
+#define ALONE 16384    // up to here a second system call costs more than it saves (bench: lat --sizes 4K:32K)
 
 static const uint64_t probe_word = UNO_PROBE;
 
@@ -33,7 +35,8 @@ static bool can_read(int pid, uint64_t addr)
     return process_vm_readv(pid, &here, 1, &there, 1, 0) == (ssize_t)sizeof got && got == UNO_PROBE;
 }
 
-// Tries a copy within this process: a filter on system calls shows here. Whether ranks may reach each other shows at the first offer.
+// Tries a copy within this process: a filter on system calls shows here. Whether ranks may reach each other shows at
+// the first offer.
 void shm_direct_open(void)
 {
     struct uno_board *b = uno_chan_self.board;
@@ -90,7 +93,8 @@ int shm_offer(struct uno_link *link, const void *buf, struct uno_rts *rts)
     return MPI_SUCCESS;
 }
 
-// Half of the message each: a system call costs as much as 4 KiB of copying, so fewer pieces win (bench: lat --sizes 16K:4M).
+// Half of the message each: a system call costs as much as 4 KiB of copying, so fewer pieces win (bench: lat --sizes
+// 16K:4M).
 static size_t piece_of(size_t bytes)
 {
     size_t half = (bytes / 2 + 4095) & ~(size_t)4095;
@@ -106,13 +110,15 @@ static enum copied copy_pieces(struct shm_link *l, struct shm_desc *d, bool read
     size_t piece = piece_of(d->bytes);
     for (int turn = 0; turn < PIECES_PER_POLL; turn++) {
         // Relaxed: claims only need to be distinct. The look before spares the other side's line.
-        if (atomic_load_explicit(&d->next, memory_order_relaxed) >= d->bytes) return turn ? COPIED_SOME : COPIED_NOTHING;
+        if (atomic_load_explicit(&d->next, memory_order_relaxed) >= d->bytes)
+            return turn ? COPIED_SOME : COPIED_NOTHING;
         uint64_t at = atomic_fetch_add_explicit(&d->next, piece, memory_order_relaxed);
         if (at >= d->bytes) return turn ? COPIED_SOME : COPIED_NOTHING;
         size_t n = d->bytes - at < piece ? d->bytes - at : piece;
         uint64_t here = (reading ? d->dst : d->src) + at, there = (reading ? d->src : d->dst) + at;
         struct iovec mine = {(void *)(uintptr_t)here, n}, theirs = {(void *)(uintptr_t)there, n};
-        ssize_t got = reading ? process_vm_readv(pid, &mine, 1, &theirs, 1, 0) : process_vm_writev(pid, &mine, 1, &theirs, 1, 0);
+        ssize_t got =
+            reading ? process_vm_readv(pid, &mine, 1, &theirs, 1, 0) : process_vm_writev(pid, &mine, 1, &theirs, 1, 0);
         // Relaxed: published by the count below.
         if (got != (ssize_t)n) atomic_store_explicit(&d->failed, 1, memory_order_relaxed);
         // Acq_rel: pairs with the acquire in ended(); all copies are seen by whoever sees the full count.
@@ -127,7 +133,8 @@ static bool ended(struct shm_desc *d)
     return atomic_load_explicit(&d->done, memory_order_acquire) == d->bytes;
 }
 
-// A message of a few pages: the receiver reads it at once, from what the offer says, and touches the descriptor only to end it.
+// A message of a few pages: the receiver reads it at once, from what the offer says, and touches the descriptor only to
+// end it.
 static void copy_alone(struct shm_link *l, const struct uno_rts *rts, void *dst, size_t n, uint64_t token)
 {
     struct shm_desc *d = &l->rx->desc[rts->desc];
@@ -155,8 +162,10 @@ static int receiver_poll(struct shm_link *l, int i)
 {
     struct shm_desc *d = &l->rx->desc[i];
     enum copied got = copy_pieces(l, d, true);
-    if (got == COPIED_LAST) uno_door_ring(l->door, l->local);
-    else if (!ended(d)) return got == COPIED_SOME;
+    if (got == COPIED_LAST)
+        uno_door_ring(l->door, l->local);
+    else if (!ended(d))
+        return got == COPIED_SOME;
     receiver_end(l, d, i);
     return 1;
 }
@@ -169,8 +178,10 @@ static int sender_poll(struct shm_link *l, int i)
     if (state == DESC_OFFERED) return 0;
     if (state == DESC_GO) {
         enum copied got = copy_pieces(l, d, false);
-        if (got == COPIED_LAST) uno_door_ring(l->door, l->local);
-        else if (!ended(d)) return got == COPIED_SOME;
+        if (got == COPIED_LAST)
+            uno_door_ring(l->door, l->local);
+        else if (!ended(d))
+            return got == COPIED_SOME;
     }
     l->desc_used &= ~(1ULL << i);
     uno_direct_done(d->send_token, d->bytes, (int)atomic_load_explicit(&d->failed, memory_order_relaxed));

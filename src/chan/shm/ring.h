@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One direction of a pair in shared memory: a ring of 64-byte lines, a table of rendezvous descriptors and a byte ring.
 //
-// A line holds one message with its full header, or up to four short ones in units of 16 bytes: eager messages of at most
-// SHORT_MAX bytes with the same context and source as the last full one (word: stamp, kind, bytes, tag; then the payload). A line
-// is full when its stamp equals the receiver's current lap, a further unit when its stamp equals that of its line. The receiver
-// never writes lines: it publishes how many it took once in a while, so that in a ping-pong the only line that moves is the
-// message itself; and a sender that is faster than lines travel fills the line that is still on its way.
-// A message of more than UNO_INLINE_MAX bytes lies in the byte ring, at a 64-byte boundary: small ones are complete there when
-// the line appears, larger ones are copied in pieces while the receiver already reads (`put` says how far).
+// A line holds one message with its full header, or up to four short ones in units of 16 bytes: eager messages of at
+// most SHORT_MAX bytes with the same context and source as the last full one (word: stamp, kind, bytes, tag; then the
+// payload). A line is full when its stamp equals the receiver's current lap, a further unit when its stamp equals that
+// of its line. The receiver never writes lines: it publishes how many it took once in a while, so that in a ping-pong
+// the only line that moves is the message itself; and a sender that is faster than lines travel fills the line that is
+// still on its way. A message of more than UNO_INLINE_MAX bytes lies in the byte ring, at a 64-byte boundary: small
+// ones are complete there when the line appears, larger ones are copied in pieces while the receiver already reads
+// (`put` says how far).
 #pragma once
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -19,39 +20,40 @@
 #define SHM_SLOTS 126
 #define SHM_UNIT 16
 #define SHM_UNITS (UNO_LINE / SHM_UNIT)
-#define SHM_SHORT 0x40                                    // kind of a short message, within this channel
-#define SHM_SHORT_MAX 40                                  // its payload: three units
+#define SHM_SHORT 0x40      // kind of a short message, within this channel
+#define SHM_SHORT_MAX 40    // its payload: three units
 #define SHM_DESCS 64
 #define SHM_DESC_OFF 8192
 #define SHM_BYTES_OFF 12288
-#define SHM_BYTES (UNO_PAIR_BYTES - SHM_BYTES_OFF)        // 116 KiB
-#define SHM_EAGER_MAX 6144                               // larger ones are cheaper by direct copy (bench: lat --sizes 2K:32K)
+#define SHM_BYTES (UNO_PAIR_BYTES - SHM_BYTES_OFF)    // 116 KiB
+#define SHM_EAGER_MAX 6144    // larger ones are cheaper by direct copy (bench: lat --sizes 2K:32K)
 
 struct shm_slot {
     struct uno_hdr h;
     char payload[UNO_INLINE_MAX];
 } __attribute__((aligned(UNO_LINE)));
 
-// A message that both sides copy: the receiver fills dst and says GO, both claim pieces by `next` and count them in `done`.
+// A message that both sides copy: the receiver fills dst and says GO, both claim pieces by `next` and count them in
+// `done`.
 struct shm_desc {
-    _Atomic uint32_t state;           // enum desc_state
-    _Atomic uint32_t failed;          // a copy failed: the message is lost, both sides say so
+    _Atomic uint32_t state;     // enum desc_state
+    _Atomic uint32_t failed;    // a copy failed: the message is lost, both sides say so
     uint64_t src, dst, bytes;
     _Atomic uint64_t next, done;
     uint64_t send_token, recv_token;
 } __attribute__((aligned(UNO_LINE)));
 
-enum desc_state { DESC_FREE = 0, DESC_OFFERED = 1, DESC_GO = 2, DESC_LEFT = 3 };   // LEFT: the receiver saw the end
+enum desc_state { DESC_FREE = 0, DESC_OFFERED = 1, DESC_GO = 2, DESC_LEFT = 3 };    // LEFT: the receiver saw the end
 
 struct shm_pair {
-    _Atomic uint32_t taken;           // written by the receiver: slots taken
-    _Atomic uint64_t bytes_taken;     // written by the receiver: bytes of the byte ring given back
+    _Atomic uint32_t taken;          // written by the receiver: slots taken
+    _Atomic uint64_t bytes_taken;    // written by the receiver: bytes of the byte ring given back
     char pad1[UNO_LINE - 16];
-    _Atomic uint64_t put;             // written by the sender: bytes of the byte ring that are complete
+    _Atomic uint64_t put;    // written by the sender: bytes of the byte ring that are complete
     char pad2[UNO_LINE - 8];
     struct shm_slot slot[SHM_SLOTS];
-    struct shm_desc desc[SHM_DESCS];  // at SHM_DESC_OFF
-    char bytes[SHM_BYTES];            // at SHM_BYTES_OFF
+    struct shm_desc desc[SHM_DESCS];    // at SHM_DESC_OFF
+    char bytes[SHM_BYTES];              // at SHM_BYTES_OFF
 };
 
 _Static_assert(sizeof(struct uno_hdr) == 24 && sizeof(struct shm_slot) == UNO_LINE, "a slot is a line");
@@ -60,20 +62,20 @@ _Static_assert(sizeof(struct shm_pair) == UNO_PAIR_BYTES, "a pair fills its area
 
 struct shm_link {
     struct uno_link base;
-    uint32_t local;                   // of the peer
-    struct uno_door *door;            // of the peer
-    bool sending;                     // our direction is announced to the peer
-    bool listening;                   // the peer's direction is in the list of polled rings
+    uint32_t local;           // of the peer
+    struct uno_door *door;    // of the peer
+    bool sending;             // our direction is announced to the peer
+    bool listening;           // the peer's direction is in the list of polled rings
     // our direction
     struct shm_pair *tx;
-    char *tx_line;                    // the line begun last, tx_unit: its next free unit, tx_stamp: its stamp
+    char *tx_line;    // the line begun last, tx_unit: its next free unit, tx_stamp: its stamp
     uint32_t tx_unit;
     uint16_t tx_stamp, tx_lap;
-    uint32_t tx_at, credit, sent;     // next line, lines that may be begun, lines begun
-    uint64_t tx_ctx;                  // of the last full header
+    uint32_t tx_at, credit, sent;    // next line, lines that may be begun, lines begun
+    uint64_t tx_ctx;                 // of the last full header
     int32_t tx_src;
-    uint64_t put, put_limit;          // byte ring: reserved so far; limit known from the receiver
-    uint64_t desc_used;               // bit set: offered and not yet free again
+    uint64_t put, put_limit;    // byte ring: reserved so far; limit known from the receiver
+    uint64_t desc_used;         // bit set: offered and not yet free again
     // the peer's direction
     struct shm_pair *rx;
     const char *rx_line;
@@ -82,10 +84,10 @@ struct shm_link {
     uint32_t rx_at, taken, taken_told;
     uint64_t rx_ctx;
     int32_t rx_src;
-    uint64_t got, got_told;           // byte ring: given back
-    uint64_t read_at, read_ready;     // of the message being delivered
-    uint64_t copying;                 // bit set: a receive into our memory that is under way
-    struct shm_link *next;            // polled rings
+    uint64_t got, got_told;          // byte ring: given back
+    uint64_t read_at, read_ready;    // of the message being delivered
+    uint64_t copying;                // bit set: a receive into our memory that is under way
+    struct shm_link *next;           // polled rings
 };
 
 extern struct uno_chan uno_shm;
@@ -96,4 +98,4 @@ struct shm_link *shm_link_of(uint32_t local);
 void shm_direct_open(void);
 int shm_offer(struct uno_link *link, const void *buf, struct uno_rts *rts);
 int shm_accept(struct uno_link *link, const struct uno_rts *rts, void *dst, size_t room, uint64_t token);
-int shm_direct_poll(struct shm_link *l);       // copies a piece of what is under way on this link; how many things moved
+int shm_direct_poll(struct shm_link *l);    // copies a piece of what is under way on this link; how many things moved

@@ -15,14 +15,14 @@
 
 #define TELL_SLOTS (SHM_SLOTS / 4)    // slots taken before the sender is told
 #define TELL_BYTES (SHM_BYTES / 4)
-#define WHOLE_MAX 1024                // up to here a message is complete before its line appears (bench: lat --sizes 64:8k)
-#define DATA_MAX (SHM_BYTES / 4)      // pieces of a streamed message
-#define PER_LINK 32                   // messages taken from one ring before the next one has its turn
+#define WHOLE_MAX 1024    // up to here a message is complete before its line appears (bench: lat --sizes 64:8k)
+#define DATA_MAX (SHM_BYTES / 4)    // pieces of a streamed message
+#define PER_LINK 32                 // messages taken from one ring before the next one has its turn
 
 static struct {
-    struct shm_link **link;           // [nlocal], NULL until first used
-    struct shm_link *first;           // all links
-    uint32_t fresh;                   // of our door, as last seen
+    struct shm_link **link;    // [nlocal], NULL until first used
+    struct shm_link *first;    // all links
+    uint32_t fresh;            // of our door, as last seen
 } shm;
 
 static size_t rounded(size_t n)
@@ -76,7 +76,8 @@ static inline void push(struct shm_link *l, const struct uno_msg *m, uint8_t fla
     s->h.tag = m->tag;
     s->h.bytes = m->bytes;
     s->h.ctx = m->ctx;
-    uint64_t first = (uint64_t)l->tx_stamp | (uint64_t)m->kind << 16 | (uint64_t)flags << 24 | (uint64_t)(uint32_t)m->src << 32;
+    uint64_t first =
+        (uint64_t)l->tx_stamp | (uint64_t)m->kind << 16 | (uint64_t)flags << 24 | (uint64_t)(uint32_t)m->src << 32;
     // Release: pairs with the acquire in take().
     atomic_store_explicit((_Atomic uint64_t *)(void *)s, first, memory_order_release);
     l->tx_unit = SHM_UNITS;
@@ -97,11 +98,12 @@ static inline int push_short(struct shm_link *l, const struct uno_msg *m)
     if (l->tx_unit + units > SHM_UNITS) {
         if (__builtin_expect(l->credit == 0, 0) && !credit_refill(l)) return UNO_FULL;
         at = begin_line(l);
-        memset(at + SHM_UNIT, 0, UNO_LINE - SHM_UNIT);     // old payload there must not look like stamps
+        memset(at + SHM_UNIT, 0, UNO_LINE - SHM_UNIT);    // old payload there must not look like stamps
         l->tx_unit = 0;
     }
     uno_copy_small(at + 8, m->data, m->bytes);
-    uint64_t first = (uint64_t)l->tx_stamp | (uint64_t)SHM_SHORT << 16 | (uint64_t)m->bytes << 24 | (uint64_t)(uint32_t)m->tag << 32;
+    uint64_t first =
+        (uint64_t)l->tx_stamp | (uint64_t)SHM_SHORT << 16 | (uint64_t)m->bytes << 24 | (uint64_t)(uint32_t)m->tag << 32;
     // Release: pairs with the acquire in take().
     atomic_store_explicit((_Atomic uint64_t *)(void *)at, first, memory_order_release);
     l->tx_unit += units;
@@ -110,8 +112,10 @@ static inline int push_short(struct shm_link *l, const struct uno_msg *m)
 
 static void fill(const struct uno_msg *m, char *dst, size_t from, size_t n)
 {
-    if (m->packer) uno_pack(m->packer, dst, n);
-    else uno_copy_out(dst, (const char *)m->data + from, n);
+    if (m->packer)
+        uno_pack(m->packer, dst, n);
+    else
+        uno_copy_out(dst, (const char *)m->data + from, n);
 }
 
 static size_t piece_of(size_t bytes)
@@ -202,7 +206,10 @@ static inline uint64_t peek(const char *at)
 static inline int take_short(struct shm_link *l, uint64_t first)
 {
     const char *at = l->rx_line + l->rx_unit * SHM_UNIT;
-    struct uno_hdr h = {.kind = UNO_EAGER, .src = l->rx_src, .tag = (int32_t)(first >> 32), .bytes = first >> 24 & 0xff,
+    struct uno_hdr h = {.kind = UNO_EAGER,
+                        .src = l->rx_src,
+                        .tag = (int32_t)(first >> 32),
+                        .bytes = first >> 24 & 0xff,
                         .ctx = l->rx_ctx};
     l->rx_unit += units_of(h.bytes);
     uno_deliver(&l->base, &h, at + 8);
@@ -220,11 +227,11 @@ static inline void go_on(struct shm_link *l, const char *line)
         if (++l->rx_lap == 0) l->rx_lap = 1;
     }
     if (l->taken - l->taken_told > TELL_SLOTS) tell_taken(l);
-    l->taken++;                                   // told with the next line: this one is still being read
+    l->taken++;    // told with the next line: this one is still being read
 }
 
-// Takes the next message if there is one: a further unit of the current line, or the next line. Both are looked at, because the
-// sender leaves units unused when a message does not fit.
+// Takes the next message if there is one: a further unit of the current line, or the next line. Both are looked at,
+// because the sender leaves units unused when a message does not fit.
 static inline int take(struct shm_link *l)
 {
     uint64_t first;
@@ -235,7 +242,7 @@ static inline int take(struct shm_link *l)
     const struct shm_slot *s = &l->rx->slot[l->rx_at];
     uint64_t next = peek((const char *)s);
     if ((uint16_t)next != l->rx_lap) return 0;
-    if (l->rx_unit < SHM_UNITS) {                 // the unit may have come between the two looks
+    if (l->rx_unit < SHM_UNITS) {    // the unit may have come between the two looks
         first = peek(l->rx_line + l->rx_unit * SHM_UNIT);
         if ((uint16_t)first == l->rx_stamp) return take_short(l, first);
     }
@@ -244,8 +251,10 @@ static inline int take(struct shm_link *l)
     l->rx_unit = SHM_UNITS;
     l->rx_ctx = s->h.ctx;
     l->rx_src = s->h.src;
-    if (s->h.bytes <= UNO_INLINE_MAX) uno_deliver(&l->base, &s->h, s->payload);
-    else take_bytes(l, &s->h);
+    if (s->h.bytes <= UNO_INLINE_MAX)
+        uno_deliver(&l->base, &s->h, s->payload);
+    else
+        take_bytes(l, &s->h);
     return 1;
 }
 
@@ -274,15 +283,18 @@ static struct shm_link *make_link(uint32_t local)
 {
     struct shm_link *l = calloc(1, sizeof *l);
     if (!l) return NULL;
-    l->base = (struct uno_link){.chan = &uno_shm, .ops = uno_shm.ops, .proc = uno_job_board(uno_chan_self.job, local)->world_rank,
-                                .eager_max = SHM_EAGER_MAX, .data_max = DATA_MAX};
+    l->base = (struct uno_link){.chan = &uno_shm,
+                                .ops = uno_shm.ops,
+                                .proc = uno_job_board(uno_chan_self.job, local)->world_rank,
+                                .eager_max = SHM_EAGER_MAX,
+                                .data_max = DATA_MAX};
     l->local = local;
     l->door = uno_job_door(uno_chan_self.job, local);
     l->tx = uno_job_pair(uno_chan_self.job, local, uno_chan_self.local);
     l->rx = uno_job_pair(uno_chan_self.job, uno_chan_self.local, local);
     l->tx_lap = l->rx_lap = 1;
     l->tx_unit = l->rx_unit = SHM_UNITS;
-    l->tx_src = -1;                   // no short message before the first full one
+    l->tx_src = -1;    // no short message before the first full one
     l->put_limit = SHM_BYTES;
     l->next = shm.first;
     shm.first = l;
@@ -373,8 +385,17 @@ static void shm_close(struct uno_chan *self)
 }
 
 static const struct uno_chan_ops shm_ops = {
-    .name = "shm", .open = shm_open, .connect = shm_connect, .send = shm_send, .poll = shm_poll, .poll_link = shm_poll_link,
-    .read = shm_read, .offer = shm_offer, .accept = shm_accept, .withdraw = shm_withdraw, .wait_fd = shm_wait_fd,
+    .name = "shm",
+    .open = shm_open,
+    .connect = shm_connect,
+    .send = shm_send,
+    .poll = shm_poll,
+    .poll_link = shm_poll_link,
+    .read = shm_read,
+    .offer = shm_offer,
+    .accept = shm_accept,
+    .withdraw = shm_withdraw,
+    .wait_fd = shm_wait_fd,
     .close = shm_close,
 };
 

@@ -16,9 +16,10 @@
 #include "chan/self.h"
 #include "chan/tcp/tcp.h"
 
-#define KEY "tcp"                     // of the card, with the launcher
+#define KEY "tcp"    // of the card, with the launcher
 
-static struct uno_param interfaces = UNO_PARAM_TEXT("tcp_interface", "",
+static struct uno_param interfaces = UNO_PARAM_TEXT(
+    "tcp_interface", "",
     "network interfaces (names or addresses, separated by commas) that the tcp channel uses; empty: all but the "
     "loopback when the job spans hosts, else the loopback");
 UNO_PARAM_DECLARE(interfaces);
@@ -34,7 +35,7 @@ static void add(struct tcp_card *card, const struct sockaddr *a)
         card->addr[card->count].family = 4;
     } else {
         const struct in6_addr *six = &((const struct sockaddr_in6 *)(const void *)a)->sin6_addr;
-        if (IN6_IS_ADDR_LINKLOCAL(six)) return;      // good only together with an interface
+        if (IN6_IS_ADDR_LINKLOCAL(six)) return;    // good only together with an interface
         memcpy(to, six, 16);
         card->addr[card->count].family = 6;
     }

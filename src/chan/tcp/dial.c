@@ -23,29 +23,29 @@
 #include "chan/tcp/tcp.h"
 
 #define MS 1000000ULL
-#define STEP_TIME (3000 * MS)         // for one handshake, connecting included
-#define FIRST_PAUSE (5 * MS)          // before the second dial; doubles
+#define STEP_TIME (3000 * MS)    // for one handshake, connecting included
+#define FIRST_PAUSE (5 * MS)     // before the second dial; doubles
 #define LAST_PAUSE (500 * MS)
-#define STIR (400 * MS)               // no sleep is longer while a connection is sought: mpiexec would see a deadlock
-#define LAST_TRIES 5                  // while the channel closes
-#define CROSSED_PAUSE (500 * MS)      // for the other side's dial to arrive
-#define YIELD_PAUSE (50 * MS)         // the higher rank leaves the first dial after a break to the lower one
-#define STRANGERS 64                  // handshakes answered at once
+#define STIR (400 * MS)             // no sleep is longer while a connection is sought: mpiexec would see a deadlock
+#define LAST_TRIES 5                // while the channel closes
+#define CROSSED_PAUSE (500 * MS)    // for the other side's dial to arrive
+#define YIELD_PAUSE (50 * MS)       // the higher rank leaves the first dial after a break to the lower one
+#define STRANGERS 64                // handshakes answered at once
 #define BACKLOG 4096
-#define ACCEPTS 32                    // at once
+#define ACCEPTS 32    // at once
 
-static struct uno_param ports = UNO_PARAM_TEXT(
-    "tcp_port_range", "", "ports that the tcp channel listens on, FIRST-LAST; empty: any that is free");
+static struct uno_param ports =
+    UNO_PARAM_TEXT("tcp_port_range", "", "ports that the tcp channel listens on, FIRST-LAST; empty: any that is free");
 UNO_PARAM_DECLARE(ports);
 
 struct tcp_shake {
     struct tcp_sock sock;
-    struct tcp_link *link;            // that we dial for; NULL: we answer
-    struct tcp_shake *next;           // newest first
+    struct tcp_link *link;     // that we dial for; NULL: we answer
+    struct tcp_shake *next;    // newest first
     bool connecting;
     enum tcp_step expected;
     uint64_t deadline;
-    int peer;                         // who said HELLO, -1: nobody yet
+    int peer;    // who said HELLO, -1: nobody yet
     struct tcp_greeting in;
     size_t fill;
     unsigned char mine[TCP_NONCE], other[TCP_NONCE];
@@ -53,7 +53,7 @@ struct tcp_shake {
 };
 
 static struct tcp_shake *shakes;
-static uint32_t strangers;            // of them those that we answer
+static uint32_t strangers;    // of them those that we answer
 static bool stranger_told;
 
 static void set_no_delay(int fd)
@@ -74,8 +74,10 @@ static void drop(struct tcp_shake *s)
     struct tcp_shake **at = &shakes;
     while (*at != s) at = &(*at)->next;
     *at = s->next;
-    if (s->link) s->link->dial = NULL;
-    else strangers--;
+    if (s->link)
+        s->link->dial = NULL;
+    else
+        strangers--;
     uno_tcp_state.shaking--;
     uno_tcp_state.restless = true;
     if (s->sock.fd >= 0) close(s->sock.fd);
@@ -98,8 +100,10 @@ static struct tcp_shake *begin(int fd, struct tcp_link *l)
     s->deadline = uno_now_ns() + STEP_TIME;
     s->next = shakes;
     shakes = s;
-    if (l) l->dial = s;
-    else strangers++;
+    if (l)
+        l->dial = s;
+    else
+        strangers++;
     uno_tcp_state.shaking++;
     uno_tcp_state.restless = true;
     tcp_watch(&s->sock, l ? EPOLLOUT : EPOLLIN, true);
@@ -144,8 +148,10 @@ static void dial_failed(struct tcp_link *l, const char *why)
     uint64_t pause = FIRST_PAUSE << doublings;
     l->tries++;
     uno_log(3, "dialling rank %d failed: %s", l->base.proc, why);
-    if (uno_tcp_state.closing && l->tries >= LAST_TRIES) l->state = TCP_GONE;
-    else wait_and_dial(l, pause < LAST_PAUSE ? pause : LAST_PAUSE, why);
+    if (uno_tcp_state.closing && l->tries >= LAST_TRIES)
+        l->state = TCP_GONE;
+    else
+        wait_and_dial(l, pause < LAST_PAUSE ? pause : LAST_PAUSE, why);
 }
 
 static socklen_t to_sockaddr(const struct tcp_card *card, uint32_t i, struct sockaddr_storage *out)
@@ -234,7 +240,7 @@ static const char *answer_proof(struct tcp_shake *s)
     }
     if (l->state >= TCP_GONE) return "its rank was given up";
     if (l->dial) drop(l->dial);
-    if (l->state == TCP_UP) {         // it noticed the break, we did not; or its BYE lies unread
+    if (l->state == TCP_UP) {    // it noticed the break, we did not; or its BYE lies unread
         tcp_receive(l);
         tcp_broken(l, ECONNRESET, "the other side connects again");
         tcp_take_down(l);
@@ -429,7 +435,7 @@ static int bind_range(int fd, struct sockaddr_storage *a, socklen_t len)
     if (*ports.text && !good)
         return uno_fail(MPI_ERR_ARG, "tcp_port_range is \"%s\", FIRST-LAST from 1 to 65535 is expected", ports.text);
     for (unsigned port = first; port <= last; port++) {
-        ((struct sockaddr_in *)(void *)a)->sin_port = htons((uint16_t)port);      // sin6_port lies at the same place
+        ((struct sockaddr_in *)(void *)a)->sin_port = htons((uint16_t)port);    // sin6_port lies at the same place
         if (bind(fd, (struct sockaddr *)a, len) == 0) return MPI_SUCCESS;
         if (errno != EADDRINUSE) break;
     }
@@ -445,7 +451,7 @@ int tcp_listen(void)
     if (err) return err;
     card->port = 0;
     socklen_t len = to_sockaddr(card, 0, &a);
-    if (card->count > 1) {            // several: listen on all
+    if (card->count > 1) {    // several: listen on all
         memset(&((struct sockaddr_in *)(void *)&a)->sin_addr, 0, 4);
         for (uint32_t i = 0; i < card->count; i++)
             if (card->addr[i].family == 6) len = sizeof(struct sockaddr_in6);

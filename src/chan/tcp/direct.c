@@ -10,33 +10,39 @@
 #include "base/fail.h"
 #include "chan/tcp/tcp.h"
 
-#define PIECE (256 * 1024)            // bytes of a piece: its checksum is computed while the cache holds it
-#define PIECES_AHEAD 2                // in the ring and not yet sent; more would delay other messages
+#define PIECE (256 * 1024)    // bytes of a piece: its checksum is computed while the cache holds it
+#define PIECES_AHEAD 2        // in the ring and not yet sent; more would delay other messages
 #define FIRST_ROOM 16
 
 struct tcp_offer {
     struct tcp_link *link;
-    struct tcp_offer *next;           // in the link's streams
+    struct tcp_offer *next;    // in the link's streams
     uint32_t index, landing;
     const char *buf;
-    size_t bytes, put, acked;         // bytes to send, in the ring so far, acknowledged
+    size_t bytes, put, acked;    // bytes to send, in the ring so far, acknowledged
     uint64_t token;
     bool pulled;
 };
 
 struct tcp_landing {
     struct tcp_link *link;
-    struct tcp_landing *next;         // in the link's pulls
+    struct tcp_landing *next;    // in the link's pulls
     uint32_t index, offer;
     char *dst;
     size_t bytes, got;
     uint64_t token;
 };
 
-struct pull { uint32_t offer, landing; uint64_t bytes; };
+struct pull {
+    uint32_t offer, landing;
+    uint64_t bytes;
+};
 
 // Objects by number, as the peer names them.
-struct table { void **at; uint32_t room, hint; };
+struct table {
+    void **at;
+    uint32_t room, hint;
+};
 
 static struct table offers, landings;
 
@@ -170,8 +176,10 @@ const char *tcp_pulled(struct tcp_link *l, const void *payload, size_t n)
         return NULL;
     }
     o->next = NULL;
-    if (l->streams) l->streams_end->next = o;
-    else l->streams = o;
+    if (l->streams)
+        l->streams_end->next = o;
+    else
+        l->streams = o;
     l->streams_end = o;
     put_pieces(l);
     return NULL;
@@ -199,7 +207,7 @@ void tcp_landed(struct tcp_link *l, struct tcp_landing *d, size_t n)
 {
     d->got += n;
     if (d->got < d->bytes) return;
-    l->tell = true;                   // the sender waits for it
+    l->tell = true;    // the sender waits for it
     end_landing(d, 0);
 }
 

@@ -11,7 +11,7 @@ extern struct uno_chan uno_tcp;
 
 static char spaces[2][40];
 static bool six;
-static uint64_t dark_ns;                      // how long the line stays down
+static uint64_t dark_ns;    // how long the line stays down
 
 static int command(const char *fmt, ...)
 {
@@ -77,14 +77,15 @@ static void body_while_down(void)
 }
 
 // Waits for the condition, at most 20 s; the ranks' own alarm ends a test that hangs.
-#define AWAIT(cond) for (uint64_t end_ = uno_now_ns() + 20000000000u; !(cond) && uno_now_ns() < end_;) sched_yield()
+#define AWAIT(cond)                                                                                                    \
+    for (uint64_t end_ = uno_now_ns() + 20000000000u; !(cond) && uno_now_ns() < end_;) sched_yield()
 
 static void down_and_up(int fd)
 {
     (void)fd;
     for (uint64_t i = 1; i <= DOWNS; i++) {
         uint64_t before = atomic_load(&shared->number[6]);
-        AWAIT(atomic_load(&shared->number[6]) > before + 1000);       // messages flow (again)
+        AWAIT(atomic_load(&shared->number[6]) > before + 1000);    // messages flow (again)
         assert_true(atomic_load(&shared->number[6]) > before + 1000);
         command("ip -n %s link set uno0 down", spaces[i % 2]);
         uint64_t end = uno_now_ns() + dark_ns;
@@ -151,7 +152,9 @@ int main(int argc, char **argv)
     before_open = enter_space;
     setenv("UNISONO_TCP_INTERFACE", "uno0", 1);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(version_4), cmocka_unit_test(version_6), cmocka_unit_test(line_down_shortly),
+        cmocka_unit_test(version_4),
+        cmocka_unit_test(version_6),
+        cmocka_unit_test(line_down_shortly),
         cmocka_unit_test(line_down_long),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);

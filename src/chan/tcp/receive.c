@@ -10,10 +10,10 @@
 #include "base/crc32c.h"
 #include "chan/tcp/tcp.h"
 
-#define BUFFER TCP_INPUT             // at least two frames of the largest kind
-#define READ_MAX (64 * 1024)          // at once: what it holds of a PIECE is copied once more
-#define READ_BEHIND 4096              // at once behind a PIECE
-#define READS 8                       // before others have their turn
+#define BUFFER TCP_INPUT        // at least two frames of the largest kind
+#define READ_MAX (64 * 1024)    // at once: what it holds of a PIECE is copied once more
+#define READ_BEHIND 4096        // at once behind a PIECE
+#define READS 8                 // before others have their turn
 
 static void acknowledge_soon(struct tcp_link *l, size_t bytes)
 {
@@ -65,17 +65,13 @@ static const char *take_frame(struct tcp_link *l, const struct tcp_frame *f, con
         acknowledge_soon(l, sizeof *f + f->h.bytes);
     }
     switch (f->h.chan) {
-    case TCP_MESSAGE:
-        uno_deliver(&l->base, &f->h, payload);
-        return NULL;
-    case TCP_PULL:
-        return tcp_pulled(l, payload, f->h.bytes);
+    case TCP_MESSAGE: uno_deliver(&l->base, &f->h, payload); return NULL;
+    case TCP_PULL: return tcp_pulled(l, payload, f->h.bytes);
     case TCP_BYE:
         l->bye = true;
         if (l->untold) l->tell = true;
         return NULL;
-    default:
-        return NULL;
+    default: return NULL;
     }
 }
 

@@ -15,10 +15,13 @@
 #include "base/wait.h"
 #include "chan/tcp/tcp.h"
 
-#define RESERVE 4096                  // of the ring, for frames of our own
-#define PARTS 16                      // of one system call
+#define RESERVE 4096    // of the ring, for frames of our own
+#define PARTS 16        // of one system call
 
-struct note { const char *base; struct tcp_offer *offer; };
+struct note {
+    const char *base;
+    struct tcp_offer *offer;
+};
 
 static struct tcp_frame *frame_at(const struct tcp_link *l, uint64_t at)
 {
@@ -58,8 +61,10 @@ static void set_blocked(struct tcp_link *l, bool blocked)
 {
     if (l->blocked == blocked) return;
     l->blocked = blocked;
-    if (blocked) uno_tcp_state.blocked++;
-    else uno_tcp_state.blocked--;
+    if (blocked)
+        uno_tcp_state.blocked++;
+    else
+        uno_tcp_state.blocked--;
     if (l->sock.fd >= 0) tcp_watch(&l->sock, EPOLLIN | (blocked ? EPOLLOUT : 0), false);
 }
 
@@ -169,12 +174,14 @@ int tcp_send(struct uno_link *link, const struct uno_msg *m)
     uint64_t from = l->head;
     struct tcp_frame *f = frame_at(l, from);
     char *payload = (char *)(f + 1);
-    f->h = (struct uno_hdr){.kind = m->kind, .chan = TCP_MESSAGE, .src = m->src, .tag = m->tag, .bytes = m->bytes,
-                            .ctx = m->ctx};
+    f->h = (struct uno_hdr){
+        .kind = m->kind, .chan = TCP_MESSAGE, .src = m->src, .tag = m->tag, .bytes = m->bytes, .ctx = m->ctx};
     if (m->bytes > 0) {
         memset(payload + n - 8, 0, 8);
-        if (m->packer) uno_pack(m->packer, payload, m->bytes);
-        else memcpy(payload, m->data, m->bytes);
+        if (m->packer)
+            uno_pack(m->packer, payload, m->bytes);
+        else
+            memcpy(payload, m->data, m->bytes);
     }
     seal(l, f, payload);
     start(l, from);

@@ -18,8 +18,8 @@
 typedef int auth_fn(unsigned char *out, const unsigned char *in, unsigned long long n, const unsigned char *key);
 typedef int equal_fn(const unsigned char *a, const unsigned char *b);
 
-static auth_fn *auth;                 // crypto_auth
-static equal_fn *same;                // crypto_verify_32: in constant time; 0 when equal
+static auth_fn *auth;     // crypto_auth
+static equal_fn *same;    // crypto_verify_32: in constant time; 0 when equal
 
 _Static_assert(sizeof(struct tcp_greeting) == 104, "a greeting has no holes");
 

@@ -19,19 +19,19 @@
 #include "chan/self.h"
 
 #define EVENTS 32
-#define WIDE_US 20                    // between looks at all sockets while one connection is enough
-#define QUIET_US 200                  // without traffic for so long, TCP is looked at less often
+#define WIDE_US 20      // between looks at all sockets while one connection is enough
+#define QUIET_US 200    // without traffic for so long, TCP is looked at less often
 #define QUIET_LOOK_US 2
 // Between fruitless looks while a large message is under way: each look takes the socket's lock, which the kernel needs
 // to move on (4 MiB in a window: 6.1 instead of 4.1 GB/s).
 #define BULK_GAP_NS 1500
-#define LINGER_NS 10000000000ULL      // for peers to acknowledge what was sent, when the channel closes
+#define LINGER_NS 10000000000ULL    // for peers to acknowledge what was sent, when the channel closes
 
 struct uno_param uno_tcp_buffer = UNO_PARAM_INT(
     "tcp_buffer", 1 << 20, 1 << 18, 1 << 28, "bytes a connection keeps of what it has sent until that is acknowledged");
 UNO_PARAM_DECLARE(uno_tcp_buffer);
-struct uno_param uno_tcp_eager_max = UNO_PARAM_INT("tcp_eager_max", 64 << 10, 64, TCP_DATA_MAX,
-                                                   "largest message sent at once over tcp, in bytes");
+struct uno_param uno_tcp_eager_max =
+    UNO_PARAM_INT("tcp_eager_max", 64 << 10, 64, TCP_DATA_MAX, "largest message sent at once over tcp, in bytes");
 UNO_PARAM_DECLARE(uno_tcp_eager_max);
 struct uno_param uno_tcp_patience = UNO_PARAM_INT(
     "tcp_patience", 60, 1, 86400, "seconds that a broken connection is dialled again before the job fails");
@@ -82,8 +82,11 @@ struct tcp_link *tcp_link_of(int proc)
         free_link(l);
         return NULL;
     }
-    l->base = (struct uno_link){.chan = &uno_tcp, .ops = uno_tcp.ops, .proc = proc,
-                                .eager_max = (uint32_t)uno_tcp_eager_max.num, .data_max = TCP_DATA_MAX};
+    l->base = (struct uno_link){.chan = &uno_tcp,
+                                .ops = uno_tcp.ops,
+                                .proc = proc,
+                                .eager_max = (uint32_t)uno_tcp_eager_max.num,
+                                .data_max = TCP_DATA_MAX};
     l->next = uno_tcp_state.first;
     uno_tcp_state.first = l;
     uno_tcp_state.link[proc] = l;
@@ -227,7 +230,7 @@ static void tcp_read(struct uno_link *link, void *dst, size_t n)
 {
     (void)link;
     (void)dst;
-    (void)n;                          // payloads are always delivered by address
+    (void)n;    // payloads are always delivered by address
 }
 
 static int tcp_wait_fd(struct uno_chan *self)
@@ -253,7 +256,7 @@ static void say_bye(void)
         take_down_broken();
         bool settled = true;
         for (struct tcp_link *l = uno_tcp_state.first; l; l = l->next) {
-            tcp_acked(l, 0);          // takes the BYE itself off, once it is sent
+            tcp_acked(l, 0);    // takes the BYE itself off, once it is sent
             settled = settled && is_settled(l);
         }
         if (settled || uno_now_ns() > end) return;
@@ -282,9 +285,18 @@ static void tcp_close(struct uno_chan *self)
 }
 
 static const struct uno_chan_ops tcp_ops = {
-    .name = "tcp", .open = tcp_open, .connect = tcp_connect, .send = tcp_send, .poll = tcp_poll,
-    .poll_link = tcp_poll_link, .read = tcp_read, .offer = tcp_offer, .accept = tcp_accept, .withdraw = tcp_withdraw,
-    .wait_fd = tcp_wait_fd, .close = tcp_close,
+    .name = "tcp",
+    .open = tcp_open,
+    .connect = tcp_connect,
+    .send = tcp_send,
+    .poll = tcp_poll,
+    .poll_link = tcp_poll_link,
+    .read = tcp_read,
+    .offer = tcp_offer,
+    .accept = tcp_accept,
+    .withdraw = tcp_withdraw,
+    .wait_fd = tcp_wait_fd,
+    .close = tcp_close,
 };
 
 struct uno_chan uno_tcp = {.ops = &tcp_ops};

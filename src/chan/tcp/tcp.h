@@ -19,17 +19,17 @@
 
 #define TCP_ADDRESSES 4
 #define TCP_NONCE 32
-#define TCP_INPUT (192 * 1024)        // bytes of a link's input buffer
-#define TCP_DATA_MAX (64 * 1024)      // largest payload of a MESSAGE
+#define TCP_INPUT (192 * 1024)      // bytes of a link's input buffer
+#define TCP_DATA_MAX (64 * 1024)    // largest payload of a MESSAGE
 
-enum tcp_sort { TCP_MESSAGE, TCP_PULL, TCP_PIECE, TCP_ACK, TCP_BYE, TCP_SORT_END };   // in uno_hdr.chan
+enum tcp_sort { TCP_MESSAGE, TCP_PULL, TCP_PIECE, TCP_ACK, TCP_BYE, TCP_SORT_END };    // in uno_hdr.chan
 
 // What travels: this header, then h.bytes of payload, padded to a multiple of 8 unless it is a PIECE.
 struct tcp_frame {
-    uint32_t check;                   // CRC32C of the rest of the header
-    uint32_t data_check;              // CRC32C of the payload
-    uint64_t seq;                     // 0: not numbered (ACK, BYE)
-    uint64_t ack;                     // every frame up to this number has arrived
+    uint32_t check;         // CRC32C of the rest of the header
+    uint32_t data_check;    // CRC32C of the payload
+    uint64_t seq;           // 0: not numbered (ACK, BYE)
+    uint64_t ack;           // every frame up to this number has arrived
     struct uno_hdr h;
 };
 
@@ -37,15 +37,18 @@ _Static_assert(sizeof(struct tcp_frame) == 48, "the frame header has no holes");
 
 enum tcp_what { TCP_LISTENER, TCP_TIMER, TCP_SHAKING, TCP_LINKED };
 
-struct tcp_sock { enum tcp_what what; int fd; };     // first member of all that epoll points to
+struct tcp_sock {
+    enum tcp_what what;
+    int fd;
+};    // first member of all that epoll points to
 
 enum tcp_state {
-    TCP_IDLE,                         // never needed so far
-    TCP_DIALING,                      // a handshake of ours is under way
-    TCP_WAITING,                      // to dial again at `due` (or for the peer to do so)
+    TCP_IDLE,       // never needed so far
+    TCP_DIALING,    // a handshake of ours is under way
+    TCP_WAITING,    // to dial again at `due` (or for the peer to do so)
     TCP_UP,
-    TCP_GONE,                         // while we close: the peer has left before us
-    TCP_LOST                          // given up
+    TCP_GONE,    // while we close: the peer has left before us
+    TCP_LOST     // given up
 };
 
 struct tcp_offer;
@@ -57,62 +60,64 @@ struct tcp_link {
     struct tcp_sock sock;
     enum tcp_state state;
     struct tcp_link *next;
-    struct tcp_shake *dial;           // while DIALING
-    uint64_t due, since;              // ns: when to dial; since when there is no connection
-    uint32_t tries;                   // since then
-    int broken;                       // errno (or EPROTO): to be taken down by the next poll
+    struct tcp_shake *dial;    // while DIALING
+    uint64_t due, since;       // ns: when to dial; since when there is no connection
+    uint32_t tries;            // since then
+    int broken;                // errno (or EPROTO): to be taken down by the next poll
     const char *broken_why;
     // sending: positions count bytes of the ring; frame boundaries, but for `part`
-    char *ring;                       // mapped twice in a row: nothing ever wraps
-    uint64_t tail, sent, head;        // acknowledged; given to the kernel; end
-    size_t part;                      // bytes of the frame at `sent` that the kernel has
-    uint64_t seq;                     // of the last numbered frame
-    bool blocked;                     // the kernel takes no more: EPOLLOUT is armed
+    char *ring;                   // mapped twice in a row: nothing ever wraps
+    uint64_t tail, sent, head;    // acknowledged; given to the kernel; end
+    size_t part;                  // bytes of the frame at `sent` that the kernel has
+    uint64_t seq;                 // of the last numbered frame
+    bool blocked;                 // the kernel takes no more: EPOLLOUT is armed
     // receiving
     char *buf;
     size_t at, fill;
-    uint64_t got_seq;                 // last frame in order
-    size_t untold;                    // bytes arrived that no acknowledgement has covered
-    bool tell;                        // acknowledge at the end of this poll
+    uint64_t got_seq;    // last frame in order
+    size_t untold;       // bytes arrived that no acknowledgement has covered
+    bool tell;           // acknowledge at the end of this poll
     bool parsing;
-    bool bye;                         // the peer leaves; it may come back with a new life (MPI sessions)
-    uint64_t peer_life;               // that the numbers of this link belong to; 0: not connected so far
-    struct tcp_frame piece;           // header of the PIECE being read
-    struct tcp_landing *landing;      // where it goes, NULL: none is being read
+    bool bye;                       // the peer leaves; it may come back with a new life (MPI sessions)
+    uint64_t peer_life;             // that the numbers of this link belong to; 0: not connected so far
+    struct tcp_frame piece;         // header of the PIECE being read
+    struct tcp_landing *landing;    // where it goes, NULL: none is being read
     size_t piece_got;
     uint32_t piece_check;
     // direct transfers
-    struct tcp_offer *streams, *streams_end;     // asked for by the peer and not yet all in the ring
-    uint32_t pieces;                  // in the ring and not yet all given to the kernel
-    struct tcp_landing *pulls;        // accepted, the PULL did not fit the ring yet
-    uint32_t direct;                  // offers and landings alive
+    struct tcp_offer *streams, *streams_end;    // asked for by the peer and not yet all in the ring
+    uint32_t pieces;                            // in the ring and not yet all given to the kernel
+    struct tcp_landing *pulls;                  // accepted, the PULL did not fit the ring yet
+    uint32_t direct;                            // offers and landings alive
 };
 
 // The addresses of a rank, as published (board, process manager).
 struct tcp_card {
     uint16_t port;
     uint8_t count, pad;
-    struct { uint8_t family, bytes[16], pad[3]; } addr[TCP_ADDRESSES];       // family 4 or 6
+    struct {
+        uint8_t family, bytes[16], pad[3];
+    } addr[TCP_ADDRESSES];    // family 4 or 6
 };
 
 struct tcp_chan {
     int epoll, timer;
     struct tcp_sock listener, timer_sock;
-    struct tcp_link **link;           // [nprocs], NULL until needed
-    struct tcp_link *first;           // those that are not NULL
-    struct tcp_link *hot;             // the last one that delivered
-    uint32_t up;                      // links with a connection
-    uint32_t shaking;                 // handshakes under way
-    uint32_t blocked;                 // links that wait for EPOLLOUT
-    uint32_t unwell;                  // links with broken != 0
-    uint64_t last_use;                // ticks of the last arrival or departure
-    uint64_t last_look;               // ticks of the last look at the sockets
-    uint64_t last_wide;               // ticks of the last look at all of them
-    bool fruitless;                   // that look found nothing
-    uint64_t timer_at;                // ns for which the timer is armed, 0: none
-    uint64_t life;                    // of this process's channel, drawn when it opens
+    struct tcp_link **link;    // [nprocs], NULL until needed
+    struct tcp_link *first;    // those that are not NULL
+    struct tcp_link *hot;      // the last one that delivered
+    uint32_t up;               // links with a connection
+    uint32_t shaking;          // handshakes under way
+    uint32_t blocked;          // links that wait for EPOLLOUT
+    uint32_t unwell;           // links with broken != 0
+    uint64_t last_use;         // ticks of the last arrival or departure
+    uint64_t last_look;        // ticks of the last look at the sockets
+    uint64_t last_wide;        // ticks of the last look at all of them
+    bool fruitless;            // that look found nothing
+    uint64_t timer_at;         // ns for which the timer is armed, 0: none
+    uint64_t life;             // of this process's channel, drawn when it opens
     bool closing;
-    bool restless;                    // handshakes or redials have changed: the timer is to be armed anew
+    bool restless;    // handshakes or redials have changed: the timer is to be armed anew
     struct tcp_card card;
 };
 
@@ -131,9 +136,9 @@ static inline size_t tcp_padded(size_t n)
 }
 
 // ---- tcp.c ----
-struct tcp_link *tcp_link_of(int proc);          // made when there is none; NULL: memory is out
-void tcp_broken(struct tcp_link *l, int err, const char *why);     // noted; taken down by the next poll
-void tcp_watch(struct tcp_sock *s, uint32_t events, bool fresh);   // epoll_ctl
+struct tcp_link *tcp_link_of(int proc);                             // made when there is none; NULL: memory is out
+void tcp_broken(struct tcp_link *l, int err, const char *why);      // noted; taken down by the next poll
+void tcp_watch(struct tcp_sock *s, uint32_t events, bool fresh);    // epoll_ctl
 
 // ---- send.c ----
 int tcp_send(struct uno_link *link, const struct uno_msg *m);
@@ -142,13 +147,13 @@ bool tcp_put(struct tcp_link *l, enum tcp_sort sort, const void *payload, size_t
 // A piece of an offer: its payload stays where it is until it is acknowledged.
 bool tcp_put_piece(struct tcp_link *l, struct tcp_offer *o, uint32_t landing, const void *base, size_t n);
 void tcp_flush(struct tcp_link *l);
-void tcp_acked(struct tcp_link *l, uint64_t ack);       // takes frames off the ring
-void tcp_rewind(struct tcp_link *l, uint64_t ack);      // a new connection: send all again that comes after ack
-void tcp_tell(struct tcp_link *l);                      // an ACK frame, if nothing else is on its way
+void tcp_acked(struct tcp_link *l, uint64_t ack);     // takes frames off the ring
+void tcp_rewind(struct tcp_link *l, uint64_t ack);    // a new connection: send all again that comes after ack
+void tcp_tell(struct tcp_link *l);                    // an ACK frame, if nothing else is on its way
 
 // ---- receive.c ----
-int tcp_receive(struct tcp_link *l);                    // how many frames arrived
-void tcp_forget_input(struct tcp_link *l);              // what was half read of a connection that is gone
+int tcp_receive(struct tcp_link *l);          // how many frames arrived
+void tcp_forget_input(struct tcp_link *l);    // what was half read of a connection that is gone
 
 // ---- dial.c ----
 int tcp_listen(void);
@@ -156,7 +161,7 @@ void tcp_unlisten(void);
 void tcp_dial(struct tcp_link *l);
 void tcp_accept_all(void);
 void tcp_shake_event(struct tcp_sock *s);
-void tcp_take_down(struct tcp_link *l);                 // of a broken connection: dial again or give up
+void tcp_take_down(struct tcp_link *l);    // of a broken connection: dial again or give up
 void tcp_run_timers(void);
 void tcp_arm_timer(void);
 
@@ -166,22 +171,22 @@ enum tcp_step { TCP_HELLO = 1, TCP_CHALLENGE, TCP_PROOF, TCP_WELCOME };
 struct tcp_greeting {
     char magic[8];
     uint32_t step;
-    int32_t from, to;                 // world ranks
-    uint32_t crossed;                 // WELCOME: 1 = refused, our own dial has the right of way
-    uint64_t life;                    // of the side that speaks
-    uint64_t received;                // PROOF, WELCOME: last frame in order that arrived over earlier connections
-    unsigned char nonce[TCP_NONCE];   // of the side that speaks
-    unsigned char proof[32];          // keyed hash over all of the above and the other side's nonce
+    int32_t from, to;                  // world ranks
+    uint32_t crossed;                  // WELCOME: 1 = refused, our own dial has the right of way
+    uint64_t life;                     // of the side that speaks
+    uint64_t received;                 // PROOF, WELCOME: last frame in order that arrived over earlier connections
+    unsigned char nonce[TCP_NONCE];    // of the side that speaks
+    unsigned char proof[32];           // keyed hash over all of the above and the other side's nonce
 };
 
-int tcp_shake_open(void);                               // finds the library that computes proofs
+int tcp_shake_open(void);    // finds the library that computes proofs
 int tcp_nonce(unsigned char *nonce);
 void tcp_sign(struct tcp_greeting *g, const unsigned char *other_nonce);
 // NULL: good; else what is wrong with it.
 const char *tcp_verify(const struct tcp_greeting *g, enum tcp_step step, const unsigned char *other_nonce);
 
 // ---- address.c ----
-int tcp_own_card(struct tcp_card *card);                // all but the port
+int tcp_own_card(struct tcp_card *card);    // all but the port
 int tcp_publish(const struct tcp_card *card);
 bool tcp_find_card(int proc, struct tcp_card *card);    // false: the peer has not published it yet
 
@@ -189,11 +194,11 @@ bool tcp_find_card(int proc, struct tcp_card *card);    // false: the peer has n
 int tcp_offer(struct uno_link *link, const void *buf, struct uno_rts *rts);
 int tcp_accept(struct uno_link *link, const struct uno_rts *rts, void *dst, size_t room, uint64_t token);
 void tcp_withdraw(struct uno_link *link, const struct uno_rts *rts);
-const char *tcp_pulled(struct tcp_link *l, const void *payload, size_t n);       // a PULL came; NULL: good
-void tcp_pump(struct tcp_link *l);                      // puts pulls and pieces into the ring
+const char *tcp_pulled(struct tcp_link *l, const void *payload, size_t n);    // a PULL came; NULL: good
+void tcp_pump(struct tcp_link *l);                                            // puts pulls and pieces into the ring
 void tcp_piece_acked(struct tcp_offer *o, size_t n);
-struct tcp_landing *tcp_landing_of(struct tcp_link *l, const struct tcp_frame *f);   // NULL: the frame makes no sense
+struct tcp_landing *tcp_landing_of(struct tcp_link *l, const struct tcp_frame *f);    // NULL: the frame makes no sense
 char *tcp_landing_at(const struct tcp_landing *d);
 void tcp_landed(struct tcp_link *l, struct tcp_landing *d, size_t n);
-void tcp_direct_fail(struct tcp_link *l);               // all transfers of a lost link end as failed
+void tcp_direct_fail(struct tcp_link *l);    // all transfers of a lost link end as failed
 void tcp_direct_close(void);

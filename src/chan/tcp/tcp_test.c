@@ -11,14 +11,14 @@
 #include "chan/tcp/tcp.h"
 #include "chan/test_traffic.h"
 
-#define GATE 7                                // step that opens when the ranks may begin
-#define FINISH 6                              // step that opens when they may end
+#define GATE 7      // step that opens when the ranks may begin
+#define FINISH 6    // step that opens when they may end
 
 static struct uno_job_head *outside_map(int fd)
 {
     struct uno_job_head *head;
     assert_int_equal(uno_job_map(fd, &head), 0);
-    for (int i = 0; i < ranks; i++)           // all ranks listen
+    for (int i = 0; i < ranks; i++)    // all ranks listen
         while (atomic_load(&uno_job_board(head, (uint32_t)i)->card_bytes) == 0) sched_yield();
     return head;
 }
@@ -44,7 +44,7 @@ static int connect_to(uint16_t port)
 static void hostile_body(void)
 {
     wait_step(GATE, 1);
-    while (atomic_load(&shared->step[FINISH]) == 0) poll_once();      // strangers come before anybody is connected
+    while (atomic_load(&shared->step[FINISH]) == 0) poll_once();    // strangers come before anybody is connected
     mixed_traffic(2000);
 }
 
@@ -197,7 +197,7 @@ static void rogue_body(void)
     on_arrival = count_arrival;
     if (me == 1) {
         while (atomic_load(&shared->step[0]) == 0) poll_once();
-        CHECK(atomic_load(&shared->number[0]) > 0);       // some were good
+        CHECK(atomic_load(&shared->number[0]) > 0);    // some were good
         return;
     }
     const struct tcp_card *card = (const struct tcp_card *)(const void *)uno_job_board(uno_chan_self.job, 1)->card;
@@ -229,9 +229,12 @@ static void rogue(void **state)
 enum mischief { CUT = 1, DAMAGE = 2, CRUMBS = 4 };
 
 #define PAIRS 64
-#define MISCHIEFS 20                          // in all; then the line is good
+#define MISCHIEFS 20    // in all; then the line is good
 
-struct relay { int fd[2]; size_t passed, next; };
+struct relay {
+    int fd[2];
+    size_t passed, next;
+};
 
 static struct relay relays[PAIRS];
 static int mischief;
@@ -282,7 +285,7 @@ static void begin_relay(int client, uint16_t port)
         int server = connect_to(port);
         if (server < 0) break;
         relays[i] = (struct relay){.fd = {client, server}, .next = (size_t)random() % 300000};
-        if (random() % 4 == 0) relays[i].next = 0;        // already the handshake suffers
+        if (random() % 4 == 0) relays[i].next = 0;    // already the handshake suffers
         return;
     }
     close(client);
@@ -437,7 +440,7 @@ static void die_body(void)
     while (losses == 0) poll_once();
     CHECK(losses == 1 && failures_told == 1);
     struct uno_msg m = {.kind = UNO_EAGER};
-    CHECK(links[1]->ops->send(links[1], &m) > 0);         // an error, with its reason
+    CHECK(links[1]->ops->send(links[1], &m) > 0);    // an error, with its reason
     CHECK(strstr(uno_fail_text(), "rank 1 cannot be reached"));
 }
 
@@ -472,9 +475,9 @@ int main(int argc, char **argv)
 {
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(strangers), cmocka_unit_test(rogue), cmocka_unit_test(crumbs), cmocka_unit_test(cut),
-        cmocka_unit_test(damage), cmocka_unit_test(cut_and_damage), cmocka_unit_test(come_back),
-        cmocka_unit_test(lost), cmocka_unit_test(port_range),
+        cmocka_unit_test(strangers), cmocka_unit_test(rogue),  cmocka_unit_test(crumbs),
+        cmocka_unit_test(cut),       cmocka_unit_test(damage), cmocka_unit_test(cut_and_damage),
+        cmocka_unit_test(come_back), cmocka_unit_test(lost),   cmocka_unit_test(port_range),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
