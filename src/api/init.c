@@ -25,7 +25,22 @@ static int refuse(const char *call, const char *why)
     return uno_raise_self(call, MPI_ERR_OTHER);
 }
 
-// The library opens with the first of MPI_Init and MPI_Session_init and closes with the last of their ends.
+// Between two uses by sessions alone the library rests: its channels stay open, because peers that are faster send to the
+// next use already. It closes for good at exit, or at once when MPI_Finalize is its last end: then all ranks end together.
+static bool resting;
+
+static void close_for_good(void)
+{
+    uno_peers_close();
+    uno_world_close();
+}
+
+static void close_at_exit(void)
+{
+    if (resting) close_for_good();
+    resting = false;
+}
+
 int uno_library_open(int level)
 {
     // Relaxed: init and finalize are not called by two threads at once (MPI-4.1, 11.2).
@@ -35,22 +50,33 @@ int uno_library_open(int level)
         return MPI_SUCCESS;
     }
     main_thread = &here;
+    if (resting) {
+        resting = false;
+        uno_world_wake(level);
+        return MPI_SUCCESS;
+    }
     int err = uno_world_open(level);
     return err ? err : uno_choose_open();
 }
 
 void uno_library_close(void)
 {
+    static bool registered;
     if (atomic_fetch_sub_explicit(&uno_world.opens, 1, memory_order_relaxed) > 1) return;
     uno_lock();
-    // The world model ends together. Sessions need not: a process may use them alone, or as often as it likes.
-    if (atomic_load_explicit(&world_model, memory_order_relaxed) == 1)
+    bool together = atomic_load_explicit(&world_model, memory_order_relaxed) == 1;
+    if (together)
         uno_p2p_finish();
     else
         uno_peers_flush();
-    uno_peers_close();
     uno_unlock();
-    uno_world_close();
+    if (together) {
+        close_for_good();
+        return;
+    }
+    if (!registered) registered = atexit(close_at_exit) == 0;
+    resting = true;
+    uno_world_rest();
 }
 
 static int init(const char *call, int required, int *provided)

@@ -207,7 +207,7 @@ int uno_comm_delete_attrs(void)
     return err ? err : uno_attrs_delete(uno_comm_world.attrs, MPI_COMM_WORLD);
 }
 
-void uno_comm_close(void)
+void uno_comm_report(void)
 {
     int lost = 0;
     for (struct uno_unexp *u = uno_comm_world.match[0].first; u; u = u->next_all) never_received++;
@@ -217,6 +217,12 @@ void uno_comm_close(void)
     if (uno_groups_live()) uno_log(1, "%zu groups were never freed", uno_groups_live());
     if (uno_errhs_live()) uno_log(1, "%zu error handlers were never freed", uno_errhs_live());
     if (never_received) uno_log(1, "%zu messages were never received", never_received);
+}
+
+void uno_comm_close(void)
+{
+    uno_comm_report();
+    uno_p2p_keep(&uno_comm_world);
     // Those left behind keep their memory (a request may still name them) but are found by no message any more.
     for (struct MPI_ABI_Comm *c = uno_comm_self.next, *next; c; c = next) {
         next = c->next;

@@ -92,6 +92,7 @@ static inline int uno_comm_proc(const struct MPI_ABI_Comm *c, int r)
 int uno_comm_open(void);
 int uno_comm_delete_attrs(void);    // callbacks of MPI_COMM_SELF, then MPI_COMM_WORLD: first in MPI_Finalize
 void uno_comm_close(void);
+void uno_comm_report(void);          // what the user left behind, at verbosity 1
 
 // Makes a communicator object around a group (takes a reference) with an agreed context, registered so that messages
 // find it. remote is NULL for an intracommunicator. Context 0: not agreed yet, uno_comm_register follows. NULL when
@@ -103,6 +104,10 @@ void uno_comm_drop(struct MPI_ABI_Comm *c);
 
 // Defined by src/p2p/deliver.c: delivers the messages that came for c's context before c was registered.
 void uno_p2p_replay(struct MPI_ABI_Comm *c);
+
+// Likewise in deliver.c: the messages that came for c already are kept until it is made again (the library closes with the last
+// session and may be opened again, while peers that were faster send to the new one).
+void uno_p2p_keep(struct MPI_ABI_Comm *c);
 
 // The tag of the next collective operation (or construction) on c. All members take them in the same order, so
 // operations that are under way at once never mix. Not negative.

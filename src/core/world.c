@@ -202,6 +202,23 @@ void uno_world_close(void)
     uno_world.threads = false;
 }
 
+void uno_world_rest(void)
+{
+    uno_comm_report();
+    // Release: as in uno_world_close.
+    atomic_store_explicit(&uno_world.board->state, UNO_RANK_FINALIZED, memory_order_release);
+    atomic_store_explicit(&uno_world.phase, UNO_FINALIZED, memory_order_release);
+}
+
+void uno_world_wake(int thread_level)
+{
+    uno_world.thread_level = thread_level;
+    uno_world.threads = thread_level == MPI_THREAD_MULTIPLE;
+    // Release: as in uno_world_open.
+    atomic_store_explicit(&uno_world.board->state, UNO_RANK_RUNNING, memory_order_release);
+    atomic_store_explicit(&uno_world.phase, UNO_RUNNING, memory_order_release);
+}
+
 _Noreturn void uno_world_abort(int code, const char *why)
 {
     fflush(stdout);

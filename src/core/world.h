@@ -57,6 +57,10 @@ void uno_lock_retake(int depth);
 int uno_world_open(int thread_level);
 void uno_world_close(void);
 
+// Between two uses: everything stays open, but MPI is not running and the process may exit.
+void uno_world_rest(void);
+void uno_world_wake(int thread_level);
+
 // Ends the job: tells the launcher `why` and exits with `code`. Does not return.
 _Noreturn void uno_world_abort(int code, const char *why);
 

@@ -116,10 +116,28 @@ static void keep_orphan(struct uno_link *link, const struct uno_hdr *h, const vo
 {
     struct orphan *o = malloc(sizeof *o + h->bytes);
     if (!o) uno_world_abort(1, "out of memory for a message that arrived before its communicator");
-    *o = (struct orphan){.link = link, .h = *h, .sign = uno_sign_take(link)};
+    // The link of a whole message is not needed again, and may be closed by the time its communicator is made.
+    *o = (struct orphan){.link = h->kind == UNO_EAGER && !uno_signing.num ? NULL : link, .h = *h};
+    if (uno_signing.num) o->sign = uno_sign_take(link);
     read_payload(link, payload, 0, o->payload, h->bytes);
     *orphans_end = o;
     orphans_end = &o->next;
+}
+
+void uno_p2p_keep(struct MPI_ABI_Comm *c)
+{
+    for (int coll = 0; coll < 2; coll++) {
+        struct uno_match *m = &c->match[coll];
+        for (struct uno_unexp *u = m->first, *next; u; u = next) {
+            next = u->next_all;
+            if (u->kind != UNO_EAGER) continue;
+            struct uno_hdr h = {.kind = UNO_EAGER, .src = u->src, .tag = u->tag, .bytes = (uint32_t)u->bytes};
+            h.ctx = c->context | (coll ? UNO_CTX_COLL : 0);
+            uno_match_take(m, u);
+            keep_orphan(u->link, &h, u->data);
+            free(u);
+        }
+    }
 }
 
 static void deliver_message(struct uno_link *link, const struct uno_hdr *h, const void *payload)
@@ -226,10 +244,13 @@ void uno_p2p_replay(struct MPI_ABI_Comm *c)
     for (struct orphan *next; o; o = next) {
         next = o->next;
         if ((o->h.ctx & ~UNO_CTX_COLL) == c->context) {
-            struct uno_signature pending = uno_sign_take(o->link);
-            uno_sign_arrived(o->link, &o->sign);
+            struct uno_signature pending = {0};
+            if (uno_signing.num) {
+                pending = uno_sign_take(o->link);
+                uno_sign_arrived(o->link, &o->sign);
+            }
             deliver_message(o->link, &o->h, o->payload);
-            uno_sign_arrived(o->link, &pending);
+            if (uno_signing.num) uno_sign_arrived(o->link, &pending);
             free(o);
         } else {
             o->next = NULL;

@@ -127,6 +127,7 @@ struct edge { int source, dest, weight; };
 static int keep_own(struct MPI_ABI_Comm *child, const struct edge *all, size_t n, bool weighted)
 {
     size_t nin = 0, nout = 0;
+    if (!all) n = 0;
     for (size_t i = 0; i < n; i++) {
         nin += all[i].dest == child->rank;
         nout += all[i].source == child->rank;
