@@ -25,8 +25,9 @@ static int refuse(const char *call, const char *why)
     return uno_raise_self(call, MPI_ERR_OTHER);
 }
 
-// Between two uses by sessions alone the library rests: its channels stay open, because peers that are faster send to the
-// next use already. It closes for good at exit, or at once when MPI_Finalize is its last end: then all ranks end together.
+// Between two uses by sessions alone the library rests: its channels stay open, because peers that are faster send to
+// the next use already. It closes for good at exit, or at once when MPI_Finalize is its last end: then all ranks end
+// together.
 static bool resting;
 
 static void close_for_good(void)

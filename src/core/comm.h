@@ -105,8 +105,8 @@ void uno_comm_drop(struct MPI_ABI_Comm *c);
 // Defined by src/p2p/deliver.c: delivers the messages that came for c's context before c was registered.
 void uno_p2p_replay(struct MPI_ABI_Comm *c);
 
-// Likewise in deliver.c: the messages that came for c already are kept until it is made again (the library closes with the last
-// session and may be opened again, while peers that were faster send to the new one).
+// Likewise in deliver.c: the messages that came for c already are kept until it is made again (the library closes with
+// the last session and may be opened again, while peers that were faster send to the new one).
 void uno_p2p_keep(struct MPI_ABI_Comm *c);
 
 // The tag of the next collective operation (or construction) on c. All members take them in the same order, so
