@@ -33,8 +33,9 @@ static void copy_ints(int *to, const int *from, int n)
 void uno_cart_place(const struct uno_topo *t, int rank, int *coords)
 {
     for (int d = t->ndims - 1; d >= 0; d--) {
-        coords[d] = rank % t->data[d];
-        rank /= t->data[d];
+        int extent = t->data[d] > 0 ? t->data[d] : 1;    // always above 0: checked when the topology was made
+        coords[d] = rank % extent;
+        rank /= extent;
     }
 }
 
