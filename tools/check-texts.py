@@ -12,7 +12,7 @@ from house import TOP, Finding, bare, text_of, tracked, verdict
 SPDX = "SPDX-License-Identifier: BSD-3-Clause"
 ATOMIC = re.compile(r"\b(?:atomic_(?!init|bool|int|uint|flag_clear_init)\w+|__atomic_\w+|__sync_\w+)\s*\(")
 PARTNER = re.compile(r"pair|partner|acquire|release|acq_rel|seq_cst|relaxed", re.IGNORECASE)
-MACHINE = re.compile(r"/work/|/root/|\.\./shared|shared/(?:DESIGN|STYLE|SYSTEMS|BENCH)|/tmp/brief"
+MACHINE = re.compile(r"/(?:work|root)/|\.\./shared|shared/(?:DESIGN|STYLE|SYSTEMS|BENCH)|/tmp/brief"
                      r"|\bhttps?://(?!opensource\.org|spdx\.org|www\.mpi-forum\.org|github\.com)")
 
 
