@@ -94,7 +94,7 @@ def check_seen(by_thread):
     assert all(BODY <= line <= BODY + 9 for line in seen)
 
 
-def test_settrace_sees_the_lines_in_both_threads():
+def test_settrace_sees_the_lines_in_a_new_thread():
     by_thread = {}
     lock = threading.Lock()
 
@@ -106,8 +106,7 @@ def test_settrace_sees_the_lines_in_both_threads():
                 by_thread.setdefault(threading.get_ident(), set()).add(frame.f_lineno)
         return trace
 
-    # Workers are kept, and a tracer applies to threads that start under it: so a program of its own would be the
-    # usual case. Here a new thread's first region makes a team of its own.
+    # A tracer applies to threads that start under it and workers are kept, so only the new thread is sure to have it.
     answers = []
     threading.settrace(trace)
     try:
@@ -178,6 +177,24 @@ def test_a_traceback_shows_the_users_line():
     frames = [f for f in traceback.extract_tb(info.value.__traceback__) if f.filename == __file__]
     assert frames[-1].line == "1 / by" and frames[-1].lineno == inspect.getsourcelines(divides)[1] + 4
     assert "1 / by" in "".join(traceback.format_exception(info.value))
+
+
+@omp
+def breaks_after():
+    with omp("parallel num_threads(2)"):
+        pass
+    raise KeyError("after")
+
+
+def test_lines_around_the_region_keep_their_numbers():
+    first = inspect.getsourcelines(breaks_after)[1]
+    with pytest.raises(KeyError) as info:
+        breaks_after()
+    assert traceback.extract_tb(info.value.__traceback__)[-1].lineno == first + 4
+    with pytest.raises(ZeroDivisionError) as info:
+        divides(0)
+    outer = [f for f in traceback.extract_tb(info.value.__traceback__) if f.name == "divides"]
+    assert outer[0].line == 'with omp("parallel num_threads(2)"):'
 
 
 def test_inspect_sees_the_function_as_written():
