@@ -190,7 +190,8 @@ static void prepare(struct rt_team *team, int num)
     rt_task_init(&m->implicit, team->parent->task, &icv);
     m->task = &m->implicit;
     m->epoch = team->epoch;
-    m->queue.epoch = team->epoch;
+    // Relaxed: a thread that still looks around sees the old region or the new one, and compares it with its own.
+    atomic_store_explicit(&m->queue.epoch, team->epoch, memory_order_relaxed);
     m->singles = 0;
     m->shares = 0;
     m->depth = 0;

@@ -72,8 +72,10 @@ struct rt_task {
 
 struct rt_deque {
     _Atomic int lock;
-    unsigned epoch;    // region that the tasks belong to
-    unsigned head, tail, cap;
+    _Atomic unsigned epoch;    // region that the tasks belong to
+    // Written under the lock. Relaxed everywhere: looks without the lock take them as hints, the lock orders the rest.
+    _Atomic unsigned head, tail;
+    unsigned cap;
     struct rt_task **at;
 };
 
