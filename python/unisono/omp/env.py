@@ -32,7 +32,7 @@ values = {
     "wait_policy": "default",
     "binds": [],
     "display_affinity": False,
-    "affinity_format": "level %L thread %i of %N on %H bound to %A",
+    "affinity_format": "level %L thread %n of %N on %H bound to %A",
 }
 
 
@@ -138,6 +138,10 @@ def read(environ=os.environ):
         from . import places
 
         places.read(environ.get("OMP_PLACES"))
+    if values["display_affinity"]:
+        from . import places
+
+        _rt.show_places(places.show)
     display = environ.get("OMP_DISPLAY_ENV", "").strip().lower()
     if display in ("true", "verbose"):
         show(display == "verbose")

@@ -11,7 +11,7 @@ import socket
 import sys
 import threading
 
-from . import _rt
+from . import _rt, env
 
 table = []
 _CPU = "/sys/devices/system/cpu/cpu{}/topology/{}"
@@ -65,7 +65,7 @@ def _one(text):
 
 def parse(text, cpus):
     """The places that the text means on these cpus; ValueError when it means none."""
-    found = re.fullmatch(r"\s*([a-z_]+)\s*(?:\((\d+)\))?\s*", text.lower())
+    found = re.fullmatch(r"([a-z_]+)\s*(?:\(\s*(\d+)\s*\))?", text.strip().lower())
     if found:
         places = _abstract(found.group(1), cpus)
         if places is None:
@@ -88,9 +88,19 @@ def read(text):
         )
         places = parse("cores", cpus)
     table[:] = places
-    _rt.set_places(places)
-    if text and _rt.icv_get()[5] == 0 and "OMP_PROC_BIND" not in os.environ:
+    if _rt.icv_get()[5] == 0:
+        if env.values["binds"]:
+            return  # false: no thread is bound, whatever the clauses say
         _rt.setting("bind", 1)
+        _rt.icv_set("bind", 1)  # this thread has its control variables already
+    _rt.set_places(places)
+    _rt.bind_self(0)  # the initial thread, as the standard asks
+
+
+def show():
+    """OMP_DISPLAY_AFFINITY: the line of the calling thread, in one write."""
+    sys.stderr.write(describe(env.values["affinity_format"]) + "\n")
+    sys.stderr.flush()
 
 
 def describe(text):
@@ -99,7 +109,7 @@ def describe(text):
     level = _rt.omp_get_level()
     fields = {
         "L": level,
-        "i": _rt.omp_get_thread_num(),
+        "i": threading.get_native_id(),
         "n": _rt.omp_get_thread_num(),
         "N": _rt.omp_get_num_threads(),
         "H": socket.gethostname(),
@@ -108,7 +118,6 @@ def describe(text):
         "T": 1,
         "t": 0,
         "a": _rt.omp_get_ancestor_thread_num(level - 1),
-        "g": threading.get_native_id(),
     }
     long_ = {
         "nesting_level": "L",

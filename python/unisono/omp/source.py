@@ -84,7 +84,10 @@ def class_of(function):
 def template(node, function, names):
     """The code object of the rewritten node. `names` are the run-time's names that it may use."""
     code = function.__code__
-    node.decorator_list = []
+    # Line numbers count from the first decorator; the compiler must see one there (nothing ever calls it).
+    first = code.co_firstlineno
+    mark = ast.Name("omp", ast.Load(), lineno=first, end_lineno=first, col_offset=0, end_col_offset=0)
+    node.decorator_list = [mark] if first < node.lineno else []
     node.name = FUNCTION
     inner = [node]
     owner = class_of(function)
@@ -111,6 +114,7 @@ def template(node, function, names):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SyntaxWarning)  # they were given when the module was compiled
         compiled = compile(module, code.co_filename, "exec", dont_inherit=True, flags=code.co_flags & 0x1FF0000)
+    node.decorator_list = []
     return _renamed(_find(compiled), code)
 
 
@@ -135,7 +139,7 @@ def _renamed(found, original):
             else code.co_qualname,
         )
 
-    return fix(found).replace(co_name=original.co_name, co_firstlineno=original.co_firstlineno)
+    return fix(found).replace(co_name=original.co_name)
 
 
 def build(code, function, values):

@@ -67,8 +67,17 @@ static PyObject *bind_self(PyObject *self, PyObject *place)
     Py_RETURN_NONE;
 }
 
+// show_places(callable): called by every thread of a region that has news about where it runs. At import.
+static PyObject *show_places(PyObject *self, PyObject *callable)
+{
+    (void)self;
+    Py_XSETREF(rt_hook_show, callable == Py_None ? NULL : Py_NewRef(callable));
+    Py_RETURN_NONE;
+}
+
 PyMethodDef rt_affinity_methods[] = {{"set_places", set_places, METH_O, NULL},
                                      {"omp_get_place_num", place_num, METH_NOARGS,
                                       "omp_get_place_num()\n--\n\nThe place the thread is bound to, or -1."},
                                      {"bind_self", bind_self, METH_O, NULL},
+                                     {"show_places", show_places, METH_O, NULL},
                                      {0}};

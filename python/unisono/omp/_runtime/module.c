@@ -4,7 +4,7 @@
 #include "rt.h"
 #include <pthread.h>
 
-PyObject *rt_exc_cancelled, *rt_exc_left, *rt_hook_spawn, *rt_hook_view, *rt_hook_gil;
+PyObject *rt_exc_cancelled, *rt_exc_left, *rt_hook_spawn, *rt_hook_view, *rt_hook_gil, *rt_hook_show;
 
 static int arity(Py_ssize_t n, Py_ssize_t least, Py_ssize_t most, const char *name)
 {

@@ -143,12 +143,24 @@ void rt_cancel_team(struct rt_team *team, int why)
     rt_wake(team);
 }
 
+// OMP_DISPLAY_AFFINITY: a thread says where it runs in its first region, and again when its team or place is another.
+static void show_place(struct rt_member *m)
+{
+    if (m->shown == m->team->n && m->shown_place == m->place) return;
+    m->shown = m->team->n;
+    m->shown_place = m->place;
+    PyObject *r = PyObject_CallNoArgs(rt_hook_show);
+    if (!r) PyErr_WriteUnraisable(rt_hook_show);
+    Py_XDECREF(r);
+}
+
 // Runs the outlined function as one member of the team. The thread's own copies of what it only reads live here.
 static void run_member(struct rt_member *m)
 {
     struct rt_team *team = m->team;
     m->outer = me;
     me = m;
+    if (rt_hook_show) show_place(m);
     int64_t start = rt_trace_start();
     Py_ssize_t n = PyTuple_GET_SIZE(team->args);
     PyObject *small[16], **argv = n <= 16 ? small : PyMem_Malloc((size_t)n * sizeof *argv);
@@ -178,7 +190,8 @@ static void prepare(struct rt_team *team, int num)
     rt_task_init(&m->implicit, team->parent->task, &icv);
     m->task = &m->implicit;
     m->epoch = team->epoch;
-    m->queue.epoch = team->epoch;
+    // Relaxed: a thread that still looks around sees the old region or the new one, and compares it with its own.
+    atomic_store_explicit(&m->queue.epoch, team->epoch, memory_order_relaxed);
     m->singles = 0;
     m->shares = 0;
     m->depth = 0;

@@ -72,8 +72,10 @@ struct rt_task {
 
 struct rt_deque {
     _Atomic int lock;
-    unsigned epoch;    // region that the tasks belong to
-    unsigned head, tail, cap;
+    _Atomic unsigned epoch;    // region that the tasks belong to
+    // Written under the lock. Relaxed everywhere: looks without the lock take them as hints, the lock orders the rest.
+    _Atomic unsigned head, tail;
+    unsigned cap;
     struct rt_task **at;
 };
 
@@ -110,6 +112,7 @@ struct rt_member {
     struct rt_member *outer;        // what rt_me() was before this thread entered the team
     _Atomic unsigned long ident;    // Python's thread identifier, for asynchronous exceptions
     int place;                      // index into the places, or -1
+    int shown, shown_place;         // team size and place when this thread last showed its affinity; only it looks
 } __attribute__((aligned(RT_LINE)));
 
 struct rt_team {
@@ -156,7 +159,7 @@ struct rt_settings {
 extern struct rt_settings rt_settings;
 extern PyObject *rt_exc_cancelled;    // raised where a wait ends because the team was cancelled
 extern PyObject *rt_exc_left;         // raised to leave a construct that was cancelled
-extern PyObject *rt_hook_spawn, *rt_hook_view, *rt_hook_gil;
+extern PyObject *rt_hook_spawn, *rt_hook_view, *rt_hook_gil, *rt_hook_show;
 extern _Atomic int rt_tracing;
 
 // pool.c

@@ -71,12 +71,23 @@ static bool descends(const struct rt_task *task, const struct rt_task *from)
     return false;
 }
 
+// Relaxed: see struct rt_deque.
+static unsigned get(const _Atomic unsigned *at)
+{
+    return atomic_load_explicit(at, memory_order_relaxed);
+}
+
+static void set(_Atomic unsigned *at, unsigned value)
+{
+    atomic_store_explicit(at, value, memory_order_relaxed);
+}
+
 static int grow(struct rt_deque *q)
 {
     unsigned cap = q->cap ? 2 * q->cap : 64;
     struct rt_task **at = PyMem_RawMalloc(cap * sizeof *at);
     if (!at) return -1;
-    for (unsigned i = q->head; i != q->tail; i++) at[i % cap] = q->at[i % q->cap];
+    for (unsigned i = get(&q->head), tail = get(&q->tail); i != tail; i++) at[i % cap] = q->at[i % q->cap];
     PyMem_RawFree(q->at);
     q->at = at;
     q->cap = cap;
@@ -88,9 +99,11 @@ void rt_task_push(struct rt_member *m, struct rt_task *task)
 {
     struct rt_deque *q = &m->queue;
     rt_lock(&q->lock);
-    q->epoch = m->team->epoch;
-    if (q->tail - q->head == q->cap && grow(q) < 0) Py_FatalError("unisono.omp: no memory for a task");
-    q->at[q->tail++ % q->cap] = task;
+    set(&q->epoch, m->team->epoch);
+    unsigned tail = get(&q->tail);
+    if (tail - get(&q->head) == q->cap && grow(q) < 0) Py_FatalError("unisono.omp: no memory for a task");
+    q->at[tail % q->cap] = task;
+    set(&q->tail, tail + 1);
     rt_unlock(&q->lock);
     count(&m->pushed);
     rt_wake(m->team);
@@ -99,9 +112,9 @@ void rt_task_push(struct rt_member *m, struct rt_task *task)
 // Which entry to take: the newest for the owner, the oldest for a thief; with priorities the highest one first.
 static unsigned choose(const struct rt_deque *q, bool own)
 {
-    unsigned best = own ? q->tail - 1 : q->head;
+    unsigned head = get(&q->head), tail = get(&q->tail), best = own ? tail - 1 : head;
     if (rt_settings.max_priority == 0) return best;
-    for (unsigned i = q->head; i != q->tail; i++) {
+    for (unsigned i = head; i != tail; i++) {
         if (q->at[i % q->cap]->priority > q->at[best % q->cap]->priority) best = i;
     }
     return best;
@@ -112,19 +125,20 @@ static struct rt_task *take(struct rt_member *m, struct rt_member *from, const s
     struct rt_deque *q = &from->queue;
     struct rt_task *task = NULL;
     // A look without the lock: head and tail are only hints here, the count of pushes brings us back if one is late.
-    if (__atomic_load_n(&q->tail, __ATOMIC_RELAXED) == __atomic_load_n(&q->head, __ATOMIC_RELAXED)) return NULL;
+    if (get(&q->tail) == get(&q->head)) return NULL;
     rt_lock(&q->lock);
     // A thread that still looks around at the end of the last region must not take tasks of the next.
-    if (q->tail != q->head && q->epoch == m->epoch) {
+    unsigned head = get(&q->head), tail = get(&q->tail);
+    if (tail != head && get(&q->epoch) == m->epoch) {
         unsigned at = choose(q, from == m);
         task = q->at[at % q->cap];
         if (under && !descends(task, under)) {
             task = NULL;
-        } else if (at == q->head) {
-            q->head++;
+        } else if (at == head) {
+            set(&q->head, head + 1);
         } else {
-            for (unsigned i = at; i + 1 != q->tail; i++) q->at[i % q->cap] = q->at[(i + 1) % q->cap];
-            q->tail--;
+            for (unsigned i = at; i + 1 != tail; i++) q->at[i % q->cap] = q->at[(i + 1) % q->cap];
+            set(&q->tail, tail - 1);
         }
     }
     rt_unlock(&q->lock);
@@ -137,11 +151,12 @@ static struct rt_task *plunder(struct rt_member *m, struct rt_member *from)
     struct rt_task *catch[32];
     struct rt_deque *q = &from->queue;
     unsigned n = 0;
-    if (__atomic_load_n(&q->tail, __ATOMIC_RELAXED) == __atomic_load_n(&q->head, __ATOMIC_RELAXED)) return NULL;
+    if (get(&q->tail) == get(&q->head)) return NULL;
     rt_lock(&q->lock);
-    if (q->epoch == m->epoch) {
-        unsigned half = (q->tail - q->head + 1) / 2;
-        while (n < half && n < 32) catch[n++] = q->at[q->head++ % q->cap];
+    if (get(&q->epoch) == m->epoch) {
+        unsigned head = get(&q->head), half = (get(&q->tail) - head + 1) / 2;
+        while (n < half && n < 32) catch[n++] = q->at[head++ % q->cap];
+        set(&q->head, head);
     }
     rt_unlock(&q->lock);
     for (unsigned i = n; i > 1; i--) rt_task_push(m, catch[i - 1]);
@@ -309,7 +324,7 @@ static bool runs_at_once(const struct rt_member *m, const struct rt_task *task)
 {
     if (task->flags & (RT_UNDEFERRED | RT_FINAL)) return true;
     if (m->depth >= RT_DEPTH) return false;
-    return m->team->n == 1 || m->queue.tail - m->queue.head >= RT_QUEUE;
+    return m->team->n == 1 || get(&m->queue.tail) - get(&m->queue.head) >= RT_QUEUE;
 }
 
 int rt_task_new(PyObject *const *args, Py_ssize_t n)

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Where threads run: OMP_PLACES and OMP_PROC_BIND (what they parse to and what the kernel then says), the affinity
+format and its display. The environment is read at import, so each program is a process of its own."""
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+from unisono.omp import *
+from unisono.omp import places
+
+CPUS = sorted(os.sched_getaffinity(0))
+two_cores = pytest.mark.skipif(len(CPUS) < 2, reason="one core: every thread runs there, bound or not")
+
+PROGRAM = """
+import os
+from unisono.omp import *
+@omp
+def where(n):
+    got = [None] * n
+    with omp("parallel num_threads(n)CLAUSE"):
+        got[omp_get_thread_num()] = sorted(os.sched_getaffinity(0)), omp_get_place_num()
+    return got
+print(where(N))
+"""
+
+
+def program(n=2, clause="", body=PROGRAM, **env):
+    clean = {k: v for k, v in os.environ.items() if not k.startswith("OMP_")}
+    text = body.replace("(N)", f"({n})").replace("CLAUSE", clause)
+    # A file: directives are read from the source.
+    file = os.path.join(env.pop("at"), "affinity_program.py")
+    with open(file, "w") as f:
+        f.write(text)
+    command = [sys.executable, "-W", "ignore", file]
+    out = subprocess.run(command, env={**clean, **env}, capture_output=True, text=True, timeout=60)
+    assert out.returncode == 0, out.stderr
+    return out.stdout, out.stderr
+
+
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        ("threads", [[0], [1], [2], [3], [4], [5]]),
+        ("threads(2)", [[0], [1]]),
+        (" THREADS ( 3 ) ", [[0], [1], [2]]),
+        ("{0,1},{2,5}", [[0, 1], [2, 5]]),
+        ("{0:3}", [[0, 1, 2]]),
+        ("{0:3:2}", [[0, 2, 4]]),
+        ("{0:2}:3", [[0, 1], [2, 3], [4, 5]]),
+        ("{0}:3:2", [[0], [2], [4]]),
+        ("{4},{0:2}:2:2", [[4], [0, 1], [2, 3]]),
+        ("{0,99},{98}", [[0]]),
+    ],
+)
+def test_places_are_parsed(text, expected):
+    assert places.parse(text, list(range(6))) == expected
+
+
+@pytest.mark.parametrize("text", ["chairs", "{a}", "0,1", "{0", "{0}:1:2:3", "cores(x)"])
+def test_what_is_no_place_is_refused(text):
+    with pytest.raises(ValueError):
+        places.parse(text, list(range(6)))
+
+
+@pytest.mark.parametrize("name", ["cores", "sockets", "threads", "numa_domains", "ll_caches"])
+def test_named_places_cover_the_machine_once(name):
+    assert sorted(c for p in places.parse(name, CPUS) for c in p) == CPUS
+
+
+def test_bad_places_are_reported(tmp_path):
+    out, err = program(at=str(tmp_path), OMP_PLACES="chairs")
+    assert "OMP_PLACES='chairs' is ignored" in err and out.startswith("[([")
+
+
+def test_unbound_by_default(tmp_path):
+    assert eval(program(at=str(tmp_path))[0]) == [(CPUS, -1)] * 2
+
+
+@two_cores
+@pytest.mark.parametrize("bind", ["true", "close", "spread"])
+def test_each_thread_on_its_place(tmp_path, bind):
+    a, b = CPUS[:2]
+    out, _ = program(at=str(tmp_path), OMP_PROC_BIND=bind, OMP_PLACES=f"{{{a}}},{{{b}}}")
+    assert eval(out) == [([a], 0), ([b], 1)]
+    out, _ = program(n=4, at=str(tmp_path), OMP_PROC_BIND=bind, OMP_PLACES=f"{{{a}}},{{{b}}}")
+    assert eval(out) == [([a], 0), ([a], 0), ([b], 1), ([b], 1)]
+
+
+@two_cores
+def test_places_alone_bind_and_their_order_counts(tmp_path):
+    a, b = CPUS[:2]
+    out, _ = program(at=str(tmp_path), OMP_PLACES=f"{{{b}}},{{{a}}}")
+    assert eval(out) == [([b], 0), ([a], 1)]
+
+
+@two_cores
+def test_primary_keeps_all_together(tmp_path):
+    a, b = CPUS[:2]
+    env = {"OMP_PLACES": f"{{{a}}},{{{b}}}", "at": str(tmp_path)}
+    for out, _ in (program(OMP_PROC_BIND="primary", **env), program(clause=" proc_bind(master)", **env)):
+        assert eval(out) == [([a], 0), ([a], 0)]
+
+
+@two_cores
+def test_false_binds_nobody_whatever_the_clause_says(tmp_path):
+    out, _ = program(
+        at=str(tmp_path), clause=" proc_bind(spread)", OMP_PROC_BIND="false", OMP_PLACES=f"{{{CPUS[0]}}},{{{CPUS[1]}}}"
+    )
+    assert [cpus for cpus, _ in eval(out)] == [CPUS, CPUS]
+
+
+def test_display_affinity(tmp_path):
+    twice = PROGRAM.replace("print(where(N))", "where(3)\nwhere(3)\nprint('|')")
+    env = {"at": str(tmp_path), "body": twice, "OMP_AFFINITY_FORMAT": "%L:%{thread_num}/%N on %A of %P"}
+    _, err = program(OMP_DISPLAY_AFFINITY="true", **env)
+    lines = sorted(err.splitlines())
+    cpus = ",".join(map(str, CPUS))
+    assert [re.sub(r" of \d+$", "", line) for line in lines] == [f"1:{i}/3 on {cpus}" for i in range(3)]
+    _, err = program(**{**env, "at": str(tmp_path)})
+    assert err == ""
+
+
+def test_display_affinity_again_when_the_team_changes(tmp_path):
+    body = PROGRAM.replace("print(where(N))", "where(2)\nwhere(3)\nwhere(3)")
+    _, err = program(at=str(tmp_path), body=body, OMP_DISPLAY_AFFINITY="true", OMP_AFFINITY_FORMAT="%n of %N")
+    assert sorted(err.splitlines()) == ["0 of 2", "0 of 3", "1 of 2", "1 of 3", "2 of 3"]
+
+
+@omp
+def captured(text):
+    got = [None] * 2
+    with omp("parallel num_threads(2)"):
+        got[omp_get_thread_num()] = omp_capture_affinity(text)
+    return got
+
+
+def test_capture_affinity():
+    assert captured("%n of %N at %L under %a") == ["0 of 2 at 1 under 0", "1 of 2 at 1 under 0"]
+    assert captured("[%5n|%.5n|%0.5n|%{num_threads}|%%]")[1] == "[1    |    1|00001|2|%]"
+    assert len(set(captured("%i"))) == 2 and captured("%P") == [str(os.getpid())] * 2
+    assert captured("%A") == [",".join(map(str, CPUS))] * 2
+
+
+def test_display_affinity_routine_and_format(capsys):
+    before = omp_get_affinity_format()
+    assert "thread %n of %N" in before
+    omp_set_affinity_format("thread %n here")
+    try:
+        assert omp_get_affinity_format() == "thread %n here" and omp_capture_affinity() == "thread 0 here"
+        omp_display_affinity()
+        omp_display_affinity("%{process_id}")
+    finally:
+        omp_set_affinity_format(before)
+    assert capsys.readouterr().out == f"thread 0 here\n{os.getpid()}\n"
