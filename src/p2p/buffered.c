@@ -112,7 +112,11 @@ int uno_bsend_iflush(struct uno_bsend *b, MPI_Request *req)
     }
     MPI_Request r = uno_request_new(UNO_REQ_OTHER);
     struct flush *f = malloc(sizeof *f);
-    if (!r || !f) return uno_fail(MPI_ERR_NO_MEM, "no memory for a request");
+    if (!r || !f) {
+        if (r) uno_request_release(r);
+        free(f);
+        return uno_fail(MPI_ERR_NO_MEM, "no memory for a request");
+    }
     r->ops = &flush_ops;
     r->extra = b;
     *f = (struct flush){.poller = {.fn = flush_step}, .req = r};

@@ -302,7 +302,11 @@ static int part_new(const struct uno_part_spec *spec, const struct uno_where *wh
     MPI_Request r = p ? uno_request_new(UNO_REQ_PARTITIONED) : NULL;
     size_t n = spec->partitions ? (size_t)spec->partitions : 1;
     if (r) p->ready = calloc(n, sizeof *p->ready);
-    if (!r || !p->ready) return uno_fail(MPI_ERR_NO_MEM, "no memory for a partitioned request");
+    if (!r || !p->ready) {
+        if (r) uno_request_release(r);
+        free(p);
+        return uno_fail(MPI_ERR_NO_MEM, "no memory for a partitioned request");
+    }
     p->poller.fn = part_poll;
     p->req = r;
     p->spec = *spec;

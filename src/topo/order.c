@@ -17,7 +17,10 @@ static double cut_of(const struct search *s)
 {
     double places = 1, sum = 0;
     for (int d = 0; d < s->g->ndims; d++) places *= s->g->dims[d];
-    for (int d = 0; d < s->g->ndims; d++) sum += (s->g->dims[d] / s->shape[d] - 1) * (places / s->g->dims[d]);
+    for (int d = 0; d < s->g->ndims; d++) {
+        int planes = s->g->dims[d] / s->shape[d] - 1;
+        sum += planes * (places / s->g->dims[d]);
+    }
     return sum;
 }
 
