@@ -179,11 +179,6 @@ static int take_id(void)
     return -1;
 }
 
-static void tell(struct uno_peer *peer, const struct uno_msg *m)
-{
-    uno_peer_send(peer, m, NULL);
-}
-
 // The receive p was matched with a sender's INIT: answers, and posts the chunks when it is active already.
 static void match(struct part *p, struct uno_link *link, const struct part_init *init)
 {
@@ -195,7 +190,7 @@ static void match(struct part *p, struct uno_link *link, const struct part_init 
     if (make_chunks(p) != MPI_SUCCESS) uno_world_abort(1, uno_fail_text());
     struct part_ack ack = {.token = init->token, .what = PART_ACK, .whole = !is_plain(p), .id = p->id};
     struct uno_msg m = {.kind = UNO_PART, .bytes = sizeof ack, .data = &ack};
-    tell(uno_peer_of(link->proc), &m);
+    uno_peer_send(uno_peer_of(link->proc), &m, NULL);
     if (p->started) start_receives(p);
 }
 
@@ -347,7 +342,7 @@ int uno_psend_init(const struct uno_part_spec *spec, const struct uno_where *to,
                         .bytes = sizeof init,
                         .ctx = to->comm->context,
                         .data = &init};
-    tell(peer, &m);
+    uno_peer_send(peer, &m, NULL);
     return MPI_SUCCESS;
 }
 
@@ -376,11 +371,6 @@ int uno_precv_init(const struct uno_part_spec *spec, const struct uno_where *fro
 bool uno_part_is_send(MPI_Request req)
 {
     return ((struct part *)req->extra)->send;
-}
-
-int uno_part_count(MPI_Request req)
-{
-    return ((struct part *)req->extra)->spec.partitions;
 }
 
 bool uno_part_ready(MPI_Request req, int i)

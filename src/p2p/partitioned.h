@@ -28,7 +28,6 @@ int uno_part_refusal(MPI_Request req, int i);
 int uno_part_arrived(MPI_Request req, int i, bool *arrived);
 
 bool uno_part_is_send(MPI_Request req);
-int uno_part_count(MPI_Request req);
 
 struct uno_link;
 struct uno_hdr;
