@@ -26,6 +26,8 @@ void uno_build_alltoall(struct uno_sched *s, const struct uno_call *c);
 void uno_build_reduce_scatter(struct uno_sched *s, const struct uno_call *c);
 void uno_build_scan(struct uno_sched *s, const struct uno_call *c);
 void uno_build_neighbor(struct uno_sched *s, const struct uno_call *c);
+// Straight between the buffers of the ranks of one host; nothing (false) where that does not fit.
+bool uno_build_direct(struct uno_sched *s, const struct uno_call *c);
 void uno_build_inter(struct uno_sched *s, const struct uno_call *c);
 
 // Block i of a call, with counts, displacements and types in whatever form the collective has them.

@@ -116,8 +116,6 @@ struct uno_hier *uno_hier_get(struct MPI_ABI_Comm *comm, bool settle, int *err)
 {
     if (comm->coll && comm->coll->hier_known) return comm->coll->hier;
     if (!settle || !may_span(comm)) return NULL;
-    uno_seg_get(comm, err);
-    if (*err) return NULL;
     *err = settle_layout(comm, &comm->coll->hier);
     comm->coll->hier_known = !*err;
     return *err ? NULL : comm->coll->hier;
@@ -161,7 +159,7 @@ static void inside(struct build *b, struct uno_call c)
     c.op = b->s->op;
     c.comm = h->node;
     uno_emit_fence(b->s);
-    if (b->s->blocking && b->n > 1) {
+    if (b->s->form == UNO_BLOCKING && b->n > 1) {
         uno_emit_call(b->s, &c);
         return;
     }

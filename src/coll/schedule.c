@@ -9,6 +9,8 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "coll/cache.h"
+#include "coll/segment.h"
 #include "core/pack.h"
 #include "p2p/p2p.h"
 
@@ -104,6 +106,29 @@ void uno_emit_reduce(struct uno_sched *s, const void *a, const void *b, void *ou
     p->type = type;
 }
 
+static struct uno_step *emit_cross(struct uno_sched *s, enum uno_step_kind kind, struct uno_remote there, size_t bytes)
+{
+    struct uno_step *p = bytes ? emit(s, kind) : NULL;
+    if (!p) return NULL;
+    p->peer = there.rank;
+    p->at = there.at;
+    p->count = (MPI_Count)bytes;
+    p->dcount = (MPI_Count)there.skip;
+    return p;
+}
+
+void uno_emit_pull(struct uno_sched *s, struct uno_remote from, void *dst, size_t bytes)
+{
+    struct uno_step *p = emit_cross(s, UNO_STEP_PULL, from, bytes);
+    if (p) p->dst = dst;
+}
+
+void uno_emit_push(struct uno_sched *s, struct uno_remote to, const void *src, size_t bytes)
+{
+    struct uno_step *p = emit_cross(s, UNO_STEP_PUSH, to, bytes);
+    if (p) p->src = src;
+}
+
 void uno_emit_fence(struct uno_sched *s)
 {
     if (s->nsteps && s->step[s->nsteps - 1].kind != UNO_STEP_FENCE) emit(s, UNO_STEP_FENCE);
@@ -137,6 +162,7 @@ void *uno_scratch_bytes(struct uno_sched *s, size_t bytes)
     }
     p->next = s->scratch;
     s->scratch = p;
+    s->scratch_bytes += bytes;
     return (char *)p + 64;
 }
 
@@ -214,6 +240,17 @@ static void reduce(const struct uno_sched *s, const struct uno_step *p)
         uno_op_apply3(s->op, p->src, p->second, p->dst, p->count, p->type);
 }
 
+static void cross(struct uno_sched *s, const struct uno_step *p)
+{
+    uint64_t there = *p->at + (uint64_t)p->dcount;
+    struct uno_coll *u = s->comm->coll;
+    if (*p->at == 0) return;
+    if (p->kind == UNO_STEP_PULL)
+        fail(s, uno_seg_pull(u, p->peer, p->dst, there, (size_t)p->count));
+    else
+        fail(s, uno_seg_push(u, p->peer, there, p->src, (size_t)p->count));
+}
+
 static void message(struct uno_sched *s, const struct uno_step *p)
 {
     struct uno_where w = {.comm = p->comm, .rank = p->peer, .tag = s->tag, .coll = true};
@@ -267,6 +304,8 @@ static bool advance(struct uno_sched *s, int *moved)
         case UNO_STEP_CALL: return settled(s);
         case UNO_STEP_COPY: copy(p); break;
         case UNO_STEP_REDUCE: reduce(s, p); break;
+        case UNO_STEP_PULL:
+        case UNO_STEP_PUSH: cross(s, p); break;
         case UNO_STEP_CHECK:
             fail(s, p->check(p->src, (int)p->count));
             if (s->error) s->at = s->nsteps - 1;
@@ -317,7 +356,7 @@ static int poll_schedule(struct uno_poller *self)
     int error = s->error;
     if (!r->persistent) {
         r->extra = NULL;
-        uno_sched_free(s);
+        uno_cache_give(s);
     }
     uno_request_done(r, error);
     return moved + 1;
