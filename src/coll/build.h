@@ -9,6 +9,9 @@
 
 #include "coll/schedule.h"
 
+// The flat algorithm of any call on an intracommunicator.
+void uno_build(struct uno_sched *s, const struct uno_call *c);
+
 void uno_build_barrier(struct uno_sched *s);
 void uno_build_bcast(struct uno_sched *s, void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, int root);
 // in may be MPI_IN_PLACE: then out holds the contribution (at the root; for allreduce on all).

@@ -9,12 +9,13 @@
 #include "base/fail.h"
 #include "coll/agree.h"
 #include "coll/build.h"
+#include "coll/hier.h"
 #include "coll/schedule.h"
 #include "coll/shm.h"
 
 #define PERSISTENT_TAG 0x40000000
 
-static void build(struct uno_sched *s, const struct uno_call *c)
+void uno_build(struct uno_sched *s, const struct uno_call *c)
 {
     switch (c->kind) {
     case UNO_BARRIER: uno_build_barrier(s); break;
@@ -52,16 +53,20 @@ static int hold_all(struct uno_sched *s, const struct uno_call *c)
 
 static int prepare(const struct uno_call *c, enum uno_form form, struct uno_sched **out)
 {
+    int err = MPI_SUCCESS;
+    struct uno_hier *hier = form == UNO_INSIDE ? NULL : uno_hier_get(c->comm, form != UNO_NONBLOCKING, &err);
+    if (err) return err;
     int tag = uno_coll_tag(c->comm) | (form == UNO_PERSISTENT ? PERSISTENT_TAG : 0);
     struct uno_sched *s = uno_sched_new(c->comm, c->op, tag);
     if (!s) return MPI_ERR_NO_MEM;
-    int err = hold_all(s, c);
+    err = hold_all(s, c);
     if (!err) {
         if (uno_agree_on() && form != UNO_INSIDE) uno_build_agree(s, c, form);
+        s->blocking = form == UNO_BLOCKING;
         if (c->comm->inter)
             uno_build_inter(s, c);
-        else
-            build(s, c);
+        else if (!uno_build_hier(s, c, hier))
+            uno_build(s, c);
         err = s->error;
     }
     if (err)

@@ -118,6 +118,15 @@ void uno_emit_check(struct uno_sched *s, int (*check)(const void *data, int coun
     p->count = count;
 }
 
+void uno_emit_call(struct uno_sched *s, const struct uno_call *c)
+{
+    struct uno_call *copy = uno_scratch_bytes(s, sizeof *copy);
+    struct uno_step *p = copy ? emit(s, UNO_STEP_CALL) : NULL;
+    if (!p) return;
+    *copy = *c;
+    p->call = copy;
+}
+
 void *uno_scratch_bytes(struct uno_sched *s, size_t bytes)
 {
     if (s->error) return NULL;
@@ -245,7 +254,8 @@ static bool settled(struct uno_sched *s)
     return true;
 }
 
-// Runs as far as possible; true when the whole schedule is done. *moved counts the steps taken.
+// Runs as far as possible; true when the whole schedule is done, or all that is before a CALL step (at which s->at
+// then stands). *moved counts the steps taken.
 static bool advance(struct uno_sched *s, int *moved)
 {
     while (s->at < s->nsteps) {
@@ -254,6 +264,7 @@ static bool advance(struct uno_sched *s, int *moved)
         case UNO_STEP_FENCE:
             if (!settled(s)) return false;
             break;
+        case UNO_STEP_CALL: return settled(s);
         case UNO_STEP_COPY: copy(p); break;
         case UNO_STEP_REDUCE: reduce(s, p); break;
         case UNO_STEP_CHECK:
@@ -282,11 +293,12 @@ static bool ready(void *arg)
 
 int uno_sched_run(struct uno_sched *s)
 {
-    if (!ready(s)) {
-        struct uno_waiting what = {.comm = s->comm, .peer = MPI_UNDEFINED, .tag = MPI_UNDEFINED};
-        uno_wait_until(ready, s, &what);
+    struct uno_waiting what = {.comm = s->comm, .peer = MPI_UNDEFINED, .tag = MPI_UNDEFINED};
+    for (;;) {
+        if (!ready(s)) uno_wait_until(ready, s, &what);
+        if (s->at == s->nsteps) return s->error;
+        fail(s, uno_coll_run(s->step[s->at++].call));
     }
-    return s->error;
 }
 
 // ---- as a request ----

@@ -9,7 +9,15 @@
 #include "coll/coll.h"
 #include "core/progress.h"
 
-enum uno_step_kind { UNO_STEP_SEND, UNO_STEP_RECV, UNO_STEP_COPY, UNO_STEP_REDUCE, UNO_STEP_FENCE, UNO_STEP_CHECK };
+enum uno_step_kind {
+    UNO_STEP_SEND,
+    UNO_STEP_RECV,
+    UNO_STEP_COPY,
+    UNO_STEP_REDUCE,
+    UNO_STEP_FENCE,
+    UNO_STEP_CHECK,
+    UNO_STEP_CALL
+};
 
 struct uno_step {
     enum uno_step_kind kind;
@@ -21,6 +29,7 @@ struct uno_step {
     struct MPI_ABI_Comm *comm;                    // SEND, RECV
     const void *second;                           // REDUCE: dst = src op second
     int (*check)(const void *data, int count);    // CHECK: of src; an error ends the schedule
+    struct uno_call *call;                        // CALL
 };
 
 // The ranks a builder works with. rank and size are those of the view; map[i] is the rank on comm (NULL: the same).
@@ -57,6 +66,7 @@ struct uno_sched {
     MPI_Request *pending;    // sends and receives since the last fence
     int npending, pending_room;
     int first;       // pending before this one are done
+    bool blocking;   // will be run by uno_sched_run: CALL steps are allowed
     bool running;    // inside the engine: a user's operation may call MPI and come back here
     int error;       // the first one met, building or running
     struct uno_scratch *scratch;
@@ -75,6 +85,9 @@ void uno_emit_reduce(struct uno_sched *s, const void *a, const void *b, void *ou
                      struct MPI_ABI_Datatype *type);    // out = a op b; out may be b, not a
 void uno_emit_fence(struct uno_sched *s);
 void uno_emit_check(struct uno_sched *s, int (*check)(const void *data, int count), const void *data, int count);
+
+// A whole blocking collective on another communicator, after a fence of its own. Only in blocking schedules.
+void uno_emit_call(struct uno_sched *s, const struct uno_call *c);
 
 // Scratch memory that lives as long as the schedule; NULL (and s->error set) when memory is out.
 void *uno_scratch_bytes(struct uno_sched *s, size_t bytes);

@@ -16,6 +16,7 @@
 #include "chan/chan.h"
 #include "chan/door.h"
 #include "chan/self.h"
+#include "coll/hier.h"
 #include "core/progress.h"
 #include "core/world.h"
 
@@ -145,6 +146,7 @@ static void free_coll(struct MPI_ABI_Comm *comm)
         madvise(u->left, u->chunks * UNO_HEAP_CHUNK, MADV_REMOVE);
         release_chunks(uno_world.job, u->first, u->chunks);
     }
+    uno_hier_free(u->hier);
     free(u->local);
     free(u->scratch);
     free(u);

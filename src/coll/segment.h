@@ -21,6 +21,8 @@ struct uno_line {
     unsigned char data[UNO_SEG_INLINE];
 } __attribute__((aligned(64)));
 
+struct uno_hier;
+
 // What a communicator keeps for its collectives.
 struct uno_coll {
     struct MPI_ABI_Comm *comm;
@@ -35,6 +37,8 @@ struct uno_coll {
     size_t first, chunks;      // place in the job's heap
     uint32_t *local;           // [n] local index
     char *scratch;             // pieces of peers' data under reduction
+    struct uno_hier *hier;     // how its ranks lie on hosts (hier.h), once known
+    bool hier_known;
 };
 
 // The segment of comm, made at the first call (collective). NULL: not all on one host, or no room; the same answer on
