@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is printed, as the C suite prints it: a table for people, CSV, or JSON records; called on all ranks, rank 0 prints.
+"""What is printed, as the C suite prints it: a table for people, CSV, or JSON records. Called on all ranks; rank 0 prints.
 
 With --against-c a line has the C suite's figure, Python's, their difference and quotient; a record has them as c_value,
 c_ci and delta. One record per (row, variant, size); the schema is the C suite's with binding, python and buffer added.
@@ -168,7 +168,7 @@ def line(r: object, f: SimpleNamespace, c: dict | None) -> None:
         table(r, f, c)
     elif _state.o.format == "csv":
         print(csv(r, f, c), flush=True)
-    else:
+    elif _state.o.format == "json":
         print(json.dumps(record(r, f, c)), flush=True)
     if _state.json:
         print(json.dumps(record(r, f, c)), file=_state.json, flush=True)
@@ -183,7 +183,7 @@ def skip(name: str, variant: str, why: str) -> None:
         print(f"\n{name}{'/' if variant else ''}{variant}: skipped: {why}", flush=True)
     elif _state.o.format == "csv":
         print(f"{name},,{variant}{',' * 24}skipped: {why.replace(',', ';')}", flush=True)
-    else:
+    elif _state.o.format == "json":
         print(one, flush=True)
     if _state.json:
         print(one, file=_state.json, flush=True)

@@ -117,7 +117,8 @@ def bcast_check(r):
 
 
 row("bcast", "coll", "broadcast of a whole vector", flags=SPAN | MODES | VECTOR, setup=vector_setup, fill=bcast_fill,
-    prepare=bcast_prepare, check=bcast_check, teardown=collective_end, objects=collective_objects)(collective)  # fmt: skip
+    prepare=bcast_prepare, check=bcast_check, teardown=collective_end,
+    objects=collective_objects)(collective)  # fmt: skip
 
 
 def fill_values(r):
@@ -192,7 +193,8 @@ row("reduce-scatter", "coll", "reduction, vector split over ranks", **REDUCED | 
     prepare=lambda r: bind(r, "Reduce_scatter", r.s, r.priv.into, r.priv.counts, r.op),
     check=check_share)(collective)  # fmt: skip
 row("reduce-scatter-block", "coll", "reduction, equal blocks over ranks", **REDUCED | {"setup": block_setup},
-    prepare=lambda r: bind(r, "Reduce_scatter_block", r.s, r.priv.into, r.op), check=check_block)(collective)  # fmt: skip
+    prepare=lambda r: bind(r, "Reduce_scatter_block", r.s, r.priv.into, r.op),
+    check=check_block)(collective)  # fmt: skip
 
 
 def scan_prepare(r):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Family coll, movement of one share a rank: gather, scatter, allgather, alltoall and their vector forms.
 
-Size is the share of one rank (the mean share for vector forms), or one block a peer for alltoall. A block from rank s to
-rank d has the seed 1 + s * 4099 + d, so that a misplaced block is found.
+Size is the share of one rank (the mean share for vector forms), or one block a peer for alltoall. A block from rank s
+to rank d has the seed 1 + s * 4099 + d, so that a misplaced block is found.
 """
 
 import random
