@@ -2,8 +2,8 @@
 """Buffers in device memory: CuPy, PyCUDA and Numba arrays, and PyTorch tensors (host or device).
 
 mpi4py takes them by __cuda_array_interface__ or DLPack and hands the device address to MPI. A library that was not
-built for that would read the address as host memory and crash: so the rows run only where the library says that it takes
-device memory (mpi_memory_alloc_kinds, MPI 4.1), or where --gpu-aware yes says so for it.
+built for that would read the address as host memory and crash: so the rows run only where the library says that it
+takes device memory (mpi_memory_alloc_kinds, MPI 4.1), or where --gpu-aware yes says so for it.
 """
 
 from types import SimpleNamespace
