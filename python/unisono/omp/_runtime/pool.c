@@ -396,6 +396,7 @@ static void reset(struct rt_team *team, struct rt_member *parent, int n, int bin
         atomic_store_explicit(&s->turn, 4u * (unsigned)i, memory_order_relaxed);
         atomic_store_explicit(&s->cancelled, 0, memory_order_relaxed);
         Py_CLEAR(s->items);
+        rt_across_clear(s);
     }
     for (int i = 0; i < n; i++) {
         prepare(team, i);
