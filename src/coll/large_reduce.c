@@ -7,7 +7,9 @@
 #include <stdlib.h>
 
 #include "base/fail.h"
+#include "base/huge.h"
 #include "base/param.h"
+#include "coll/build.h"
 #include "coll/shm.h"
 
 static struct uno_param piece_max = UNO_PARAM_INT("coll_piece", 128 << 10, 4096, 16 << 20,
@@ -71,6 +73,9 @@ static uint64_t exchange_addresses(struct job *j)
 {
     struct uno_coll *u = j->u;
     struct address mine = {(uint64_t)(uintptr_t)j->in, (uint64_t)(uintptr_t)j->c->rbuf};
+    size_t bytes = uno_call_bytes(j->c);
+    uno_huge_use(j->in, bytes);
+    if (j->c->kind == UNO_ALLREDUCE && (const void *)j->in != j->c->rbuf) uno_huge_use(j->c->rbuf, bytes);
     uint64_t k = uno_seg_begin(u);
     memcpy(uno_seg_slot(u, u->me, k, sizeof mine), &mine, sizeof mine);
     uno_seg_post(u, k);
