@@ -10,7 +10,7 @@ import traceback
 from types import SimpleNamespace
 
 from . import buffers, clock, options, out, rows, run
-from .families import coll, meta, multi, neigh, p2p, vector  # noqa: F401  (register rows)
+from .families import coll, meta, multi, neigh, p2p, pickles, rma, threads, vector  # noqa: F401  (register rows)
 
 FAMILY_WORDS = (*rows.FAMILIES, "all")
 

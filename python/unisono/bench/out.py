@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is printed, as the C suite prints it: a table for people, CSV, or JSON records. Called on all ranks, rank 0 prints.
+"""What is printed, as the C suite prints it: a table for people, CSV, or JSON. Called on all ranks; rank 0 prints.
 
 With --against-c a line has the C suite's figure, Python's, their difference and quotient; a record has them as c_value,
 c_ci and delta. One record per (row, variant, size); the schema is the C suite's with binding, python and buffer added.

@@ -117,8 +117,9 @@ static int exec_module(PyObject *module)
     s->request = (PyTypeObject *)PyType_FromModuleAndSpec(module, &fast_request_spec, NULL);
     s->comm = (PyTypeObject *)PyType_FromModuleAndSpec(module, &fast_comm_spec, NULL);
     if (!s->handle || !s->buffer || !s->request || !s->comm) return -1;
-    if (PyModule_AddType(module, s->buffer) || PyModule_AddType(module, s->request) || PyModule_AddType(module, s->comm))
-        return -1;
+    PyTypeObject *types[] = {s->buffer, s->request, s->comm};
+    for (int i = 0; i < 3; i++)
+        if (PyModule_AddType(module, types[i])) return -1;
     return 0;
 }
 

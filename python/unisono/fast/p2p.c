@@ -63,31 +63,33 @@ static PyObject *recv(struct comm *c, PyObject *const *args, Py_ssize_t n, PyObj
     Py_RETURN_NONE;
 }
 
-typedef int starter(void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *);
+enum what { ISEND, IRECV, SEND_INIT, RECV_INIT };
+static const char *const titles[] = {"Isend", "Irecv", "Send_init", "Recv_init"};
 
-static int isend_call(void *at, int n, MPI_Datatype type, int peer, int tag, MPI_Comm comm, MPI_Request *q)
+static inline int start(const struct comm *c, const struct message *m, enum what what, MPI_Request *q)
 {
-    return MPI_Isend(at, n, type, peer, tag, comm, q);
-}
-
-static int send_init_call(void *at, int n, MPI_Datatype type, int peer, int tag, MPI_Comm comm, MPI_Request *q)
-{
-    return MPI_Send_init(at, n, type, peer, tag, comm, q);
+    const struct part *p = &m->part;
+    switch (what) {
+    case ISEND: return MPI_Isend(p->at, p->count, p->type, m->peer, m->tag, c->comm, q);
+    case IRECV: return MPI_Irecv(p->at, p->count, p->type, m->peer, m->tag, c->comm, q);
+    case SEND_INIT: return MPI_Send_init(p->at, p->count, p->type, m->peer, m->tag, c->comm, q);
+    default: return MPI_Recv_init(p->at, p->count, p->type, m->peer, m->tag, c->comm, q);
+    }
 }
 
 // A request with its operation started, or made ready.
-static inline PyObject *begin(struct comm *c, struct message *m, starter *call, const char *name, int persistent)
+static inline PyObject *begin(struct comm *c, struct message *m, enum what what)
 {
     struct request *r = (struct request *)fast_request(c, m->object, &m->part);
     if (!r) return NULL;
-    int code = call(m->part.at, m->part.count, m->part.type, m->peer, m->tag, c->comm, &r->q);
+    int code = start(c, m, what, &r->q);
     if (code != MPI_SUCCESS) {
         r->q = MPI_REQUEST_NULL;
         Py_DECREF(r);
-        return fast_raise(name, code);
+        return fast_raise(titles[what], code);
     }
-    r->active = !persistent;
-    r->persistent = persistent;
+    r->active = what <= IRECV;
+    r->persistent = !r->active;
     return (PyObject *)r;
 }
 
@@ -96,7 +98,7 @@ static PyObject *isend(struct comm *c, PyObject *const *args, Py_ssize_t n, PyOb
     PyObject *v[3];
     struct message m;
     if (fast_arguments(&send_names, args, n, words, v) || take(c, &send_names, 0, v, &m)) return NULL;
-    return begin(c, &m, isend_call, "Isend", 0);
+    return begin(c, &m, ISEND);
 }
 
 static PyObject *irecv(struct comm *c, PyObject *const *args, Py_ssize_t n, PyObject *words)
@@ -104,7 +106,7 @@ static PyObject *irecv(struct comm *c, PyObject *const *args, Py_ssize_t n, PyOb
     PyObject *v[3];
     struct message m;
     if (fast_arguments(&recv_names, args, n, words, v) || take(c, &recv_names, 1, v, &m)) return NULL;
-    return begin(c, &m, MPI_Irecv, "Irecv", 0);
+    return begin(c, &m, IRECV);
 }
 
 static PyObject *send_init(struct comm *c, PyObject *const *args, Py_ssize_t n, PyObject *words)
@@ -112,7 +114,7 @@ static PyObject *send_init(struct comm *c, PyObject *const *args, Py_ssize_t n, 
     PyObject *v[3];
     struct message m;
     if (fast_arguments(&send_names, args, n, words, v) || take(c, &send_names, 0, v, &m)) return NULL;
-    return begin(c, &m, send_init_call, "Send_init", 1);
+    return begin(c, &m, SEND_INIT);
 }
 
 static PyObject *recv_init(struct comm *c, PyObject *const *args, Py_ssize_t n, PyObject *words)
@@ -120,7 +122,7 @@ static PyObject *recv_init(struct comm *c, PyObject *const *args, Py_ssize_t n, 
     PyObject *v[3];
     struct message m;
     if (fast_arguments(&recv_names, args, n, words, v) || take(c, &recv_names, 1, v, &m)) return NULL;
-    return begin(c, &m, MPI_Recv_init, "Recv_init", 1);
+    return begin(c, &m, RECV_INIT);
 }
 
 // Both halves in flight at once, then both complete: the same as MPI_Sendrecv, and it may hold the GIL for a while.
