@@ -113,6 +113,7 @@ struct rt_member {
     struct rt_member *outer;        // what rt_me() was before this thread entered the team
     _Atomic unsigned long ident;    // Python's thread identifier, for asynchronous exceptions
     int place;                      // index into the places, or -1
+    int first, places;              // its partition: the places that its regions may use
     int shown, shown_place;         // team size and place when this thread last showed its affinity; only it looks
 } __attribute__((aligned(RT_LINE)));
 
@@ -155,7 +156,7 @@ struct rt_settings {
     int nplaces;
     void *places;    // cpu_set_t[nplaces]
     int nbinds;
-    int binds[8];
+    int *binds;    // OMP_PROC_BIND by nesting level
 };
 extern struct rt_settings rt_settings;
 extern PyObject *rt_exc_cancelled;    // raised where a wait ends because the team was cancelled
@@ -283,7 +284,7 @@ static inline int64_t rt_trace_start(void)
 }
 
 // affinity.c
-int rt_place_of(struct rt_team *team, struct rt_member *parent, int num);
+void rt_place(struct rt_team *team, struct rt_member *parent, int num);    // gives a member its place and partition
 void rt_bind_self(int place);
 extern PyMethodDef rt_affinity_methods[];
 #endif
