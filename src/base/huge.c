@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Huge pages under busy buffers (huge.h). Called by the collectives before they tell a peer an address.
+// Huge pages under busy buffers (huge.h). Called by collectives and by the shared-memory channel before
+// they tell a peer an address.
 //
 // Always holds: advice to the kernel alone; a refusal is remembered and nothing depends on it. Never when the
 // administrator has switched huge pages off ("never"), never for a region with pages that were not touched yet.

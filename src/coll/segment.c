@@ -16,6 +16,8 @@
 #include "chan/chan.h"
 #include "chan/door.h"
 #include "chan/self.h"
+#include "coll/cache.h"
+#include "coll/hier.h"
 #include "core/progress.h"
 #include "core/world.h"
 
@@ -149,16 +151,17 @@ static void free_coll(struct MPI_ABI_Comm *comm)
         madvise(u->left, u->chunks * UNO_HEAP_CHUNK, MADV_REMOVE);
         release_chunks(uno_world.job, u->first, u->chunks);
     }
+    uno_cache_drop(u);
+    uno_hier_free(u->hier);
     free(u->local);
     free(u->scratch);
     free(u);
 }
 
-struct uno_coll *uno_seg_get(struct MPI_ABI_Comm *comm, int *err)
+struct uno_coll *uno_coll_of(struct MPI_ABI_Comm *comm, int *err)
 {
-    struct uno_coll *u = comm->coll;
-    if (u) return u->on ? u : NULL;
-    u = calloc(1, sizeof *u);
+    if (comm->coll) return comm->coll;
+    struct uno_coll *u = calloc(1, sizeof *u);
     if (!u) {
         *err = uno_fail(MPI_ERR_NO_MEM, "no memory for the collectives of a communicator");
         return NULL;
@@ -166,6 +169,15 @@ struct uno_coll *uno_seg_get(struct MPI_ABI_Comm *comm, int *err)
     u->comm = comm;
     comm->coll = u;
     comm->coll_free = free_coll;
+    return u;
+}
+
+struct uno_coll *uno_seg_get(struct MPI_ABI_Comm *comm, int *err)
+{
+    struct uno_coll *u = uno_coll_of(comm, err);
+    if (!u) return NULL;
+    if (u->settled) return u->on ? u : NULL;
+    u->settled = true;
     if (all_here(comm)) *err = set_up(u);
     return u->on && !*err ? u : NULL;
 }
