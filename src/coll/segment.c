@@ -94,9 +94,20 @@ static void lay_out(struct uno_coll *u, size_t first)
     u->data = base + lines_bytes(u->n);
 }
 
-// Every rank tries to read its next neighbour's memory; all agree on whether all could.
+static void meet(struct uno_coll *u)
+{
+    uint64_t k = uno_seg_begin(u);
+    uno_seg_post(u, k);
+    uno_seg_wait_all(u, k);
+    uno_seg_all_seen(u, k);
+    uno_seg_done(u, k);
+}
+
+// Every rank tries to read its next neighbour's memory; all agree on whether all could. Before they meet, a neighbour
+// may not have opened its channels.
 static void agree_on_cma(struct uno_coll *u)
 {
+    meet(u);
     int next = (u->me + 1) % u->n;
     struct uno_board *mine = uno_world.board, *peer = uno_job_board(uno_world.job, u->local[next]);
     uint64_t want = *(const uint64_t *)(uintptr_t)mine->probe, got = ~want;
