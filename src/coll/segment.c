@@ -246,14 +246,20 @@ static void ring_all(struct uno_coll *u)
         if (r != u->me) uno_door_ring(uno_job_door(uno_world.job, u->local[r]), u->local[r]);
 }
 
+// A done line is looked at when it must be, and for all that it says: looking takes it from the rank that writes it.
 uint64_t uno_seg_begin(struct uno_coll *u)
 {
-    uint64_t k = ++u->phase;
+    uint64_t k = ++u->phase, least = k;
     if (k <= u->safe + UNO_SEG_DEPTH) return k;
-    for (int r = 0; r < u->n; r++)
-        if (r != u->me && !reached(done_line(u, r), k - UNO_SEG_DEPTH))
-            wait_line(u, r, done_line(u, r), k - UNO_SEG_DEPTH);
-    u->safe = k - UNO_SEG_DEPTH;
+    for (int r = 0; r < u->n; r++) {
+        if (r == u->me) continue;
+        struct uno_line *line = done_line(u, r);
+        if (!reached(line, k - UNO_SEG_DEPTH)) wait_line(u, r, line, k - UNO_SEG_DEPTH);
+        // Acquire: pairs with the release in uno_seg_done; what that rank read is over before the slot is filled anew.
+        uint64_t done = atomic_load_explicit(&line->stamp, memory_order_acquire);
+        if (done < least) least = done;
+    }
+    u->safe = least;
     return k;
 }
 

@@ -109,8 +109,8 @@ struct fold {
 static struct fold whole(const struct uno_coll *u, const struct uno_call *c, uint64_t k, size_t bytes)
 {
     // In place the result would overwrite what is needed later, except by a predefined operation with two ranks.
-    bool slot = c->sbuf == MPI_IN_PLACE && (u->n > 2 || !c->op->predefined);
-    const char *own = slot ? uno_seg_slot(u, u->me, k, bytes) : c->sbuf == MPI_IN_PLACE ? c->rbuf : c->sbuf;
+    bool in_place = c->sbuf == MPI_IN_PLACE, spoilt = u->n > 2 || !c->op->predefined || c->kind != UNO_ALLREDUCE;
+    const char *own = !in_place ? c->sbuf : spoilt ? uno_seg_slot(u, u->me, k, bytes) : c->rbuf;
     return (struct fold){k, bytes, 0, c->rcount, own};
 }
 
@@ -196,7 +196,9 @@ static void reduce_scatter(struct uno_coll *u, const struct uno_call *c, size_t 
     }
     uint64_t k = post_contribution(u, c, bytes);
     uno_seg_wait_all(u, k);
-    struct fold f = {k, bytes, (size_t)(at * c->rtype->size), mine, uno_seg_slot(u, u->me, k, bytes)};
+    struct fold f = whole(u, c, k, bytes);
+    f.skip = (size_t)(at * c->rtype->size);
+    f.count = mine;
     if (mine) fold(u, c, &f, 0, u->n - 1, c->rbuf);
     all_done(u, k);
 }
@@ -208,7 +210,7 @@ static void scan(struct uno_coll *u, const struct uno_call *c, size_t bytes)
     int last = c->kind == UNO_SCAN ? u->me : u->me - 1;
     for (int r = last; r >= 0; r--)
         if (r != u->me) uno_seg_wait(u, r, k);
-    struct fold f = {k, bytes, 0, c->rcount, uno_seg_slot(u, u->me, k, bytes)};
+    struct fold f = whole(u, c, k, bytes);
     if (last >= 0) fold(u, c, &f, 0, last, c->rbuf);
     uno_seg_done(u, k);
 }

@@ -112,9 +112,10 @@ static inline int push_short(struct shm_link *l, const struct uno_msg *m)
 
 static void fill(const struct uno_msg *m, char *dst, size_t from, size_t n)
 {
-    if (m->packer)
+    if (m->packer) {
+        uno_copy_own(dst, n);
         uno_pack(m->packer, dst, n);
-    else
+    } else
         uno_copy_out(dst, (const char *)m->data + from, n);
 }
 
