@@ -85,7 +85,8 @@ struct uno_chan_ops {
     int (*accept)(struct uno_link *link, const struct uno_rts *rts, void *dst, size_t room, uint64_t token);
     // The offer was not taken (the receiver answered CTS instead): forget it.
     void (*withdraw)(struct uno_link *link, const struct uno_rts *rts);
-    // A descriptor readable when poll would find something, -1: the door rings for this channel.
+    // A descriptor readable when poll would find something, -1: the door rings for this channel. Called before each
+    // sleep on it.
     int (*wait_fd)(struct uno_chan *self);
     // Sends what may still be buffered, lets peers go; safe after a failed open.
     void (*close)(struct uno_chan *self);
@@ -110,7 +111,12 @@ struct uno_link {
 // before returning.
 void uno_deliver(struct uno_link *link, const struct uno_hdr *h, const void *payload);
 
-// A direct copy ended on this side; token is that of offer's rts or accept's. failed: the memory could not be reached.
+// The header of a message arrived, its payload is still under way. NULL: the channel collects the payload and delivers
+// the whole. Else the receive is found: the payload goes to that address, then uno_direct_done(*token) ends it.
+void *uno_deliver_into(struct uno_link *link, const struct uno_hdr *h, uint64_t *token);
+
+// A direct copy ended on this side; token is that of offer's rts, accept's or uno_deliver_into's. failed: the memory
+// could not be reached.
 void uno_direct_done(uint64_t token, size_t bytes, int failed);
 
 // src/core/pack.c: how a channel takes bytes out of a message that is packed while it is copied.

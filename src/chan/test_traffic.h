@@ -93,10 +93,34 @@ static inline size_t room_of(size_t k)
     return short_room && k % 3 == 0 ? large[k] / 2 + 1 : large[k] + 5;
 }
 
+// Every second message goes straight to its receive, when the channel asks for that.
+static char straight[1 << 17];
+static uint64_t straights;    // so many did
+
+static inline void *find_receive(struct uno_link *link, const struct uno_hdr *h, uint64_t *token)
+{
+    uint64_t number = received[link->proc];
+    CHECK(h->src == link->proc && h->tag == (int32_t)number && h->bytes == size_of(number, link));
+    if (number % 2) return NULL;
+    memset(straight, 0x77, h->bytes + 1);
+    *token = (uint64_t)3 << 16 | (uint64_t)link->proc;
+    return straight;
+}
+
+static inline void straight_done(int from, size_t bytes)
+{
+    uint64_t number = received[from]++;
+    CHECK(bytes == size_of(number, links[from]) && same_bytes(straight, number, bytes) && straight[bytes] == 0x77);
+    straights++;
+}
+
 static inline void direct_done(uint64_t token, size_t bytes, int failed)
 {
-    (void)bytes;
     CHECK(!failed);
+    if (token >> 16 == 3) {
+        straight_done((int)(token & 0xffff), bytes);
+        return;
+    }
     size_t k = token & 0xffff;
     CHECK(k < TRANSFERS);
     if (token >> 16 == 1) {
@@ -155,6 +179,7 @@ static inline void mixed_traffic(uint64_t messages)
 {
     struct uno_link *l = links[1 - me];
     on_arrival = take_mixed;
+    on_header = find_receive;
     on_done = direct_done;
     expected_from[1 - me] = messages;
     for (uint64_t k = 0; k < messages / 2; k++) send_number(l, k);

@@ -356,9 +356,11 @@ void uno_progress_close(void)
 
 bool uno_doorbell_arm(bool (*ready)(void *arg), void *arg)
 {
+    struct pollfd fds[MAX_FDS];
     do {
         if (spin(ready, arg)) return true;
         uno_door_drain();
+        channel_fds(fds);    // tells the channels that a sleep begins
         armed = true;
         uno_door_arm(UNO_DOOR_FD);
     } while (uno_progress() > 0);    // what moved may have used up the ring that a later look would need

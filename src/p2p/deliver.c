@@ -204,6 +204,21 @@ void uno_deliver(struct uno_link *link, const struct uno_hdr *h, const void *pay
     }
 }
 
+void *uno_deliver_into(struct uno_link *link, const struct uno_hdr *h, uint64_t *token)
+{
+    (void)link;
+    struct MPI_ABI_Comm *c = h->kind == UNO_EAGER && !uno_signing.num ? uno_context_find(h->ctx & ~UNO_CTX_COLL) : NULL;
+    if (!c) return NULL;
+    struct uno_match *m = &c->match[h->ctx >> 63];
+    MPI_Request r = uno_match_fit(m, h->src, h->tag);
+    if (!r || r->type || r->bytes < h->bytes) return NULL;
+    uno_match_unpost(m, r);
+    set_status(r, h->src, h->tag, h->bytes);
+    r->status.MPI_ERROR = MPI_SUCCESS;
+    *token = (uint64_t)(uintptr_t)r;
+    return (void *)(uintptr_t)r->buf;
+}
+
 void uno_direct_done(uint64_t token, size_t bytes, int failed)
 {
     MPI_Request r = (MPI_Request)(uintptr_t)token;

@@ -10,8 +10,8 @@
 #include "base/fail.h"
 #include "chan/tcp/tcp.h"
 
-#define PIECE (256 * 1024)    // bytes of a piece: its checksum is computed while the cache holds it
-#define PIECES_AHEAD 2        // in the ring and not yet sent; more would delay other messages
+#define PIECE (1024 * 1024)    // bytes of a piece: its checksum is computed while the cache holds it
+#define PIECES_AHEAD 1        // in the ring and not yet sent; more would delay other messages
 #define FIRST_ROOM 16
 
 struct tcp_offer {
@@ -215,6 +215,11 @@ void tcp_direct_fail(struct tcp_link *l)
 {
     l->streams = NULL;
     l->pulls = NULL;
+    if (l->early.dst) {
+        l->early.dst = NULL;
+        l->direct--;
+        uno_direct_done(l->early.token, 0, 1);
+    }
     for (uint32_t i = 0; i < offers.room; i++) {
         struct tcp_offer *o = offers.at[i];
         if (o && o->link == l) end_offer(o, 1);

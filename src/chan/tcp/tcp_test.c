@@ -336,6 +336,7 @@ static void relayed_body(void)
 {
     wait_step(GATE, 1);
     mixed_traffic(3000);
+    CHECK(straights > 0);
     uint64_t happened = atomic_load(&shared->number[5]);
     if (mischief & (CUT | DAMAGE)) CHECK(happened >= 10);
 }
