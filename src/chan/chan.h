@@ -43,10 +43,12 @@ struct uno_hdr {
 
 struct uno_rts {
     uint64_t token, bytes, addr;
-    uint32_t desc, direct;
-};    // direct: desc names memory both sides can copy
+    uint32_t desc, direct;    // direct: desc names memory both sides can copy
+    uint32_t row, tile;       // the order that the sender's layout likes (core/pack.h)
+};
 struct uno_cts {
     uint64_t token, reply, bytes;
+    uint32_t row, tile;    // the order to stream in
 };
 
 struct uno_packer;

@@ -35,7 +35,7 @@ static void read_payload(struct uno_link *link, const void *payload, size_t from
 // Moves n payload bytes into the receive at r->moved.
 static void take_in(MPI_Request r, struct uno_link *link, const void *payload, size_t n)
 {
-    if (!r->type) {
+    if (!r->type && !r->packer.ordered) {
         read_payload(link, payload, 0, (char *)(uintptr_t)r->buf + r->moved, n);
         r->moved += n;
         return;
@@ -68,7 +68,10 @@ static void fill_eager(MPI_Request r, struct uno_link *link, const struct uno_hd
     if (payload && n <= UNO_INLINE_MAX && !r->type) {
         uno_copy_small((void *)(uintptr_t)r->buf, payload, n);
     } else {
-        take_in(r, link, payload, n);
+        if (r->type)
+            take_in(r, link, payload, n);
+        else
+            read_payload(link, payload, 0, (char *)(uintptr_t)r->buf, n);
         if (!payload && h->bytes > n) uno_link_read(link, NULL, h->bytes - n);
     }
     uno_request_done(r, truncation(r, h->bytes));
@@ -87,7 +90,12 @@ static void begin_rendezvous(MPI_Request r, struct uno_link *link, const struct 
         link->ops->poll_link(link);
         return;
     }
-    struct uno_cts cts = {.token = rts->token, .reply = (uint64_t)(uintptr_t)r, .bytes = n};
+    if (!r->type) uno_packer_init(&r->packer, r->buf, (MPI_Count)r->room, uno_type(MPI_BYTE));
+    struct uno_order order = uno_packer_likes(&r->packer);
+    if (!order.row) order = (struct uno_order){rts->row, rts->tile};
+    uno_packer_order(&r->packer, order, n);
+    struct uno_cts cts = {
+        .token = rts->token, .reply = (uint64_t)(uintptr_t)r, .bytes = n, .row = order.row, .tile = order.tile};
     struct uno_msg m = {.kind = UNO_CTS, .bytes = sizeof cts, .data = &cts};
     uno_peer_send(uno_peer_of(link->proc), &m, NULL);
     if (n == 0) uno_request_done(r, r->status.MPI_ERROR);
@@ -171,6 +179,8 @@ static void deliver_cts(struct uno_link *link, const void *payload)
         r->direct = -1;
     }
     if (cts.bytes < r->bytes) r->bytes = cts.bytes;
+    if (!r->type) uno_packer_init(&r->packer, r->buf, (MPI_Count)r->bytes, uno_type(MPI_BYTE));
+    uno_packer_order(&r->packer, (struct uno_order){cts.row, cts.tile}, r->bytes);
     if (r->bytes == 0)
         uno_request_done(r, MPI_SUCCESS);
     else

@@ -88,7 +88,9 @@ static int start_eager(MPI_Request r, struct uno_peer *p, struct uno_msg *m)
 
 static int start_rendezvous(MPI_Request r, struct uno_peer *p, struct uno_msg *m)
 {
-    struct uno_rts rts = {.token = (uint64_t)(uintptr_t)r, .bytes = r->bytes};
+    struct uno_order likes = r->type ? uno_packer_likes(&r->packer) : (struct uno_order){0};
+    struct uno_rts rts = {
+        .token = (uint64_t)(uintptr_t)r, .bytes = r->bytes, .row = likes.row, .tile = likes.tile};
     if (!r->type && r->bytes > 0 && p->ops->offer(p->link, r->buf, &rts) == MPI_SUCCESS) r->direct = (int)rts.desc;
     m->kind = UNO_RTS;
     m->bytes = sizeof rts;
