@@ -37,5 +37,10 @@ void uno_packer_order(struct uno_packer *p, struct uno_order order, size_t n);
 size_t uno_pack(struct uno_packer *p, void *dst, size_t n);
 size_t uno_unpack(struct uno_packer *p, const void *src, size_t n);
 
+// The runs that the layout has at most, and the list of them (room for so many); returns how many there are.
+struct uno_run;
+size_t uno_packer_runs(const struct uno_packer *p);
+size_t uno_packer_list(const struct uno_packer *p, struct uno_run *list);
+
 // Copies between two layouts in this process (self messages, collectives' local part). Returns the bytes moved.
 size_t uno_pack_copy(struct uno_packer *to, struct uno_packer *from);

@@ -9,6 +9,7 @@
 #include "base/copy.h"
 #include "base/fail.h"
 #include "core/world.h"
+#include "p2p/direct.h"
 #include "p2p/inner.h"
 #include "p2p/partitioned.h"
 #include "p2p/peer.h"
@@ -77,6 +78,16 @@ static void fill_eager(MPI_Request r, struct uno_link *link, const struct uno_hd
     uno_request_done(r, truncation(r, h->bytes));
 }
 
+static bool accept(MPI_Request r, struct uno_link *link, const struct uno_rts *rts, size_t n)
+{
+    struct uno_run one;
+    struct uno_mem mem;
+    if (!uno_direct_memory(r, n, &one, &mem)) return false;
+    if (link->ops->accept(link, rts, &mem, (uint64_t)(uintptr_t)r) == MPI_SUCCESS) return true;
+    uno_direct_forget(r);
+    return false;
+}
+
 // The receive r was matched with a rendezvous: both copy, or the sender is asked to stream.
 static void begin_rendezvous(MPI_Request r, struct uno_link *link, const struct uno_rts *rts, int src, int tag)
 {
@@ -85,8 +96,7 @@ static void begin_rendezvous(MPI_Request r, struct uno_link *link, const struct 
     r->status.MPI_ERROR = truncation(r, rts->bytes);
     r->moved = 0;
     r->bytes = n;
-    if (rts->direct && !r->type && n > 0 &&
-        link->ops->accept(link, rts, (void *)(uintptr_t)r->buf, n, (uint64_t)(uintptr_t)r) == MPI_SUCCESS) {
+    if (rts->direct && n > 0 && accept(r, link, rts, n)) {
         link->ops->poll_link(link);
         return;
     }
@@ -177,6 +187,7 @@ static void deliver_cts(struct uno_link *link, const void *payload)
         struct uno_rts rts = {.desc = (uint32_t)r->direct};
         link->ops->withdraw(link, &rts);
         r->direct = -1;
+        uno_direct_forget(r);
     }
     if (cts.bytes < r->bytes) r->bytes = cts.bytes;
     if (!r->type) uno_packer_init(&r->packer, r->buf, (MPI_Count)r->bytes, uno_type(MPI_BYTE));
@@ -218,6 +229,7 @@ void uno_direct_done(uint64_t token, size_t bytes, int failed)
 {
     MPI_Request r = (MPI_Request)(uintptr_t)token;
     (void)bytes;
+    if (__builtin_expect(r->runs != NULL, 0)) uno_direct_forget(r);
     if (failed) uno_fail(MPI_ERR_BUFFER, "the message's memory could not be read or written");
     int err = r->kind == UNO_REQ_RECV ? r->status.MPI_ERROR : MPI_SUCCESS;
     uno_request_done(r, failed ? MPI_ERR_BUFFER : err);
