@@ -232,8 +232,8 @@ static double skew_sample(struct run *r)
     return r->rank ? 0 : end - last;
 }
 
-// Start, work in slices with a Test after each (--tests; 0: one piece of work, no Test), Wait. Times of the three phases
-// are this rank's.
+// Start, work in slices with a Test after each (--tests; 0: one piece of work, no Test), Wait. Times of the three
+// phases are this rank's.
 static double nonblocking(struct run *r, double work, double *phase)
 {
     int slices = r->o->tests ? r->o->tests : 1;

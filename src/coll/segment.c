@@ -16,8 +16,6 @@
 #include "chan/chan.h"
 #include "chan/door.h"
 #include "chan/self.h"
-#include "coll/cache.h"
-#include "coll/hier.h"
 #include "core/progress.h"
 #include "core/world.h"
 

@@ -118,16 +118,17 @@ static void tell_board(const struct uno_waiting *what)
     b->wait_tag = what->tag == MPI_ANY_TAG ? -1 : what->tag;
 }
 
-// Release, twice: mpiexec reads the wait's description after it sees the counters.
 static void tell_asleep(const struct uno_waiting *what)
 {
     tell_board(what);
+    // Release, here and in tell_awake: mpiexec reads the wait's description after it sees the counters.
     atomic_fetch_add_explicit(&uno_world.board->naps, 1, memory_order_release);
     atomic_fetch_add_explicit(&uno_world.board->asleep, 1, memory_order_release);
 }
 
 static void tell_awake(void)
 {
+    // Release: as in tell_asleep.
     atomic_fetch_sub_explicit(&uno_world.board->asleep, 1, memory_order_release);
     atomic_fetch_add_explicit(&uno_world.board->naps, 1, memory_order_release);
 }
