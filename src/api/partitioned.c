@@ -79,27 +79,29 @@ static __attribute__((noinline, cold)) int refused(const char *call, int i, MPI_
     return raise_request(call, r, err ? err : uno_part_refusal(r, i));
 }
 
-static __attribute__((noinline)) int ready_shared(int partition, MPI_Request request)
+static __attribute__((noinline)) int ready(const char *call, int i, MPI_Request r)
 {
-    return uno_part_ready_shared(request, partition) ? MPI_SUCCESS : refused("MPI_Pready", partition, request);
+    return uno_part_ready(r, i) ? MPI_SUCCESS : refused(call, i, r);
 }
 
 int MPI_Pready(int partition, MPI_Request request)
 {
-    if (__builtin_expect(uno_world.threads, 0)) return ready_shared(partition, request);
-    return uno_part_ready_alone(request, partition) ? MPI_SUCCESS : refused("MPI_Pready", partition, request);
+    if (uno_part_ready_alone(request, partition)) return MPI_SUCCESS;
+    return ready("MPI_Pready", partition, request);
 }
 
 int MPI_Pready_range(int partition_low, int partition_high, MPI_Request request)
 {
+    int err = MPI_SUCCESS;
     if (__builtin_expect(partition_low > partition_high, 0)) {
-        int err = check_request(request, true, true);
-        if (!err) err = uno_fail(MPI_ERR_ARG, "partition_low %d is above partition_high %d", partition_low, partition_high);
+        err = check_request(request, true, true);
+        if (!err)
+            err = uno_fail(MPI_ERR_ARG, "partition_low %d is above partition_high %d", partition_low, partition_high);
         return raise_request("MPI_Pready_range", request, err);
     }
-    for (long i = partition_low; i <= partition_high; i++)
-        if (!uno_part_ready(request, (int)i)) return refused("MPI_Pready_range", (int)i, request);
-    return MPI_SUCCESS;
+    for (long i = partition_low; i <= partition_high && !err; i++)
+        if (!uno_part_ready_alone(request, (int)i)) err = ready("MPI_Pready_range", (int)i, request);
+    return err;
 }
 
 int MPI_Pready_list(int length, const int partitions[], MPI_Request request)
@@ -108,9 +110,9 @@ int MPI_Pready_list(int length, const int partitions[], MPI_Request request)
     if (!err && length > 0) err = uno_check_pointer(partitions, "array_of_partitions");
     if (!err && length == 0) err = check_request(request, true, true);
     if (err) return raise_request("MPI_Pready_list", request, err);
-    for (int i = 0; i < length; i++)
-        if (!uno_part_ready(request, partitions[i])) return refused("MPI_Pready_list", partitions[i], request);
-    return MPI_SUCCESS;
+    for (int i = 0; i < length && !err; i++)
+        if (!uno_part_ready_alone(request, partitions[i])) err = ready("MPI_Pready_list", partitions[i], request);
+    return err;
 }
 
 int MPI_Parrived(MPI_Request request, int partition, int *flag)

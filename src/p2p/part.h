@@ -22,7 +22,7 @@ enum part_mode {
 struct part_block;    // part_shared.c
 
 struct part {
-    struct uno_marks marks;    // first: what the request's extra is seen as by uno_part_ready
+    struct uno_marks marks;
     struct uno_poller poller;
     MPI_Request req;              // NULL: freed before it met its other side
     struct part *next;            // in the list of receives that wait for their match
@@ -50,7 +50,7 @@ struct part {
     uint64_t peer_buf;    // its buffer's address
     uint32_t turn;        // activations so far
     uint32_t consumed;    // staged: the receiver's last, as the sender knows it
-    uint32_t stages;
+    uint32_t stages, looks;
     size_t record;         // staged: bytes of a record, records of a chunk
     int records;
     uint32_t pieces[2];    // direct: of a chunk, of the last chunk

@@ -228,11 +228,11 @@ void uno_part_word_full(MPI_Request req, unsigned word)
     if (word_full(req->extra, word)) uno_request_done(req, MPI_SUCCESS);
 }
 
-bool uno_part_ready_shared(MPI_Request req, int i)
+bool uno_part_ready(MPI_Request req, int i)
 {
     if (!uno_request_is_live(req) || req->kind != UNO_REQ_PARTITIONED) return false;
     struct part *p = req->extra;
-    if ((unsigned)i >= p->marks.n) return false;
+    if (!uno_world.threads || (unsigned)i >= p->marks.n) return false;
     unsigned w = (unsigned)i >> p->marks.shift;
     uint64_t bit = 1ULL << (i & 63), old = atomic_load_explicit(&p->marks.word[w], memory_order_relaxed);
     bool last = false, ended = false;
@@ -258,7 +258,7 @@ bool uno_part_ready_shared(MPI_Request req, int i)
 // Waits until no thread is on its way out of a Pready. Lock held; it is let go, because such a thread may want it.
 static void settle(struct part *p)
 {
-    // Acquire: pairs with the release in uno_part_ready_shared.
+    // Acquire: pairs with the release in uno_part_ready.
     while (atomic_load_explicit(&p->inside, memory_order_acquire) > 0) {
         int depth = uno_lock_drop();
         sched_yield();
@@ -333,6 +333,7 @@ static int part_start(MPI_Request r)
     atomic_store_explicit(&p->nleft, 0, memory_order_relaxed);
     for (int k = 0; k < p->chunks && p->left; k++) atomic_store_explicit(&p->left[k], 0, memory_order_relaxed);
     if (p->send) {
+        r->marks = uno_world.threads ? NULL : &p->marks;
         int words = p->per_chunk >> p->marks.shift;
         for (int w = 0; w < p->words; w++)
             atomic_store_explicit(&p->marks.word[w], absent(p, w), memory_order_relaxed);
@@ -498,8 +499,17 @@ static int part_cancel(MPI_Request r)
     return uno_fail(MPI_ERR_REQUEST, "a partitioned operation cannot be cancelled");
 }
 
-static const struct uno_request_ops part_ops = {
-    .name = "partitioned", .start = part_start, .cancel = part_cancel, .free = part_free};
+static bool poll_request(MPI_Request r)
+{
+    struct part *p = r->extra;
+    return p->poller.queued && part_poll(&p->poller) > 0;
+}
+
+static const struct uno_request_ops part_ops = {.name = "partitioned",
+                                                .start = part_start,
+                                                .cancel = part_cancel,
+                                                .free = part_free,
+                                                .poll = poll_request};
 
 static int part_new(const struct uno_part_spec *spec, const struct uno_where *where, bool send, MPI_Request *req)
 {

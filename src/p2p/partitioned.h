@@ -15,8 +15,8 @@ struct uno_part_spec {
     struct MPI_ABI_Datatype *type;
 };
 
-// What a Pready touches: the first member of what the request's `extra` points to. A bit a partition, 2^shift
-// partitions a word; set: ready, or not there. Outside an active send all bits are set.
+// What a Pready touches. A bit a partition, 2^shift partitions a word; set: ready, or not there. Outside an active send
+// all bits are set.
 struct uno_marks {
     _Atomic uint64_t *word;
     unsigned n;    // partitions that may be marked; 0 in a receive
@@ -27,15 +27,14 @@ int uno_psend_init(const struct uno_part_spec *spec, const struct uno_where *to,
 int uno_precv_init(const struct uno_part_spec *spec, const struct uno_where *from, MPI_Request *req);
 
 void uno_part_word_full(MPI_Request req, unsigned word);
-bool uno_part_ready_shared(MPI_Request req, int i);
 
-// Partition i of an active send may leave. False: it was not marked, because something is wrong with the call. Inline,
-// because programs call it once a partition; this one when no other thread calls MPI, `_shared` from threads at once.
+// Partition i of an active send may leave. False: it was not marked, because something is wrong with the call or
+// because other threads may call MPI: uno_part_ready then knows. Inline, because programs call it once a partition.
 static inline bool uno_part_ready_alone(MPI_Request req, int i)
 {
-    if (__builtin_expect(!uno_request_is_live(req) || req->kind != UNO_REQ_PARTITIONED, 0)) return false;
-    struct uno_marks *m = req->extra;
-    if (__builtin_expect((unsigned)i >= m->n, 0)) return false;
+    if (__builtin_expect((uintptr_t)req < 1024 || req->head.magic != UNO_REQUEST_MAGIC, 0)) return false;
+    struct uno_marks *m = req->marks;
+    if (__builtin_expect(!m || (unsigned)i >= m->n, 0)) return false;
     _Atomic uint64_t *word = &m->word[(unsigned)i >> m->shift];
     uint64_t bit = 1ULL << (i & 63), old = atomic_load_explicit(word, memory_order_relaxed);    // relaxed: our own
     if (__builtin_expect((old & bit) != 0, 0)) return false;
@@ -44,10 +43,8 @@ static inline bool uno_part_ready_alone(MPI_Request req, int i)
     return true;
 }
 
-static inline bool uno_part_ready(MPI_Request req, int i)
-{
-    return uno_world.threads ? uno_part_ready_shared(req, i) : uno_part_ready_alone(req, i);
-}
+// The same from threads at once.
+bool uno_part_ready(MPI_Request req, int i);
 
 // Why not, for a request that is an active partitioned send.
 int uno_part_refusal(MPI_Request req, int i);
