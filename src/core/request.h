@@ -41,6 +41,7 @@ struct MPI_ABI_Request {
     uint8_t kind;             // enum uno_request_kind
     uint8_t mode;             // sends: enum uno_mode (p2p/p2p.h)
     bool persistent, active, freed, cancelled, coll;
+    struct uno_marks *marks;    // partitioned send while no other thread calls MPI: what Pready touches; else NULL
     const struct uno_request_ops *ops;
     struct MPI_ABI_Comm *comm;
     struct MPI_ABI_Request *next, *prev;    // in a matching queue or a peer's backlog

@@ -14,6 +14,7 @@
 #include "base/huge.h"
 #include "base/param.h"
 #include "chan/door.h"
+#include "chan/reach.h"
 #include "chan/self.h"
 #include "chan/shm/ring.h"
 
@@ -62,6 +63,14 @@ static bool allowed(struct shm_link *l)
         if (known == 2) uno_log(1, "no permission to copy across processes: large messages go through the ring");
     }
     return known == 1;
+}
+
+int uno_reach(int proc)
+{
+    int local = uno_local_of(proc);
+    struct shm_link *l = local < 0 || proc == uno_chan_self.proc ? NULL : shm_link_of((uint32_t)local);
+    if (!l || !allowed(l)) return 0;
+    return uno_job_board(uno_chan_self.job, (uint32_t)local)->pid;
 }
 
 static int free_desc(struct shm_link *l)
