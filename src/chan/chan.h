@@ -5,12 +5,13 @@
 //
 // A link is one peer as reached by one channel; the channel embeds struct uno_link in its own and finds itself by
 // container_of. All functions are called with the library lock held. Upwards a channel calls uno_deliver (and the
-// rendezvous hooks below), which src/p2p defines. No function blocks, but for the bounded wait in `read` for a sender
+// rendezvous hooks below), which src/p2p defines. No function blocks, but for the bounded wait in `look` for a sender
 // in the middle of its copy.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/copy.h"
 #include "base/job.h"
 
 #define UNO_FULL (-1)        // nothing was sent: poll, then call again
@@ -74,8 +75,9 @@ struct uno_chan_ops {
     // Delivers what has arrived, at most budget messages; returns how many. poll_link: from this link alone.
     int (*poll)(struct uno_chan *self, int budget);
     int (*poll_link)(struct uno_link *link);
-    // Only inside uno_deliver with payload NULL: the next n bytes of the arriving payload (dst NULL: drop them).
-    void (*read)(struct uno_link *link, void *dst, size_t n);
+    // Only inside uno_deliver with payload NULL: where the next bytes of the payload are, at most n (> 0); returns how
+    // many. They count as taken, and stay until the next look or the return.
+    size_t (*look)(struct uno_link *link, size_t n, const void **at);
     // Rendezvous by direct copy. offer: the sender publishes n bytes at buf, fills rts->addr, desc, direct;
     // UNO_DECLINED: stream. The channel calls uno_direct_done(token, bytes) on either side once all bytes are there.
     int (*offer)(struct uno_link *link, const void *buf, struct uno_rts *rts);
@@ -98,13 +100,14 @@ struct uno_link {
     struct uno_chan *chan;
     const struct uno_chan_ops *ops;    // = chan->ops, one load less
     int proc;                          // world rank of the other side
-    uint32_t eager_max;                // largest UNO_EAGER payload
-    uint32_t data_max;                 // largest UNO_DATA payload
+    uint32_t eager_max;                // UNO_EAGER payloads up to here: larger ones do better by direct copy
+    uint32_t data_max;                 // largest payload of any kind
 };
 
 // ---- upwards, defined in src/p2p/deliver.c ----
 
-// A message arrived. payload points to all h->bytes of it, or is NULL: fetch them by link->ops->read before returning.
+// A message arrived. payload points to all h->bytes of it, or is NULL: fetch them by uno_link_read or link->ops->look
+// before returning.
 void uno_deliver(struct uno_link *link, const struct uno_hdr *h, const void *payload);
 
 // A direct copy ended on this side; token is that of offer's rts or accept's. failed: the memory could not be reached.
@@ -115,6 +118,19 @@ size_t uno_pack(struct uno_packer *p, void *dst, size_t n);
 
 // The link is gone for good (tcp after all attempts to reconnect): pending operations of that peer fail.
 void uno_link_lost(struct uno_link *link, const char *why);
+
+// The next n bytes of a payload that is fetched (dst NULL: drops them).
+static inline void uno_link_read(struct uno_link *link, void *dst, size_t n)
+{
+    const void *from;
+    char *to = dst;
+    for (size_t k; n > 0; n -= k) {
+        k = link->ops->look(link, n, &from);
+        if (!to) continue;
+        uno_copy_in(to, from, k);
+        to += k;
+    }
+}
 
 // ---- chan.c: the list of channels ----
 

@@ -28,8 +28,8 @@ static inline const void *whole(struct uno_link *link, const struct uno_hdr *h, 
 {
     if (payload) return payload;
     size_t half = h->bytes / 2;    // in two reads: a receiver with a layout takes pieces
-    link->ops->read(link, scratch, half);
-    link->ops->read(link, scratch + half, h->bytes - half);
+    uno_link_read(link, scratch, half);
+    uno_link_read(link, scratch + half, h->bytes - half);
     return scratch;
 }
 
@@ -41,7 +41,7 @@ static inline void take_in_order(struct uno_link *link, const struct uno_hdr *h,
     CHECK(h->ctx == (uint64_t)from << 32 && h->tag == (int32_t)number);
     CHECK(h->bytes == size_of(number, link));
     if (number % 13 == 5 && !payload) {    // dropped unread
-        link->ops->read(link, NULL, h->bytes);
+        uno_link_read(link, NULL, h->bytes);
     } else {
         CHECK(same_bytes(whole(link, h, payload), number, h->bytes));
     }

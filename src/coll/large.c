@@ -7,9 +7,12 @@
 #include <stdlib.h>
 
 #include "base/fail.h"
+#include "base/huge.h"
 #include "coll/build.h"
 #include "coll/shm.h"
 #include "core/pack.h"
+
+#define LARGE_BLOCK (256 << 10)    // several of these fill a second-level cache (bench: alltoall --sizes 64K:4M)
 
 // Packed copies of blocks that are not plain, given back at the end.
 struct copy {
@@ -101,8 +104,9 @@ static void copy_own(struct job *j, struct uno_block from, struct uno_block to)
 
 // ---- one address a rank: blocks of one size, or allgatherv ----
 
-static uint64_t tell(struct uno_coll *u, const void *at)
+static uint64_t tell(struct uno_coll *u, const void *at, size_t bytes)
 {
+    uno_huge_use(at, bytes);
     uint64_t k = uno_seg_begin(u), word = (uint64_t)(uintptr_t)at;
     memcpy(uno_seg_slot(u, u->me, k, sizeof word), &word, sizeof word);
     uno_seg_post(u, k);
@@ -123,20 +127,34 @@ static void pull_block(struct job *j, int r, uint64_t from, struct uno_block to)
     if (at && from) keep(j, uno_seg_pull(j->u, r, at, from, uno_block_bytes(to)));
 }
 
+// Blocks that fill a cache are walked to and fro: the own one first in one call, last in the next, so that what is
+// still there from the last call is used first.
+static bool own_last(uint64_t k, size_t bytes)
+{
+    return bytes >= LARGE_BLOCK && k & 1;
+}
+
 static void allgather(struct job *j)
 {
     struct uno_coll *u = j->u;
     const struct uno_call *c = j->c;
     bool in_place = c->sbuf == MPI_IN_PLACE;
     struct uno_block own = in_place ? uno_recv_block(c, u->me) : uno_send_block(c, 0);
-    uint64_t k = tell(u, readable(j, own));
-    if (!in_place) copy_own(j, own, uno_recv_block(c, u->me));
+    uint64_t k = tell(u, readable(j, own), uno_block_bytes(own));
+    bool last = own_last(k, uno_block_bytes(own));
+    if (!in_place && !last) copy_own(j, own, uno_recv_block(c, u->me));
     for (int i = 1; i < u->n; i++) {
-        int r = (u->me + i) % u->n;
+        int r = (u->me + (last ? u->n - i : i)) % u->n;
         pull_block(j, r, told(u, r, k), uno_recv_block(c, r));
     }
+    if (!in_place && last) copy_own(j, own, uno_recv_block(c, u->me));
     uno_seg_done(u, k);
     wait_done_all(u, k);
+}
+
+static size_t all_bytes(const struct uno_coll *u, struct uno_block one)
+{
+    return (size_t)u->n * uno_block_bytes(one);
 }
 
 // All blocks side by side, packed if need be.
@@ -149,14 +167,17 @@ static const char *readable_all(struct job *j)
 static void alltoall(struct job *j)
 {
     struct uno_coll *u = j->u;
-    uint64_t k = tell(u, readable_all(j));
-    copy_own(j, uno_send_block(j->c, u->me), uno_recv_block(j->c, u->me));
+    struct uno_block from = uno_send_block(j->c, u->me), to = uno_recv_block(j->c, u->me);
+    size_t bytes = uno_block_bytes(to);
+    uint64_t k = tell(u, readable_all(j), bytes * (size_t)u->n);
+    bool last = own_last(k, bytes);
+    if (!last) copy_own(j, from, to);
     for (int i = 1; i < u->n; i++) {
-        int r = (u->me + i) % u->n;
-        uint64_t from = told(u, r, k);
-        struct uno_block to = uno_recv_block(j->c, r);
-        pull_block(j, r, from ? from + (uint64_t)u->me * uno_block_bytes(to) : 0, to);
+        int r = (u->me + (last ? u->n - i : i)) % u->n;
+        uint64_t there = told(u, r, k);
+        pull_block(j, r, there ? there + (uint64_t)u->me * bytes : 0, uno_recv_block(j->c, r));
     }
+    if (last) copy_own(j, from, to);
     uno_seg_done(u, k);
     wait_done_all(u, k);
 }
@@ -166,7 +187,7 @@ static void scatter(struct job *j)
     struct uno_coll *u = j->u;
     const struct uno_call *c = j->c;
     if (u->me == c->root) {
-        uint64_t k = tell(u, readable_all(j));
+        uint64_t k = tell(u, readable_all(j), all_bytes(u, uno_send_block(c, 0)));
         if (c->rbuf != MPI_IN_PLACE) copy_own(j, uno_send_block(c, u->me), uno_recv_block(c, 0));
         uno_seg_done(u, k);
         wait_done_all(u, k);
@@ -194,7 +215,7 @@ static void gather(struct job *j)
             copy_own(j, uno_send_block(c, 0),
                      uno_packed(all + (size_t)u->me * uno_block_bytes(own), uno_block_bytes(own)));
         }
-        uint64_t k = tell(u, all);
+        uint64_t k = tell(u, all, all_bytes(u, own));
         uno_seg_done(u, k);
         wait_done_all(u, k);
         return;
@@ -368,7 +389,7 @@ int uno_large_bcast(struct uno_coll *u, const struct uno_call *c, size_t bytes)
     size_t share = bytes / (size_t)u->n / 64 * 64;
     bool root = u->me == c->root;
     const char *at = root ? readable(&j, b) : writable(&j, b);
-    uint64_t k = tell(u, at);
+    uint64_t k = tell(u, at, bytes);
     for (int i = 1; i < u->n && root; i++) {
         int r = (u->me + i) % u->n;
         uint64_t to = told(u, r, k);

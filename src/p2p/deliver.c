@@ -14,8 +14,6 @@
 #include "p2p/peer.h"
 #include "p2p/sign.h"
 
-#define SCRATCH 8192
-
 // Messages for a communicator whose construction this process has not finished yet.
 struct orphan {
     struct orphan *next;
@@ -31,7 +29,7 @@ static void read_payload(struct uno_link *link, const void *payload, size_t from
     if (payload)
         memcpy(dst, (const char *)payload + from, n);
     else
-        link->ops->read(link, dst, n);
+        uno_link_read(link, dst, n);
 }
 
 // Moves n payload bytes into the receive at r->moved.
@@ -42,13 +40,11 @@ static void take_in(MPI_Request r, struct uno_link *link, const void *payload, s
         r->moved += n;
         return;
     }
-    char scratch[SCRATCH];
-    for (size_t at = 0; at < n;) {
-        size_t k = n - at < SCRATCH ? n - at : SCRATCH;
-        const void *from = payload ? (const char *)payload + at : scratch;
-        if (!payload) link->ops->read(link, scratch, k);
+    if (payload) uno_unpack(&r->packer, payload, n);
+    for (size_t at = 0, k; !payload && at < n; at += k) {
+        const void *from;
+        k = link->ops->look(link, n - at, &from);
         uno_unpack(&r->packer, from, k);
-        at += k;
     }
     r->moved += n;
 }
@@ -73,7 +69,7 @@ static void fill_eager(MPI_Request r, struct uno_link *link, const struct uno_hd
         uno_copy_small((void *)(uintptr_t)r->buf, payload, n);
     } else {
         take_in(r, link, payload, n);
-        if (!payload && h->bytes > n) link->ops->read(link, NULL, h->bytes - n);
+        if (!payload && h->bytes > n) uno_link_read(link, NULL, h->bytes - n);
     }
     uno_request_done(r, truncation(r, h->bytes));
 }

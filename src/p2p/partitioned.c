@@ -217,7 +217,7 @@ void uno_part_deliver(struct uno_link *link, const struct uno_hdr *h, const void
     if (payload)
         memcpy(copy, payload, h->bytes);
     else
-        link->ops->read(link, copy, h->bytes);
+        uno_link_read(link, copy, h->bytes);
     struct part_init init;
     uint32_t what;
     memcpy(&what, copy, sizeof what);

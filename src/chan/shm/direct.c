@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/fail.h"
+#include "base/huge.h"
 #include "base/param.h"
 #include "chan/door.h"
 #include "chan/self.h"
@@ -78,6 +79,7 @@ int shm_offer(struct uno_link *link, const void *buf, struct uno_rts *rts)
     // Acquire: pairs with the release in receiver_end; a slow receiver may still look at its last copy.
     uint32_t state = atomic_load_explicit(&d->state, memory_order_acquire);
     if (state != DESC_FREE && state != DESC_LEFT) return UNO_DECLINED;
+    uno_huge_use(buf, rts->bytes);
     d->src = (uint64_t)(uintptr_t)buf;
     d->bytes = rts->bytes;
     d->send_token = rts->token;
@@ -205,6 +207,7 @@ int shm_accept(struct uno_link *link, const struct uno_rts *rts, void *dst, size
         return MPI_SUCCESS;
     }
     struct shm_desc *d = &l->rx->desc[rts->desc];
+    uno_huge_use(dst, n);
     d->dst = (uint64_t)(uintptr_t)dst;
     d->recv_token = token;
     d->bytes = n;

@@ -20,6 +20,7 @@
 #define SHM_SLOTS 126
 #define SHM_UNIT 16
 #define SHM_UNITS (UNO_LINE / SHM_UNIT)
+#define SHM_FINE 1          // in hdr.chan: packed while it is sent, so the receiver begins early (bench: ddt-lat)
 #define SHM_SHORT 0x40      // kind of a short message, within this channel
 #define SHM_SHORT_MAX 40    // its payload: three units
 #define SHM_DESCS 64

@@ -226,11 +226,11 @@ static int tcp_poll(struct uno_chan *self, int budget)
     return n;
 }
 
-static void tcp_read(struct uno_link *link, void *dst, size_t n)
+static size_t tcp_look(struct uno_link *link, size_t n, const void **at)
 {
     (void)link;
-    (void)dst;
-    (void)n;    // payloads are always delivered by address
+    *at = NULL;    // payloads are always delivered by address
+    return n;
 }
 
 static int tcp_wait_fd(struct uno_chan *self)
@@ -291,7 +291,7 @@ static const struct uno_chan_ops tcp_ops = {
     .send = tcp_send,
     .poll = tcp_poll,
     .poll_link = tcp_poll_link,
-    .read = tcp_read,
+    .look = tcp_look,
     .offer = tcp_offer,
     .accept = tcp_accept,
     .withdraw = tcp_withdraw,
