@@ -145,7 +145,8 @@ static inline void take_offer(struct uno_link *link, const struct uno_hdr *h, co
     CHECK(rts.bytes == large[k] && rts.direct);
     target[k] = malloc(large[k] + 64);
     memset(target[k], 0x77, large[k] + 64);
-    CHECK(link->ops->accept(link, &rts, target[k], room_of(k), 2 << 16 | k) == 0);
+    struct uno_run run = {target[k], room_of(k)};
+    CHECK(link->ops->accept(link, &rts, &(struct uno_mem){&run, 1}, 2 << 16 | k) == 0);
 }
 
 static inline void offer_all(struct uno_link *l)
@@ -154,7 +155,8 @@ static inline void offer_all(struct uno_link *l)
         source[k] = malloc(large[k]);
         fill_bytes(source[k], k, large[k]);
         struct uno_rts rts = {.token = 1 << 16 | k, .bytes = large[k]};
-        int err = l->ops->offer(l, source[k], &rts);
+        struct uno_run run = {source[k], large[k]};
+        int err = l->ops->offer(l, &(struct uno_mem){&run, 1}, &rts);
         CHECK(err == 0 || err == UNO_DECLINED);
         if (err) continue;    // allowed: the caller streams then
         offered++;

@@ -79,13 +79,14 @@ static void leave(struct table *t, uint32_t index)
     t->at[index] = NULL;
 }
 
-int tcp_offer(struct uno_link *link, const void *buf, struct uno_rts *rts)
+int tcp_offer(struct uno_link *link, const struct uno_mem *mem, struct uno_rts *rts)
 {
+    if (mem->runs > 1) return UNO_DECLINED;
     struct tcp_link *l = tcp_of(link);
     uint32_t index;
     struct tcp_offer *o = enter(&offers, sizeof *o, &index);
     if (!o) return UNO_DECLINED;
-    *o = (struct tcp_offer){.link = l, .index = index, .buf = buf, .bytes = rts->bytes, .token = rts->token};
+    *o = (struct tcp_offer){.link = l, .index = index, .buf = mem->run->at, .bytes = rts->bytes, .token = rts->token};
     l->direct++;
     rts->desc = index;
     rts->direct = 1;
@@ -118,13 +119,15 @@ void tcp_withdraw(struct uno_link *link, const struct uno_rts *rts)
     leave(&offers, o->index);
 }
 
-int tcp_accept(struct uno_link *link, const struct uno_rts *rts, void *dst, size_t room, uint64_t token)
+int tcp_accept(struct uno_link *link, const struct uno_rts *rts, const struct uno_mem *mem, uint64_t token)
 {
+    if (mem->runs > 1) return UNO_DECLINED;
+    size_t room = mem->run->end;
     struct tcp_link *l = tcp_of(link);
     uint32_t index;
     struct tcp_landing *d = enter(&landings, sizeof *d, &index);
     if (!d) return uno_fail(MPI_ERR_NO_MEM, "no memory for a transfer from rank %d", link->proc);
-    *d = (struct tcp_landing){.link = l, .index = index, .offer = rts->desc, .dst = dst, .token = token};
+    *d = (struct tcp_landing){.link = l, .index = index, .offer = rts->desc, .dst = mem->run->at, .token = token};
     d->bytes = rts->bytes < room ? rts->bytes : room;
     l->direct++;
     d->next = l->pulls;

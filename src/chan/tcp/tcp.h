@@ -215,8 +215,8 @@ int tcp_publish(const struct tcp_card *card);
 bool tcp_find_card(int proc, struct tcp_card *card);    // false: the peer has not published it yet
 
 // ---- direct.c ----
-int tcp_offer(struct uno_link *link, const void *buf, struct uno_rts *rts);
-int tcp_accept(struct uno_link *link, const struct uno_rts *rts, void *dst, size_t room, uint64_t token);
+int tcp_offer(struct uno_link *link, const struct uno_mem *mem, struct uno_rts *rts);
+int tcp_accept(struct uno_link *link, const struct uno_rts *rts, const struct uno_mem *mem, uint64_t token);
 void tcp_withdraw(struct uno_link *link, const struct uno_rts *rts);
 const char *tcp_pulled(struct tcp_link *l, const void *payload, size_t n);    // a PULL came; NULL: good
 void tcp_pump(struct tcp_link *l);                                            // puts pulls and pieces into the ring
