@@ -7,17 +7,13 @@
 #include "coll/segment.h"
 
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <sys/uio.h>
 
 #include "base/fail.h"
 #include "base/param.h"
-#include "base/wait.h"
 #include "chan/chan.h"
 #include "chan/door.h"
 #include "chan/self.h"
-#include "coll/cache.h"
-#include "coll/hier.h"
 #include "core/progress.h"
 #include "core/world.h"
 
@@ -36,42 +32,7 @@ UNO_PARAM_DECLARE(flat);
 
 #define FLAT 32
 
-#define WORDS (UNO_HEAP_CHUNKS / 64)
 #define PAGE 4096
-
-// ---- the heap of chunks ----
-
-static void release_chunks(struct uno_job_head *job, size_t first, size_t count)
-{
-    for (size_t i = first; i < first + count; i++)
-        // Release: pairs with the acquire in claim; our use of the chunk is over.
-        atomic_fetch_and_explicit(&job->heap_used[i / 64], ~(1ULL << i % 64), memory_order_release);
-}
-
-// Tries to take count chunks from first on; returns how many it got in a row (all, or given back again).
-static size_t claim(struct uno_job_head *job, size_t first, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        uint64_t bit = 1ULL << (first + i) % 64;
-        // Acq_rel: pairs with the release in release_chunks.
-        if (atomic_fetch_or_explicit(&job->heap_used[(first + i) / 64], bit, memory_order_acq_rel) & bit) {
-            release_chunks(job, first, i);
-            return i;
-        }
-    }
-    return count;
-}
-
-// The first chunk of a run, -1 when there is none.
-static int64_t take_chunks(size_t count)
-{
-    for (size_t first = 0; first + count <= UNO_HEAP_CHUNKS;) {
-        size_t got = claim(uno_world.job, first, count);
-        if (got == count) return (int64_t)first;
-        first += got + 1;
-    }
-    return -1;
-}
 
 // ---- making and freeing ----
 
@@ -101,7 +62,7 @@ static size_t lines_bytes(int n)
 
 static void lay_out(struct uno_coll *u, size_t first, bool tree)
 {
-    char *base = (char *)uno_world.job + uno_world.job->heap_off + first * UNO_HEAP_CHUNK;
+    char *base = uno_job_chunk(uno_world.job, first);
     u->first = first;
     u->left = (_Atomic uint32_t *)base;
     u->line = (struct uno_line *)base + 1;
@@ -143,7 +104,7 @@ static int set_up(struct uno_coll *u)
     u->chunks = (lines_bytes(u->n) + (size_t)u->n * UNO_SEG_DEPTH * UNO_SEG_SLOT + UNO_HEAP_CHUNK - 1) / UNO_HEAP_CHUNK;
     u->local = malloc((size_t)u->n * sizeof *u->local);
     int64_t made[2] = {-1, wants_tree(u->n)};    // by rank 0: the first chunk, whether to use a tree
-    if (c->rank == 0 && u->local) made[0] = take_chunks(u->chunks);
+    if (c->rank == 0 && u->local) made[0] = uno_job_take(uno_world.job, u->chunks);
     int err = uno_coll_bcast(c, made, sizeof made, 0);
     if (err) return err;
     if (!u->local) return uno_fail(MPI_ERR_NO_MEM, "no memory for the collectives of %d ranks", u->n);
@@ -161,11 +122,8 @@ static void free_coll(struct MPI_ABI_Comm *comm)
     if (!u) return;
     comm->coll = NULL;
     // Acq_rel: the last one must come after all others' last look at the segment.
-    if (u->on && atomic_fetch_add_explicit(u->left, 1, memory_order_acq_rel) == (uint32_t)u->n - 1) {
-        // The pages go back, and are zero when they are next used.
-        madvise(u->left, u->chunks * UNO_HEAP_CHUNK, MADV_REMOVE);
-        release_chunks(uno_world.job, u->first, u->chunks);
-    }
+    if (u->on && atomic_fetch_add_explicit(u->left, 1, memory_order_acq_rel) == (uint32_t)u->n - 1)
+        uno_job_give(uno_world.job, u->first, u->chunks);
     uno_cache_drop(u);
     uno_hier_free(u->hier);
     free(u->local);
