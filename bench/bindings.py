@@ -71,9 +71,7 @@ def python_of(mpi):
     mpi.python, folder = None, sources()
     home = peers.CACHE / f"python-{'openmpi' if mpi.name == 'openmpi' else 'abi'}"
     if not folder or not mpi.mpicc:
-        peers.say(
-            f"compare: no Python rows on {mpi.title}: no {'sources' if mpi.mpicc else 'compiler'} for the binding"
-        )
+        peers.say(f"compare: no Python rows on {mpi.title}: no {'sources' if mpi.mpicc else 'compiler'} for the binding")
         return None
     peers.CACHE.mkdir(parents=True, exist_ok=True)
     with open(peers.CACHE / f".{home.name}.lock", "w") as lock:

@@ -202,8 +202,7 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     other = size == 1 ? 0 : 1 - rank;
-    static const int shape[][2] = {{1, 8},    {128, 8},  {200, 1},   {3, 1000},
-                                   {128, 40}, {1, 6144}, {7, 20000}, {2, 1 << 20}};
+    static const int shape[][2] = {{1, 8}, {128, 8}, {200, 1}, {3, 1000}, {128, 40}, {1, 6144}, {7, 20000}, {2, 1 << 20}};
     for (int i = 0; i < 8; i++) forms(shape[i][0], shape[i][1]);
     ahead(8);
     ahead(1024);
