@@ -72,7 +72,7 @@ static const struct option table[] = {
     {"--profile", NULL, TEXT, AT(profile), NULL, "project: profile written by mpiexec --profile (JSON) or by mpiP"},
     {"--gain", NULL, TEXT, AT(gain), NULL, "project: JSON of measured pattern rows, or a number"},
     {"--compat", NULL, WORD, AT(compat), NULL, "omb, imb or mpm: fixed counts and plain loop as that suite has them"},
-    {"--format", NULL, WORD, AT(format), "table,csv,json", "what goes to stdout"},
+    {"--format", NULL, WORD, AT(format), "table,csv,json,none", "what goes to stdout"},
     {"--json", NULL, TEXT, AT(json), NULL, "also write one JSON record per (row, size) to this file"},
     {"--raw", NULL, TEXT, AT(raw), NULL, "also write all samples to this file"},
     {"--label", NULL, TEXT, AT(label), NULL, "name of this run in the records"},

@@ -8,6 +8,7 @@ Used by bench/compare alone. A peer is a virtual environment with PyPI packages 
 import fcntl
 import os
 import pathlib
+import shlex
 import subprocess
 import sys
 
@@ -15,6 +16,22 @@ HERE = pathlib.Path(__file__).resolve().parent
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "unisono" / "peers"
 PACKAGES = {"mpich": ["mpich"], "openmpi": ["openmpi"], "impi": ["impi-rt", "impi-devel"]}
 TITLES = {"ours": "Unisono", "mpich": "MPICH", "openmpi": "Open MPI", "impi": "Intel MPI"}
+# What makes each send everything over TCP on the loopback: words for mpiexec, variables.
+TCP = {
+    "ours": (["--set", "chan=tcp"], {}),
+    "mpich": ([], {"UCX_TLS": "tcp,self", "MPIR_CVAR_NOLOCAL": "1"}),
+    "openmpi": (shlex.split("--mca pml ob1 --mca btl tcp,self --mca btl_tcp_if_include lo"), {}),
+    "impi": (
+        [],
+        {
+            "I_MPI_FABRICS": "ofi",
+            "FI_PROVIDER": "tcp",
+            "I_MPI_OFI_PROVIDER": "tcp",
+            "FI_TCP_IFACE": "lo",
+            "I_MPI_COLL_INTRANODE": "pt2pt",
+        },
+    ),
+}
 
 
 def say(text):
@@ -51,6 +68,11 @@ class Mpi:
             [str(w) for w in mpiexec],
             env,
         )
+
+    def over_tcp(self):
+        """The same MPI made to send everything over TCP."""
+        words, env = TCP[self.name]
+        return Mpi(self.name, self.binary, [*self.mpiexec, *words], {**self.env, **env})
 
     def command(self, np, args):
         return [*self.mpiexec, "-n", str(np), self.binary, *args]

@@ -16,6 +16,8 @@
 #include "chan/chan.h"
 #include "chan/door.h"
 #include "chan/self.h"
+#include "coll/cache.h"
+#include "coll/hier.h"
 #include "core/progress.h"
 #include "core/world.h"
 
@@ -92,10 +94,14 @@ static void lay_out(struct uno_coll *u, size_t first)
     u->data = base + lines_bytes(u->n);
 }
 
-// Every rank tries to read its next neighbour's memory; all agree on whether all could.
+// Every rank tries to read its next neighbour's memory; all agree on whether all could. The neighbour must have come
+// this far: before it has opened its channels its board says nothing.
 static void agree_on_cma(struct uno_coll *u)
 {
     int next = (u->me + 1) % u->n;
+    uint64_t here_too = uno_seg_begin(u);
+    uno_seg_post(u, here_too);
+    uno_seg_wait(u, next, here_too);
     struct uno_board *mine = uno_world.board, *peer = uno_job_board(uno_world.job, u->local[next]);
     uint64_t want = *(const uint64_t *)(uintptr_t)mine->probe, got = ~want;
     // Acquire: pairs with the release in shm_direct_open.
@@ -145,16 +151,17 @@ static void free_coll(struct MPI_ABI_Comm *comm)
         madvise(u->left, u->chunks * UNO_HEAP_CHUNK, MADV_REMOVE);
         release_chunks(uno_world.job, u->first, u->chunks);
     }
+    uno_cache_drop(u);
+    uno_hier_free(u->hier);
     free(u->local);
     free(u->scratch);
     free(u);
 }
 
-struct uno_coll *uno_seg_get(struct MPI_ABI_Comm *comm, int *err)
+struct uno_coll *uno_coll_of(struct MPI_ABI_Comm *comm, int *err)
 {
-    struct uno_coll *u = comm->coll;
-    if (u) return u->on ? u : NULL;
-    u = calloc(1, sizeof *u);
+    if (comm->coll) return comm->coll;
+    struct uno_coll *u = calloc(1, sizeof *u);
     if (!u) {
         *err = uno_fail(MPI_ERR_NO_MEM, "no memory for the collectives of a communicator");
         return NULL;
@@ -162,6 +169,15 @@ struct uno_coll *uno_seg_get(struct MPI_ABI_Comm *comm, int *err)
     u->comm = comm;
     comm->coll = u;
     comm->coll_free = free_coll;
+    return u;
+}
+
+struct uno_coll *uno_seg_get(struct MPI_ABI_Comm *comm, int *err)
+{
+    struct uno_coll *u = uno_coll_of(comm, err);
+    if (!u) return NULL;
+    if (u->settled) return u->on ? u : NULL;
+    u->settled = true;
     if (all_here(comm)) *err = set_up(u);
     return u->on && !*err ? u : NULL;
 }
@@ -223,14 +239,20 @@ static void ring_all(struct uno_coll *u)
         if (r != u->me) uno_door_ring(uno_job_door(uno_world.job, u->local[r]), u->local[r]);
 }
 
+// A done line is looked at when it must be, and for all that it says: looking takes it from the rank that writes it.
 uint64_t uno_seg_begin(struct uno_coll *u)
 {
-    uint64_t k = ++u->phase;
+    uint64_t k = ++u->phase, least = k;
     if (k <= u->safe + UNO_SEG_DEPTH) return k;
-    for (int r = 0; r < u->n; r++)
-        if (r != u->me && !reached(done_line(u, r), k - UNO_SEG_DEPTH))
-            wait_line(u, r, done_line(u, r), k - UNO_SEG_DEPTH);
-    u->safe = k - UNO_SEG_DEPTH;
+    for (int r = 0; r < u->n; r++) {
+        if (r == u->me) continue;
+        struct uno_line *line = done_line(u, r);
+        if (!reached(line, k - UNO_SEG_DEPTH)) wait_line(u, r, line, k - UNO_SEG_DEPTH);
+        // Acquire: pairs with the release in uno_seg_done; what that rank read is over before the slot is filled anew.
+        uint64_t done = atomic_load_explicit(&line->stamp, memory_order_acquire);
+        if (done < least) least = done;
+    }
+    u->safe = least;
     return k;
 }
 

@@ -161,7 +161,7 @@ int tcp_receive(struct tcp_link *l)
             break;
         }
         took(l, (size_t)n);
-        count += parse(l);
+        count += 1 + parse(l);
         compact(l);
         if ((size_t)n < asked) break;
     }

@@ -92,6 +92,7 @@ static struct rt_member *root(void)
     rt_task_init(&m->implicit, NULL, &rt_settings.icv);
     m->task = &m->implicit;
     m->ident = PyThread_get_thread_ident();
+    m->places = rt_settings.nplaces;    // a thread that Python started is bound nowhere, but may use all places
     return me = m;
 }
 
@@ -186,6 +187,7 @@ static void prepare(struct rt_team *team, int num)
     struct rt_member *m = team->m[num];
     struct rt_icv icv = team->parent->task->icv;
     if (team->level < rt_settings.nlist) icv.nthreads = rt_settings.list[team->level];
+    if (team->level < rt_settings.nbinds) icv.bind = rt_settings.binds[team->level];
     rt_task_forget(&m->implicit);
     rt_task_init(&m->implicit, team->parent->task, &icv);
     m->task = &m->implicit;
@@ -396,10 +398,11 @@ static void reset(struct rt_team *team, struct rt_member *parent, int n, int bin
         atomic_store_explicit(&s->turn, 4u * (unsigned)i, memory_order_relaxed);
         atomic_store_explicit(&s->cancelled, 0, memory_order_relaxed);
         Py_CLEAR(s->items);
+        rt_across_clear(s);
     }
     for (int i = 0; i < n; i++) {
         prepare(team, i);
-        if (rt_settings.nplaces) team->m[i]->place = rt_place_of(team, parent, i);
+        if (rt_settings.nplaces) rt_place(team, parent, i);
     }
 }
 

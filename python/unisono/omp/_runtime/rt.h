@@ -38,7 +38,7 @@ static inline void rt_exc_put(PyObject *e)
 #endif
 
 enum rt_sched { RT_STATIC = 1, RT_DYNAMIC = 2, RT_GUIDED = 3, RT_AUTO = 4, RT_RUNTIME = 5 };
-enum rt_loop_flag { RT_ORDERED = 1, RT_NOWAIT = 2, RT_CANCELLABLE = 4, RT_INDEXED = 8 };
+enum rt_loop_flag { RT_ORDERED = 1, RT_NOWAIT = 2, RT_CANCELLABLE = 4, RT_INDEXED = 8, RT_DOACROSS = 16 };
 enum rt_task_flag { RT_UNDEFERRED = 1, RT_FINAL = 2, RT_UNTIED = 4, RT_MERGEABLE = 8 };
 enum rt_cancel { RT_CANCEL_PARALLEL = 1, RT_CANCEL_FOR = 2, RT_CANCEL_SECTIONS = 3, RT_CANCEL_TASKGROUP = 4 };
 
@@ -88,6 +88,7 @@ struct rt_slot {
     _Atomic int left;                                             // threads that are through
     _Atomic int cancelled;
     PyObject *items;    // a list, when the loop runs over something else than a range
+    _Atomic(_Atomic unsigned char *) across;    // ordered(n): a flag an iteration, set by depend(source)
 } __attribute__((aligned(RT_LINE)));
 
 struct rt_phase {
@@ -112,6 +113,7 @@ struct rt_member {
     struct rt_member *outer;        // what rt_me() was before this thread entered the team
     _Atomic unsigned long ident;    // Python's thread identifier, for asynchronous exceptions
     int place;                      // index into the places, or -1
+    int first, places;              // its partition: the places that its regions may use
     int shown, shown_place;         // team size and place when this thread last showed its affinity; only it looks
 } __attribute__((aligned(RT_LINE)));
 
@@ -154,7 +156,7 @@ struct rt_settings {
     int nplaces;
     void *places;    // cpu_set_t[nplaces]
     int nbinds;
-    int binds[8];
+    int *binds;    // OMP_PROC_BIND by nesting level
 };
 extern struct rt_settings rt_settings;
 extern PyObject *rt_exc_cancelled;    // raised where a wait ends because the team was cancelled
@@ -214,8 +216,24 @@ int rt_single(struct rt_member *m);
 int rt_share(struct rt_member *m, PyObject *value);
 PyObject *rt_shared(struct rt_member *m);
 
+// doacross.c
+struct rt_across {
+    int n;    // loops of the nest
+    struct rt_dim {
+        int64_t start, step, count;
+    } *dim;
+    _Atomic unsigned char *done;    // the team's flags; NULL in a team of one, which waits for nobody
+};
+struct rt_across *rt_across_new(struct rt_slot *slot, PyObject *const *args, Py_ssize_t n);
+void rt_across_free(struct rt_across *across);
+void rt_across_clear(struct rt_slot *slot);
+int rt_across_source(struct rt_member *m, struct rt_across *across, PyObject *const *args, Py_ssize_t n);
+int rt_across_sink(struct rt_member *m, struct rt_across *across, PyObject *const *args, Py_ssize_t n);
+
 // loop.c
 extern PyTypeObject *rt_loop_type;
+int64_t rt_loop_count(int64_t start, int64_t stop, int64_t step);    // iterations of a range; step is not 0
+int rt_integer(PyObject *obj, int64_t *value);
 int rt_loop_init(PyObject *module);
 PyObject *rt_loop_range(PyObject *const *args);    // start, stop, step, kind, chunk, flags
 PyObject *rt_loop_over(PyObject *const *args);     // iterable, kind, chunk, flags
@@ -266,7 +284,7 @@ static inline int64_t rt_trace_start(void)
 }
 
 // affinity.c
-int rt_place_of(struct rt_team *team, struct rt_member *parent, int num);
+void rt_place(struct rt_team *team, struct rt_member *parent, int num);    // gives a member its place and partition
 void rt_bind_self(int place);
 extern PyMethodDef rt_affinity_methods[];
 #endif
