@@ -199,8 +199,9 @@ static bool grow_darray(struct model *m, const struct model *kid)
 // A random type and its map. Always makes a type; false when it is too large to be tested.
 static bool grow(struct model *m, int depth)
 {
-    static const MPI_Datatype leaf[] = {MPI_CHAR,       MPI_SHORT,           MPI_INT, MPI_DOUBLE, MPI_SHORT_INT,
-                                        MPI_DOUBLE_INT, MPI_C_DOUBLE_COMPLEX};
+    static const MPI_Datatype leaf[] = {MPI_CHAR,      MPI_SHORT,           MPI_INT,
+                                        MPI_DOUBLE,    MPI_SHORT_INT,       MPI_DOUBLE_INT,
+                                        MPI_FLOAT_INT, MPI_LONG_DOUBLE_INT, MPI_C_DOUBLE_COMPLEX};
     m->n = 0;
     if (depth == 0 || !draw(5)) {
         m->type = uno_type(leaf[draw(sizeof leaf / sizeof *leaf)]);
