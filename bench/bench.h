@@ -20,7 +20,7 @@
 
 enum mode { BLOCKING, NONBLOCKING, PERSISTENT };
 enum sync { SYNC_AUTO, SYNC_BATCH, SYNC_BARRIER, SYNC_WINDOW };
-enum format { TABLE, CSV, JSON };
+enum format { TABLE, CSV, JSON, SILENT };
 enum noise { NOISE_NONE, NOISE_SINGLE, NOISE_UNIFORM, NOISE_GAUSS };
 enum cache { HOT, ROTATE, FLUSH };
 
@@ -31,7 +31,7 @@ struct opts {
     long iterations, warmup;    // 0: adaptive
     double time, ci;            // bound in seconds a size; wanted half width of the interval of the median
     int each;                   // 1: one operation a sample
-    int window, threads, parts, parts_recv, depth, groups, ranks;
+    int window, threads, parts, parts_recv, depth, groups, ranks, tests;
     int root;    // -1: rotating
     int in_place, no_check, quick, bounded;
     int level;    // thread level asked for, -1: what the rows need
@@ -213,6 +213,10 @@ void bench_out_skip(const char *name, const char *variant, const char *why);
 void bench_out_end(void);
 double bench_scale(const char *unit);    // seconds to unit; 1 for units that are not times
 extern double bench_init_time;           // seconds MPI_Init took on this rank
+
+// main.c: the rows of a command line on a communicator of a program that has started MPI itself, as the suite in Python
+// has; the sources are then compiled with -shared -fPIC. Collective over comm; 0, 1 (wrong data) or 2 (usage).
+int bench_rows_on(MPI_Comm comm, int argc, char **argv);
 
 // tools that need no MPI
 int bench_floor(const struct opts *o);

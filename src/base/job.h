@@ -118,3 +118,13 @@ static inline void *uno_job_pair(struct uno_job_head *h, uint32_t to, uint32_t f
 {
     return (char *)h + h->pair_off + ((size_t)to * h->nlocal + from) * UNO_PAIR_BYTES;
 }
+
+// The heap: runs of chunks of UNO_HEAP_CHUNK bytes, zero when taken, for what some ranks of a host share. take: the
+// first chunk of a run, -1 when there is none.
+int64_t uno_job_take(struct uno_job_head *h, size_t count);
+void uno_job_give(struct uno_job_head *h, size_t first, size_t count);
+
+static inline void *uno_job_chunk(struct uno_job_head *h, size_t first)
+{
+    return (char *)h + h->heap_off + first * UNO_HEAP_CHUNK;
+}

@@ -21,6 +21,9 @@ struct uno_line {
     unsigned char data[UNO_SEG_INLINE];
 } __attribute__((aligned(64)));
 
+struct uno_hier;
+struct uno_sched;
+
 // What a communicator keeps for its collectives.
 struct uno_coll {
     struct MPI_ABI_Comm *comm;
@@ -35,11 +38,24 @@ struct uno_coll {
     size_t first, chunks;      // place in the job's heap
     uint32_t *local;           // [n] local index
     char *scratch;             // pieces of peers' data under reduction
+    bool settled;              // `on` is known
+    struct uno_sched *idle;    // kept schedules (cache.h)
+    int nidle;
+    unsigned built, reused;    // schedules
+    struct uno_hier *hier;     // how its ranks lie on hosts (hier.h), once known
+    bool hier_known;
 };
 
 // The segment of comm, made at the first call (collective). NULL: not all on one host, or no room; the same answer on
 // all ranks. *err is set when memory is out on this rank.
 struct uno_coll *uno_seg_get(struct MPI_ABI_Comm *comm, int *err);
+
+// What comm keeps, without any agreement with others. NULL: memory is out, and *err says so.
+struct uno_coll *uno_coll_of(struct MPI_ABI_Comm *comm, int *err);
+
+// What else hangs there is given back by its own file: cache.c, hier.c.
+void uno_cache_drop(struct uno_coll *u);
+void uno_hier_free(struct uno_hier *h);
 
 // Begins a phase in which this rank posts: waits until its slot is free. Or one in which it only reads: plain
 // ++u->phase.

@@ -36,6 +36,7 @@ MPI_Request uno_request_new(enum uno_request_kind kind)
     r->mode = 0;
     r->persistent = r->freed = r->cancelled = r->coll = false;
     r->active = true;
+    r->marks = NULL;
     r->ops = NULL;
     r->comm = NULL;
     r->type = NULL;

@@ -155,3 +155,87 @@ def test_display_affinity_routine_and_format(capsys):
     finally:
         omp_set_affinity_format(before)
     assert capsys.readouterr().out == f"thread 0 here\n{os.getpid()}\n"
+
+
+NESTED = """
+import os
+from unisono.omp import *
+from unisono.omp import places, _rt
+places.table[:] = [[c] for c in range(8)]
+_rt.set_places(places.table)  # what the kernel refuses leaves a thread where it is; only the numbers count here
+_rt.bind_self(START)
+@omp
+def where():
+    got = {}
+    with omp("parallel num_threads(OUTER)"):
+        me = omp_get_thread_num()
+        got[me] = omp_get_place_num(), omp_get_partition_place_nums()
+        with omp("parallel num_threads(INNER)"):
+            got[me, omp_get_thread_num()] = omp_get_place_num(), omp_get_partition_place_nums()
+    return got
+print(where())
+"""
+
+
+def nested(tmp_path, bind, outer, inner, start=0):
+    body = NESTED.replace("OUTER", str(outer)).replace("INNER", str(inner)).replace("START", str(start))
+    out, _ = program(at=str(tmp_path), body=body, OMP_PROC_BIND=bind, OMP_PLACES=f"{{{CPUS[0]}}}")
+    return eval(out)
+
+
+def test_spread_then_close_stays_in_each_threads_part(tmp_path):
+    got = nested(tmp_path, "spread,close", 2, 2)
+    assert got[0] == (0, [0, 1, 2, 3]) and got[1] == (4, [4, 5, 6, 7])
+    assert [got[k][0] for k in [(0, 0), (0, 1), (1, 0), (1, 1)]] == [0, 1, 4, 5]
+    assert got[1, 1][1] == [4, 5, 6, 7]
+
+
+def test_spread_then_spread_cuts_the_part_again(tmp_path):
+    got = nested(tmp_path, "spread,spread", 2, 2)
+    assert [got[k] for k in [(0, 0), (0, 1), (1, 0), (1, 1)]] == [(0, [0, 1]), (2, [2, 3]), (4, [4, 5]), (6, [6, 7])]
+    got = nested(tmp_path, "spread,spread", 3, 6)
+    assert [got[k] for k in (0, 1, 2)] == [(0, [0, 1]), (2, [2, 3, 4]), (5, [5, 6, 7])]
+    assert [got[2, k] for k in range(6)] == [(5, [5]), (5, [5]), (6, [6]), (6, [6]), (7, [7]), (7, [7])]
+
+
+def test_close_wraps_and_keeps_the_partition(tmp_path):
+    got = nested(tmp_path, "close,primary", 4, 2, start=6)
+    assert [got[k][0] for k in range(4)] == [6, 7, 0, 1] and got[2][1] == list(range(8))
+    assert [got[2, k][0] for k in range(2)] == [0, 0]
+    got = nested(tmp_path, "primary,close", 2, 3, start=7)
+    assert [got[k][0] for k in range(2)] == [7, 7] and [got[1, k][0] for k in range(3)] == [7, 0, 1]
+    got = nested(tmp_path, "close", 16, 1)
+    assert [got[k][0] for k in range(16)] == [k // 2 for k in range(16)]
+
+
+def test_spread_leaves_the_primary_thread_where_it_is(tmp_path):
+    got = nested(tmp_path, "spread", 4, 1, start=3)
+    assert [got[k] for k in range(4)] == [(3, [2, 3]), (4, [4, 5]), (6, [6, 7]), (0, [0, 1])]
+
+
+def test_a_list_of_policies_knows_no_true_or_false(tmp_path):
+    _, err = program(at=str(tmp_path), OMP_PROC_BIND="spread,true")
+    assert "OMP_PROC_BIND='spread,true' is ignored" in err
+
+
+MACHINE = """<topology version="2.0"><object type="Machine" cpuset="0x0000000f,0xffffffff">
+<object type="Package" cpuset="0x3"><object type="NUMANode" cpuset="0x0000000f,0xffffffff"/>
+<object type="L3Cache" cpuset="0x7"><object type="L1Cache" cpuset="0x1"/><object type="Core" cpuset="0x00000005">
+<object type="PU" cpuset="0x1"/><object type="PU" cpuset="0x4"/></object>
+<object type="Core" cpuset="0x00000001,,0x00000002"></object></object></object></object></topology>"""
+
+
+def test_places_in_the_xml_of_hwloc():
+    cpus = [0, 1, 2, 64]
+    found = {n: places.from_hwloc(n, cpus, MACHINE) for n in ("cores", "threads", "sockets", "ll_caches", "chairs")}
+    assert found == {"cores": [[0, 2], [1, 64]], "threads": [[0], [2]], "sockets": [[0, 1]],
+                     "ll_caches": [[0, 1, 2]], "chairs": None}  # fmt: skip
+    assert places.from_hwloc("cores", [2], MACHINE) == [[2]] and places.from_hwloc("cores", [0], "") is None
+
+
+@pytest.mark.parametrize("name", ["cores", "threads", "sockets"])
+def test_hwloc_and_the_kernel_agree(name):
+    xml = places.hwloc_xml()
+    if not xml:
+        pytest.skip("hwloc's library is not installed")
+    assert sorted(places.from_hwloc(name, CPUS, xml)) == sorted(places.from_kernel(name, CPUS))

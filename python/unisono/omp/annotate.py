@@ -8,8 +8,6 @@ from . import directive
 from .source import located
 from .names import FUNCTIONS, SCOPES
 
-_NO_BODY = directive.STANDALONE
-
 
 class Annotate(ast.NodeTransformer):
     """After it, every With or Expr node that is a directive carries _omp; a with of several items is nested ones."""
@@ -48,7 +46,7 @@ class Annotate(ast.NodeTransformer):
         d = self._text(item.context_expr)
         if item.optional_vars is not None:
             raise self.fail("a directive has no value: no 'as' here", item.optional_vars)
-        if d.name in _NO_BODY:
+        if d.standalone:
             if not all(isinstance(s, ast.Pass) for s in node.body):
                 raise self.fail(f"{d.name} stands alone: its block may only be pass", node.body[0])
             standing = ast.copy_location(ast.Expr(item.context_expr), node)
@@ -73,7 +71,7 @@ class Annotate(ast.NodeTransformer):
         if not self._is_directive(node.value):
             return self.generic_visit(node)
         d = self._text(node.value)
-        if d.name not in _NO_BODY:
+        if not d.standalone:
             raise self.fail(f"{d.name} needs a block: with omp({node.value.args[0].value!r}):", node)
         node._omp = d
         return node

@@ -78,12 +78,12 @@ def _loose(text, frame):
     if code.co_name == "<module>" and text.strip().startswith(_MODULE_LEVEL):
         import ast
 
-        from . import directive, support
+        from . import directive, support, threadprivate
 
         where = ast.Constant(text, lineno=frame.f_lineno, col_offset=0, end_lineno=frame.f_lineno, end_col_offset=0)
         d = directive.parse(text, where, code.co_filename)
         if d.name == "threadprivate":
-            support.threadprivate_in(frame.f_globals).add(d.argument)
+            threadprivate.threadprivate_in(frame.f_globals).add(d.argument)
         else:
             start = d.expr("initializer")
             support.declared_reductions(frame.f_globals)[d.argument[0]] = (

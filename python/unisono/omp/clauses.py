@@ -3,7 +3,8 @@
 
 import ast
 
-from .directive import EXPRESSIONS, LISTS, OPERATORS, REDUCTIONS, Clause, split
+from .directive import Clause, split
+from .grammar import EXPRESSIONS, LISTS, OPERATORS, REDUCTIONS
 
 _MODIFIERS = {"monotonic", "nonmonotonic", "simd"}
 _SCHEDULES = ("static", "dynamic", "guided", "auto", "runtime")
@@ -41,8 +42,9 @@ def clause(p, kind):
     if kind in _IGNORED:
         return Clause(kind, value=text)
     if kind in LISTS:
-        if kind == "lastprivate" and text.split(":")[0].strip() == "conditional" and ":" in text:
-            raise p.fail("lastprivate(conditional: ...) is not supported")
+        modifier, colon, right = text.partition(":")
+        if kind == "lastprivate" and colon and modifier.strip() == "conditional":
+            return Clause(kind, p.variables(right, kind), modifier="conditional")
         return Clause(kind, p.variables(text, kind))
     if kind in REDUCTIONS:
         return _reduction(p, kind, text)
@@ -57,16 +59,15 @@ def _reduction(p, kind, text):
     left, colon, right = text.partition(":")
     if not colon:
         raise p.fail(f"{kind}({text}): operator : variables expected")
-    operator = left.strip()
+    operator, modifier = left.strip(), None
     if "," in operator:
         modifier, operator = (s.strip() for s in operator.split(",", 1))
-        if modifier not in ("default", "task", "inscan"):
+        if modifier not in ("default", "task", "inscan") or kind != "reduction":
             raise p.fail(f"{kind}({text}): unknown modifier {modifier!r}")
-        if modifier == "inscan":
-            raise p.fail("reduction(inscan, ...) is not supported")
     if operator not in OPERATORS and not operator.isidentifier():
         raise p.fail(f"{kind}({text}): {operator!r} is not a reduction operator ({' '.join(sorted(OPERATORS))})")
-    return Clause(kind, p.variables(right, kind), value={"and": "&&", "or": "||"}.get(operator, operator))
+    operator = {"and": "&&", "or": "||"}.get(operator, operator)
+    return Clause(kind, p.variables(right, kind), value=operator, modifier=modifier)
 
 
 def _expression(p, kind, text):
@@ -119,8 +120,6 @@ def _count(p, kind, text):
         value = 0
     if value < 1:
         raise p.fail(f"{kind}({text}): a positive whole number expected")
-    if kind == "ordered" and value > 1:
-        raise p.fail(f"ordered({text}): only one loop can be ordered")
     return Clause(kind, value=value)
 
 
@@ -140,6 +139,8 @@ def _proc_bind(p, kind, text):
 
 def _depend(p, kind, text):
     word, colon, right = text.partition(":")
+    if p.words == ["ordered"]:
+        return _across(p, kind, text)
     if not colon or word.strip() not in _DEPENDS:
         raise p.fail(f"depend({text}): {', '.join(_DEPENDS)} expected before a colon")
     exprs = [p.expression(item, kind) for item in split(right)]
@@ -147,6 +148,16 @@ def _depend(p, kind, text):
         if not isinstance(tree, (ast.Name, ast.Subscript, ast.Attribute)):
             raise p.fail(f"depend({text}): {item.strip()!r} is not a variable, an element or an attribute")
     return Clause(kind, exprs=exprs, value=_DEPENDS[word.strip()])
+
+
+def _across(p, kind, text):
+    """The source or the sink vector of an ordered directive that stands alone."""
+    word, colon, right = (part.strip() for part in text.partition(":"))
+    if word == "source" and right in ("", "omp_cur_iteration"):
+        return Clause("doacross", value="source")
+    if word != "sink" or not right:
+        raise p.fail(f"{kind}({text}): source, or sink: and one expression a loop expected")
+    return Clause("doacross", exprs=[p.expression(part, kind) for part in split(right)], value="sink")
 
 
 def _initializer(p, kind, text):
@@ -164,5 +175,6 @@ _OTHERS = {
     "linear": _linear,
     "proc_bind": _proc_bind,
     "depend": _depend,
+    "doacross": _across,
     "initializer": _initializer,
 }

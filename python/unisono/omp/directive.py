@@ -8,152 +8,20 @@ expressions as syntax trees, so that renaming a variable in a block reaches the 
 import ast
 import re
 
+from .grammar import CLAUSES, COMBINED, LISTS, ONCE, STANDALONE
 from .source import located
 
-_DATA = {"private", "firstprivate", "shared", "default"}
-_LOOP = {
-    "private",
-    "firstprivate",
-    "lastprivate",
-    "reduction",
-    "schedule",
-    "collapse",
-    "ordered",
-    "nowait",
-    "linear",
-    "order",
-    "allocate",
-}
-_PARALLEL = _DATA | {"if", "num_threads", "copyin", "reduction", "proc_bind", "allocate"}
-_TASK = _DATA | {
-    "if",
-    "untied",
-    "final",
-    "mergeable",
-    "depend",
-    "priority",
-    "in_reduction",
-    "affinity",
-    "allocate",
-    "detach",
-}
-_TASKLOOP = (_TASK - {"depend", "affinity", "detach"}) | {
-    "grainsize",
-    "num_tasks",
-    "nogroup",
-    "collapse",
-    "lastprivate",
-    "reduction",
-}
-_SECTIONS = {"private", "firstprivate", "lastprivate", "reduction", "nowait", "allocate"}
-_SIMD = {
-    "private",
-    "lastprivate",
-    "reduction",
-    "linear",
-    "collapse",
-    "safelen",
-    "simdlen",
-    "aligned",
-    "nontemporal",
-    "order",
-    "if",
-}
-_SCOPE = {"private", "firstprivate", "reduction", "nowait", "allocate"}
-
-CLAUSES = {
-    "parallel": _PARALLEL,
-    "for": _LOOP,
-    "sections": _SECTIONS,
-    "section": set(),
-    "single": {"private", "firstprivate", "copyprivate", "nowait", "allocate"},
-    "master": set(),
-    "masked": {"filter"},
-    "critical": {"hint"},
-    "barrier": set(),
-    "taskwait": {"depend", "nowait"},
-    "taskyield": set(),
-    "task": _TASK,
-    "taskgroup": {"task_reduction", "allocate"},
-    "taskloop": _TASKLOOP,
-    "flush": set(),
-    "ordered": {"threads", "simd"},
-    "threadprivate": set(),
-    "atomic": {
-        "read",
-        "write",
-        "update",
-        "capture",
-        "compare",
-        "seq_cst",
-        "acq_rel",
-        "acquire",
-        "release",
-        "relaxed",
-        "hint",
-    },
-    "cancel": {"if"},
-    "cancellation point": set(),
-    "declare reduction": {"initializer"},
-    "simd": _SIMD,
-    "scope": _SCOPE,
-    "loop": {"private", "lastprivate", "reduction", "collapse", "order", "bind"},
-}
-# What may be combined, by the last words; "simd" says nothing to an interpreter.
-COMBINED = [
-    ("parallel", "for"),
-    ("parallel", "for", "simd"),
-    ("for", "simd"),
-    ("parallel", "sections"),
-    ("parallel", "loop"),
-    ("parallel", "master"),
-    ("parallel", "masked"),
-    ("taskloop", "simd"),
-    ("master", "taskloop"),
-    ("masked", "taskloop"),
-    ("master", "taskloop", "simd"),
-    ("masked", "taskloop", "simd"),
-    ("parallel", "master", "taskloop"),
-    ("parallel", "masked", "taskloop"),
-    ("parallel", "master", "taskloop", "simd"),
-    ("parallel", "masked", "taskloop", "simd"),
-]
-STANDALONE = {
-    "barrier",
-    "taskwait",
-    "taskyield",
-    "flush",
-    "threadprivate",
-    "cancel",
-    "cancellation point",
-    "declare reduction",
-}
-LISTS = {"private", "firstprivate", "lastprivate", "shared", "copyin", "copyprivate"}
-REDUCTIONS = {"reduction", "in_reduction", "task_reduction"}
-EXPRESSIONS = {"if", "num_threads", "final", "priority", "grainsize", "num_tasks", "filter"}
-ONCE = {
-    "if",
-    "num_threads",
-    "default",
-    "schedule",
-    "collapse",
-    "ordered",
-    "nowait",
-    "final",
-    "priority",
-    "proc_bind",
-    "untied",
-}
-OPERATORS = {"+", "*", "-", "&", "|", "^", "&&", "||", "min", "max", "and", "or"}
 _NAME = re.compile(r"[^\W\d]\w*\Z")
 _WORD = re.compile(r"\s*,?\s*([^\W\d]\w*)")
 
 
 class Clause:
-    """One clause: its kind, names (variables), exprs (syntax trees) and value (kind words, operator, numbers)."""
+    """One clause: its kind, names (variables), exprs (syntax trees), value (kind words, operator, numbers) and
+    modifier."""
 
-    def __init__(self, kind, names=(), exprs=(), value=None):
+    def __init__(self, kind, names=(), exprs=(), value=None, modifier=None):
         self.kind, self.names, self.exprs, self.value = kind, list(names), list(exprs), value
+        self.modifier = modifier
 
 
 class Directive:
@@ -162,10 +30,15 @@ class Directive:
     def __init__(self, words, clauses, argument, where, filename):
         self.words, self.clauses, self.argument = words, clauses, argument
         self.where, self.filename = where, filename
+        self.ending = []  # what the construct's reductions do before the threads' results are put together
 
     @property
     def name(self):
         return " ".join(self.words)
+
+    @property
+    def standalone(self):
+        return self.name in STANDALONE or (self.name == "ordered" and bool(self.all("depend", "doacross")))
 
     def all(self, *kinds):
         return [c for c in self.clauses if c.kind in kinds]
@@ -186,6 +59,10 @@ class Directive:
     def reductions(self, *kinds):
         """Pairs (operator, name) in order."""
         return [(c.value, n) for c in self.all(*(kinds or ("reduction",))) for n in c.names]
+
+    def modified(self, kind, modifier):
+        """The names in clauses of the kind that have the modifier."""
+        return [n for c in self.all(kind) if c.modifier == modifier for n in c.names]
 
     def part(self, *words):
         """The same clauses under some of the words, for the halves of a combined directive."""
@@ -340,7 +217,7 @@ def parse(text, where, filename):
     from .clauses import clause
 
     p = _Parser(text, where, filename)
-    words = _words(p)
+    words = p.words = _words(p)
     argument = _argument(p, words)
     allowed = set().union(*(CLAUSES[w] for w in words))
     if words[0] == "parallel" and len(words) > 1:
@@ -371,6 +248,8 @@ def _check(p, words, clauses):
     for c in clauses:
         if c.kind not in LISTS | {"reduction", "in_reduction", "linear"}:
             continue
+        if c.modifier == "inscan" and not {"for", "simd"} & set(words):
+            raise p.fail("reduction(inscan, ...) belongs to for, parallel for and simd")
         for n in c.names:
             before = seen.setdefault(n, c.kind)
             if before != c.kind and {before, c.kind} not in ({"firstprivate", "lastprivate"}, {"shared", "copyin"}):
@@ -383,3 +262,11 @@ def _check(p, words, clauses):
                 raise p.fail(f"variable {n!r} is in two reductions")
     if "nowait" in kinds and "copyprivate" in kinds:
         raise p.fail("copyprivate needs the barrier that nowait removes")
+    if len({c.modifier == "inscan" for c in clauses if c.kind == "reduction"}) > 1:
+        raise p.fail("either all reductions of a loop are inscan or none")
+    if any(c.modifier == "inscan" for c in clauses) and {"schedule", "ordered"} & set(kinds):
+        raise p.fail("a loop with an inscan reduction has neither schedule nor ordered")
+    if words == ["scan"] and len(clauses) != 1:
+        raise p.fail("scan needs inclusive(list) or exclusive(list)")
+    if "taskloop" in words and any(c.modifier == "conditional" for c in clauses):
+        raise p.fail("lastprivate(conditional: ...) belongs to worksharing constructs")

@@ -86,8 +86,13 @@ def _wait_policy(text):
 
 def _proc_bind(text):
     binds = [BINDS[t.strip().lower()] for t in text.split(",")]
+    if len(binds) > 1 and min(binds) < BINDS["primary"]:
+        raise ValueError("true and false stand alone")
     values["binds"] = binds
     _rt.setting("bind", binds[0])
+    _rt.setting("binds", binds)
+    if len(binds) > 1:
+        _rt.setting("max_active", UNLIMITED)
 
 
 def _setting(name, convert):

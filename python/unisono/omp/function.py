@@ -3,12 +3,12 @@
 
 import ast
 
-from . import support
 from .annotate import Annotate, Super, Threadprivate
 from .build import PREFIX
 from .rewrite import Rewriter
 from .scope import Scope
 from .source import build, class_of, template, tree_of
+from .threadprivate import threadprivate_of
 
 _cache = {}
 
@@ -44,7 +44,7 @@ def _prepare(r, tree):
     """Directives parsed, threadprivate variables and super() replaced; False when there is nothing to rewrite."""
     found = Annotate(_resolver(r.function), r.filename)
     tree.body = [s for b in tree.body for s in found._each(found.visit(b))]
-    private = support.threadprivate_of(r.function, [n._omp for n in ast.walk(tree) if hasattr(n, "_omp")])
+    private = threadprivate_of(r.function, [n._omp for n in ast.walk(tree) if hasattr(n, "_omp")])
     if private:
         swap = Threadprivate(private.names, PREFIX + "threadprivate")
         r.threadprivate = private

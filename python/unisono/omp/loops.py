@@ -3,13 +3,14 @@
 
 import ast
 
+from . import carried
 from .build import assign, attribute, call, const, expr, for_, if_, item, lambda_, name, try_finally, tuple_
 from .names import Events, Rename
 from .regions import copies, partials, reduce
 from .rewrite import handles
 
 STATIC, DYNAMIC = 1, 2
-ORDERED, NOWAIT, CANCELLABLE, INDEXED = 1, 2, 4, 8
+ORDERED, NOWAIT, CANCELLABLE, INDEXED, DOACROSS = 1, 2, 4, 8, 16
 _FLUSHES = {
     "critical",
     "atomic",
@@ -25,16 +26,18 @@ _FLUSHES = {
 }
 
 
-def nest(r, d, body):
-    """The loops that belong to the directive, outermost first."""
+def nest(r, d, body, deep=0):
+    """The loops that belong to the directive, outermost first; the first `deep` ones if that is more."""
     count, loops = d.one("collapse").value if d.one("collapse") else 1, []
+    count = max(count, deep)
     for depth in range(count):
         real = [s for s in body if not _is_note(s)]
         if len(real) != 1 or not isinstance(real[0], ast.For):
+            clause = "ordered" if deep == count else "collapse"
             what = (
                 "the block must be one for loop"
                 if depth == 0
-                else f"collapse({count}) needs {count} loops, each alone in the other"
+                else f"{clause}({count}) needs {count} loops, each alone in the other"
             )
             raise r.fail(f"omp({d.name!r}): {what}", real[0] if real else d.where)
         loop = real[0]
@@ -61,7 +64,7 @@ def space(r, loops, where):
     the body)."""
     if len(loops) == 1:
         it = loops[0].iter
-        bounds = _range(r, it)
+        bounds = bounds_of(r, it)
         if bounds:
             return [], lambda how: r.call("loop", *bounds, *how), loops[0].target, []
         return [], lambda how: r.call("loop_over", it, *how), loops[0].target, []
@@ -82,7 +85,7 @@ def _used(tree, names):
     return [n for n in names if any(isinstance(t, ast.Name) and t.id == n for t in ast.walk(tree))]
 
 
-def _range(r, it):
+def bounds_of(r, it):
     """start, stop, step of a call of the builtin range, else None."""
     if not (isinstance(it, ast.Call) and isinstance(it.func, ast.Name) and it.func.id == "range" and not it.keywords):
         return None
@@ -102,6 +105,8 @@ def for_loop(r, d, node, scope, known):
     taken = set(d.names("private", "firstprivate", "lastprivate", "reduction", "linear"))
     own = [n for n in targets(loops) if n not in taken and scope.where(n) != "own"]
     d.clauses += _private(own)
+    if d.modified("reduction", "inscan"):
+        return carried.inscan(r, d, node, scope, known, loops)
     linear = d.names("linear")
     begin = {n: r.fresh("begin") for n in linear}
     start = [assign(begin[n], r.argument(n, known, scope)) for n in linear]
@@ -120,30 +125,44 @@ def _private(names):
 
 def _emit(r, d, loops, scope, known, mapping, begin):
     loop, schedule = r.fresh("loop"), d.one("schedule")
-    cancels = _cancels(loops[-1].body)
-    ordered = bool(d.one("ordered")) and 1
-    barrier = not d.one("nowait") and not d.reductions()
-    flags = ordered | (0 if barrier else NOWAIT) | (CANCELLABLE if cancels else 0) | (INDEXED if begin else 0)
+    cancels, conditional = _cancels(loops[-1].body), carried.conditional(d)
+    across = carried.across(r, d, loops[-1].body)
+    ordered = DOACROSS if across else bool(d.one("ordered")) and ORDERED
+    barrier = not d.one("nowait") and not d.reductions() and not conditional
+    flags = ordered | (0 if barrier else NOWAIT) | (CANCELLABLE if cancels else 0)
+    flags |= INDEXED if begin or conditional else 0
     kind = schedule.value if schedule else STATIC
     how = [const(kind), schedule.exprs[0] if schedule and schedule.exprs else const(None), const(flags)]
     before, make, target, decode = space(r, loops, d.where)
     hoist = scope.hoist is None
     if hoist:
         scope.hoist = []
+    started, when, noted = [], *carried.marks(r, conditional, mapping)
+    if conditional:
+        loops[-1].body = carried.mark(loops[-1].body, when, lambda: attribute(loop, "index"))
+    if across:
+        deep = nest(r, d, [loops[0]], across)
+        start, variables = carried.nest_across(r, deep, loop)
+        started = [start]
+        r.across.append((loop, variables, scope))
     body = decode + _linear(r, d, mapping, begin, loop) + r.block(loops[-1].body, scope, known)
+    if across:
+        r.across.pop()
     made = scope.hoist if hoist else []
     if hoist:
         scope.hoist = None
     run = _compiled(r, d, loops, scope, known, mapping, loop) if r.options.get("compile") else None
     if run is None:
         run = ast.copy_location(for_(target, name(loop), body or [ast.Pass()]), loops[0])
-    result = made + before + [assign(loop, make(how))] + guard(r, [run], loop, cancels, ordered)
-    last = d.names("lastprivate", "linear")
+    result = made + before + noted + [assign(loop, make(how)), *started] + guard(r, [run], loop, cancels, ordered)
+    last = [n for n in d.names("lastprivate", "linear") if n not in conditional]
     if set(last) & set(d.names("firstprivate", "linear")):
         result.append(expr(r.call("barrier")))  # everybody has read the originals before somebody writes them
     if last:
-        result += _last(r, d, last, mapping, scope, loop)
+        result += last_values(r, d, last, mapping, scope, loop)
     result.append(expr(r.call("loop_end", name(loop))))
+    if conditional:
+        result += carried.latest(r, d, conditional, mapping, when, scope)
     if d.reductions():
         result += reduce(r, d, mapping, scope)
     return result
@@ -155,7 +174,13 @@ def _compiled(r, d, loops, scope, known, mapping, loop):
 
     events = Events().run(loops[-1].body).events
     shared = {n for n, kind, _ in events if n and kind != "load" and scope.where(n) != "own"}
-    if len(loops) > 1 or shared or not _range(r, loops[0].iter) or d.names("lastprivate", "linear") or d.one("ordered"):
+    if (
+        len(loops) > 1
+        or shared
+        or not bounds_of(r, loops[0].iter)
+        or d.names("lastprivate", "linear")
+        or d.one("ordered")
+    ):
         return None
     function_level = {n for n in known | scope.known | scope.locals if scope.where(n) != "global"}
     captured = {n for n, kind, _ in events if n and kind == "load" and scope.where(n) == "outer"}
@@ -195,7 +220,7 @@ def _cancels(body):
     )
 
 
-def _last(r, d, names, mapping, scope, loop):
+def last_values(r, d, names, mapping, scope, loop):
     """The thread that ran the last iteration gives its values to the originals."""
     if any(scope.where(n) == "own" for n in names):
         # Each thread has its own original (an orphaned construct): all get the values.
@@ -258,7 +283,11 @@ def simd(r, d, node, scope, known):
     loops = nest(r, d, node.body)
     mapping, start = copies(r, d, node, scope, known, ("private",))
     loops = nest(r, d, node.body)
+    if d.modified("reduction", "inscan"):
+        carried.halves(r, d, loops[-1].body, mapping)
+        r.scans += 1
     loops[-1].body = r.block(loops[-1].body, scope, known | set(mapping.values()) | set(targets(loops)))
+    r.scans -= bool(d.modified("reduction", "inscan"))
     return start + [loops[0]]
 
 
@@ -284,9 +313,11 @@ def sections(r, d, node, scope, known):
     start += partials(r, d, mapping, scope, known)
     known = known | set(mapping.values())
     blocks = _sections(r, d, node.body)
-    cancels = _cancels(node.body)
+    cancels, conditional = _cancels(node.body), carried.conditional(d)
     loop, which = r.fresh("loop"), r.fresh("section")
-    barrier = not d.one("nowait") and not d.reductions()
+    when, noted = carried.marks(r, conditional, mapping)
+    blocks = [carried.mark(block, when, lambda: name(which)) for block in blocks]
+    barrier = not d.one("nowait") and not d.reductions() and not conditional
     chain = []
     for i, block in reversed(list(enumerate(blocks))):
         test = ast.Compare(name(which), [ast.Eq()], [const(i)])
@@ -294,12 +325,15 @@ def sections(r, d, node, scope, known):
     flags = (0 if barrier else NOWAIT) | (CANCELLABLE if cancels else 0)
     make = r.call("loop", const(0), const(len(blocks)), const(1), const(DYNAMIC), const(1), const(flags))
     run = [for_(name(which, True), name(loop), chain or [ast.Pass()])]
-    result = start + [assign(loop, make)] + guard(r, run, loop, cancels, 0)
-    if set(d.names("lastprivate")) & set(d.names("firstprivate")):
+    result = start + noted + [assign(loop, make)] + guard(r, run, loop, cancels, 0)
+    last = [n for n in d.names("lastprivate") if n not in conditional]
+    if set(last) & set(d.names("firstprivate")):
         result.append(expr(r.call("barrier")))
-    if d.names("lastprivate"):
-        result += _last(r, d, d.names("lastprivate"), mapping, scope, loop)
+    if last:
+        result += last_values(r, d, last, mapping, scope, loop)
     result.append(expr(r.call("loop_end", name(loop))))
+    if conditional:
+        result += carried.latest(r, d, conditional, mapping, when, scope)
     return result + (reduce(r, d, mapping, scope) if d.reductions() else [])
 
 

@@ -2,7 +2,8 @@
 """Places for threads: parses OMP_PLACES, knows the machine's cores and sockets. Imported only when somebody asks for
 places.
 
-The topology comes from the kernel's own tables, the ones that hwloc reads.
+The topology comes from hwloc when its library is installed (in the XML that it exports, which all its versions read
+alike), else from the kernel's own tables.
 """
 
 import os
@@ -33,7 +34,55 @@ def _group(cpus, file):
     return list(groups.values())
 
 
+_HWLOC = {"threads": ("PU",), "cores": ("Core",), "sockets": ("Package", "Socket"), "numa_domains": ("NUMANode",)}
+
+
+def hwloc_xml():
+    """What hwloc knows about this machine, as XML; empty without the library."""
+    import ctypes
+
+    try:
+        lib = ctypes.CDLL("libhwloc.so.15")
+    except OSError:
+        return ""
+    topology, text, size = ctypes.c_void_p(), ctypes.c_char_p(), ctypes.c_int()
+    if lib.hwloc_topology_init(ctypes.byref(topology)) < 0:
+        return ""
+    try:
+        if lib.hwloc_topology_load(topology) < 0 or lib.hwloc_topology_export_xmlbuffer(
+            topology, ctypes.byref(text), ctypes.byref(size), ctypes.c_ulong(0)
+        ):
+            return ""
+        xml = text.value.decode(errors="replace")
+        lib.hwloc_free_xmlbuffer(topology, text)
+        return xml
+    finally:
+        lib.hwloc_topology_destroy(topology)
+
+
+def from_hwloc(name, cpus, xml):
+    """The places of that name among the cpus in hwloc's XML; None when it knows none."""
+    objects = [dict(re.findall(r'(\w+)="([^"]*)"', line)) for line in re.findall(r"<object ([^>]*)>", xml)]
+    kinds = _HWLOC.get(name)
+    if name == "ll_caches":
+        kinds = (max((o["type"] for o in objects if re.fullmatch(r"L\dCache", o.get("type", ""))), default=None),)
+    places = []
+    for o in objects:
+        if kinds and o.get("type") in kinds and "cpuset" in o:
+            mask = 0
+            for word in o["cpuset"].split(","):  # groups of 32 bits, the highest first
+                mask = mask << 32 | int(word or "0", 16)
+            places.append([c for c in cpus if mask >> c & 1])
+    return [p for p in places if p] or None
+
+
 def _abstract(name, cpus):
+    found = from_hwloc(name, cpus, hwloc_xml()) or []
+    return found if sorted(sum(found, [])) == cpus else from_kernel(name, cpus)
+
+
+def from_kernel(name, cpus):
+    """The same from the kernel's tables; None for a name that nobody knows."""
     if name == "threads":
         return [[c] for c in cpus]
     if name == "cores":

@@ -5,10 +5,11 @@ declarations."""
 import ast
 
 from . import support
-from .build import assign, attribute, const, expr, for_, if_, item, name, tuple_
+from .build import PREFIX, assign, attribute, call, const, expr, for_, if_, item, name, tuple_
 from .names import Events
 from .rewrite import handles
 from .scope import plan
+from .threadprivate import copyin, copyout
 
 _CANCEL = {"parallel": 1, "for": 2, "sections": 3, "taskgroup": 4}
 
@@ -32,14 +33,15 @@ def parallel(r, d, node, scope, known):
         prologue.append(assign(n, r.identity(operator, name(n))))
     copied = d.names("copyin")
     if copied:
-        prologue.append(expr(r.call("copyin", name(_holder(r, d)), name("_omprt_copied"))))
+        prologue.append(expr(call(r.value(PREFIX + "copyin", copyin), name(_holder(r, d)), name("_omprt_copied"))))
     epilogue = [ast.Return(tuple_(name(n) for _, n in reductions))] if reductions else []
-    id_, made = r.outline("region", node, p, scope, known, prologue, epilogue)
+    start, end = task_modifier(r, d, scope)
+    id_, made = r.outline("region", node, p, scope, known, prologue + start, end + epilogue)
     f = made[0] if made else scope.hoist[-1]
     f.args.args = [ast.arg(n) for n in passed + (["_omprt_copied"] if copied else [])]
     args = [r.argument(n, known, scope) for n in passed]
     if copied:
-        args.append(r.call("copyout", name(_holder(r, d)), const(tuple(copied))))
+        args.append(call(r.value(PREFIX + "copyout", copyout), name(_holder(r, d)), const(tuple(copied))))
     run = r.call("parallel", name(id_), tuple_(args), *_how(d, bool(reductions)))
     if not reductions:
         return made + [expr(run)]
@@ -122,7 +124,7 @@ def _split(d, node):
             outer.append(type(c)(c.kind, [n for n in c.names if n not in both]))
         elif c.kind == "if" and c.value == "taskloop":
             inner.append(c)
-        elif c.kind == "reduction" and "taskloop" in d.words:
+        elif c.kind == "reduction" and ("taskloop" in d.words or c.modifier == "inscan"):
             inner.append(c)
         else:
             (inner if c.kind in shares else outer).append(c)
@@ -173,17 +175,24 @@ def copies(r, d, node, scope, known, kinds=("private", "firstprivate")):
 def reduce(r, d, mapping, scope):
     """Statements that put the threads' partial results together; a barrier is in them."""
     reductions = d.reductions()
-    parts = tuple_(name(mapping[n]) for _, n in reductions)
+    own = any(scope.where(n) == "own" for _, n in reductions)
+
+    def add(part, all_):
+        return [for_(name(part, True), name(all_), _add_up(r, scope, reductions, part))]
+
+    return d.ending + reduce_with(r, tuple_(name(mapping[n]) for _, n in reductions), own, add)
+
+
+def reduce_with(r, value, own, give):
+    """Every thread brings its value; give(part, all) makes the statements that use the list of all of them. A barrier
+    is in it. `own`: the variables are each thread's own (an orphaned construct), so every thread runs them."""
     part, all_ = r.fresh("part"), r.fresh("parts")
-    if any(scope.where(n) == "own" for _, n in reductions):
-        # The variable is each thread's own (an orphaned construct): every thread gets the result.
-        return [for_(name(part, True), r.call("gather", parts), _add_up(r, scope, reductions, part))]
+    if own:
+        return [assign(all_, r.call("gather", value)), *give(part, all_)]
+    last = ast.Compare(name(all_), [ast.IsNot()], [const(None)])
     return [
-        assign(all_, r.call("reduce", parts)),
-        if_(
-            ast.Compare(name(all_), [ast.IsNot()], [const(None)]),
-            [for_(name(part, True), name(all_), _add_up(r, scope, reductions, part)), expr(r.call("reduced"))],
-        ),
+        assign(all_, r.call("reduce", value)),
+        if_(last, [*give(part, all_), expr(r.call("reduced"))]),
     ]
 
 
@@ -193,7 +202,20 @@ def partials(r, d, mapping, scope, known):
         r.combiner(operator, d.where, scope)
         scope.make_global(n)
         start.append(assign(mapping[n], r.identity(operator, name(n))))
-    return start
+    more, d.ending = task_modifier(r, d, scope, mapping)
+    return start + more
+
+
+def task_modifier(r, d, scope, mapping=None):
+    """reduction(task, ...): (first statements, last statements) around the block as each thread runs it."""
+    names = d.modified("reduction", "task")
+    if not names:
+        return [], []
+    from .tasks import open_group
+
+    renamed = mapping or {n: n for n in names}
+    start, end = open_group(r, d, [(o, renamed[n]) for o, n in d.reductions() if n in names], scope)
+    return start, [expr(r.call("barrier")), *end]  # behind the barrier all tasks of the team are done
 
 
 @handles("single")

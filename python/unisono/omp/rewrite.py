@@ -40,6 +40,8 @@ class Rewriter:
         self.reductions = {}  # declared ones: name -> (combiner, initializer or None)
         self.threadprivate = {}
         self.ordered = 0  # depth of blocks that order what threads write
+        self.scans = 0  # depth of simd loops with inscan reductions
+        self.across = []  # doacross loops around: (loop object, variables, scope)
 
     # Names and locations.
     def fresh(self, what):
@@ -147,7 +149,8 @@ class Rewriter:
 
     def directive(self, s, scope, known):
         d = s._omp
-        handler = HANDLERS.get(d.name) or HANDLERS.get(d.words[0])
+        across = d.name == "ordered" and d.standalone
+        handler = HANDLERS.get("ordered doacross" if across else d.name) or HANDLERS.get(d.words[0])
         if handler is None:
             raise self.fail(f"{d.name} is not supported", s)
         self.ordered += d.words[-1] in _ORDERING

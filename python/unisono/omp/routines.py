@@ -157,12 +157,13 @@ def omp_get_place_proc_ids(place_num):
 
 def omp_get_partition_num_places():
     """How many places this thread's regions may use."""
-    return omp_get_num_places()
+    return _rt.partition()[1]
 
 
 def omp_get_partition_place_nums():
     """The numbers of the places that this thread's regions may use."""
-    return list(range(omp_get_num_places()))
+    first, places = _rt.partition()
+    return list(range(first, first + places))
 
 
 def omp_set_affinity_format(text):

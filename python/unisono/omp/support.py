@@ -8,7 +8,6 @@ RUNTIME names everything that rewritten code may use; the rewriter takes it from
 import bisect
 import copy as _copy
 import operator
-import threading
 import types
 
 from . import _rt
@@ -142,6 +141,16 @@ def _extreme(name, pick):
     return extreme
 
 
+def earlier(parts):
+    """The partial results of the threads before this one."""
+    return parts[: _rt.omp_get_thread_num()]
+
+
+def latest(parts, i):
+    """(number, value) of the highest iteration that wrote variable i of a lastprivate(conditional:); -1 if none did."""
+    return max((p[i] for p in parts), key=operator.itemgetter(0))
+
+
 class Space:
     """The iterations of loops collapsed into one: size of them, at(k) gives their variables for number k."""
 
@@ -242,77 +251,11 @@ class TaskReduction:
         return [self.held[n][i] for i in sorted(self.held[n])]
 
 
-class ThreadprivateVariables:
-    """Attributes that each thread has its own of. The thread that imported the module uses the module's globals
-    themselves."""
-
-    def __init__(self, namespace):
-        d = object.__setattr__
-        d(self, "names", set())
-        d(self, "namespace", namespace)
-        d(self, "initial", {})
-        d(self, "own", threading.local())
-        d(self, "home", threading.main_thread().ident)
-
-    def add(self, names):
-        for n in names:
-            if n not in self.names:
-                self.names.add(n)
-                self.initial[n] = copy(self.namespace.get(n, UNSET))
-
-    def _store(self):
-        return self.namespace if threading.get_ident() == self.home else self.own.__dict__
-
-    def __getattr__(self, n):
-        store = self._store()
-        try:
-            return store[n]
-        except KeyError:
-            value = copy(self.initial.get(n, UNSET))
-            if value is UNSET:
-                raise NameError(f"threadprivate variable {n!r} is not set in this thread") from None
-            store[n] = value
-            return value
-
-    def __setattr__(self, n, value):
-        self._store()[n] = value
-
-    def __delattr__(self, n):
-        self._store().pop(n, None)
-
-
-_THREADPRIVATE = "__omp_threadprivate__"
 _REDUCTIONS = "__omp_reductions__"
-
-
-def threadprivate_in(namespace):
-    """The threadprivate variables of a module, made when there are none yet."""
-    found = namespace.get(_THREADPRIVATE)
-    if found is None:
-        found = namespace[_THREADPRIVATE] = ThreadprivateVariables(namespace)
-    return found
-
-
-def threadprivate_of(function, directives):
-    """The threadprivate variables that a function may use, those that it declares itself included; None without any."""
-    declared = [n for d in directives if d.words == ["threadprivate"] for n in d.argument]
-    if declared:
-        threadprivate_in(function.__globals__).add(declared)
-    return function.__globals__.get(_THREADPRIVATE)
 
 
 def declared_reductions(namespace):
     return namespace.setdefault(_REDUCTIONS, {})
-
-
-def copyout(holder, names):
-    return {n: getattr(holder, n) for n in names}
-
-
-def copyin(holder, values):
-    if _rt.omp_get_thread_num():
-        for n, value in values.items():
-            setattr(holder, n, copy(value))
 
 
 def index(value):
@@ -337,11 +280,11 @@ RUNTIME = {
     "snap": snap,
     "identity": identity,
     "fresh": fresh,
+    "earlier": earlier,
+    "latest": latest,
     "space": Space,
     "taskloop": taskloop,
     "task_reduction": TaskReduction,
-    "copyin": copyin,
-    "copyout": copyout,
     "index": index,
     "storage": object,
     "id": id,

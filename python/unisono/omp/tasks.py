@@ -117,16 +117,19 @@ def _group_of(scope, n):
 @handles("taskgroup")
 def taskgroup(r, d, node, scope, known):
     reductions = d.reductions("task_reduction")
-    start, end = [], []
-    if reductions:
-        group = r.fresh("group")
-        scope.locals.add(group)
-        scope.groups = dict(getattr(scope, "groups", {}), **{n: group for _, n in reductions})
-        start, end = _task_reduction(r, d, reductions, group, scope)
+    start, end = open_group(r, d, reductions, scope) if reductions else ([], [])
     body = r.guarded(r.call("taskgroup_enter"), r.block(node.body, scope, known), r.call("taskgroup_exit"))
     if any(hasattr(n, "_omp") and n._omp.argument == "taskgroup" for s in node.body for n in ast.walk(s)):
         body = [body[0], ast.Try(body[1:], [ast.ExceptHandler(name(r.rt("left")), None, [ast.Pass()])], [], [])]
     return start + body + end
+
+
+def open_group(r, d, reductions, scope):
+    """(statements that make the partial results, statements that put them together) for tasks with in_reduction."""
+    group = r.fresh("group")
+    scope.locals.add(group)
+    scope.groups = dict(getattr(scope, "groups", {}), **{n: group for _, n in reductions})
+    return _task_reduction(r, d, reductions, group, scope)
 
 
 def _task_reduction(r, d, reductions, group, scope):
@@ -165,9 +168,7 @@ def taskyield(r, d, node, scope, known):
 def taskloop(r, d, node, scope, known):
     loops = nest(r, d, node.body)
     last, reductions = d.names("lastprivate"), d.reductions()
-    for operator, n in d.reductions("in_reduction"):
-        raise d.error("in_reduction on taskloop is not supported; use reduction")
-    taken = set(d.names("private", "firstprivate", "lastprivate", "reduction"))
+    taken = set(d.names("private", "firstprivate", "lastprivate", "reduction", "in_reduction"))
     own = [n for n in targets(loops) if n not in taken]
     if own:
         from .directive import Clause
@@ -179,10 +180,12 @@ def taskloop(r, d, node, scope, known):
     for operator, n in reductions:
         r.combiner(operator, d.where, scope)
         prologue.append(assign(n, r.identity(operator, name(n))))
+    enter, leave = _in_reduction(r, d, scope)
+    grouped, ending = _joined(r, d, node, reductions, scope)
     before, iterable = _space(r, d, node, loops)
     result = last + [n for _, n in reductions]
     epilogue = [ast.Return(tuple_(name(n) for n in result))] if result else []
-    id_, made = r.outline("taskloop", node, p, scope, known, prologue, epilogue)
+    id_, made = r.outline("taskloop", node, p, scope, known, prologue + enter, leave + epilogue)
     f = made[0] if made else scope.hoist[-1]
     f.args.args = [ast.arg(n) for n in ["_omprt_share"] + passed]
     grain = d.one("grainsize") or d.one("num_tasks")
@@ -196,7 +199,16 @@ def taskloop(r, d, node, scope, known):
     run = r.call("taskloop", name(id_), iterable, tuple_(values), *how)
     if not result:
         return before + made + [expr(run)]
-    return before + made + _results(r, run, last, reductions, scope)
+    return before + grouped + made + _results(r, run, last, reductions, scope) + ending
+
+
+def _joined(r, d, node, reductions, scope):
+    """reduction on taskloop is a taskgroup's task_reduction, too, when tasks inside take part in it."""
+    if not any("in_reduction" in [c.kind for c in n._omp.clauses] for n in ast.walk(node) if hasattr(n, "_omp")):
+        return [], []
+    if d.one("nogroup"):
+        raise d.error("reduction on taskloop needs the group that nogroup removes")
+    return open_group(r, d, reductions, scope) if reductions else ([], [])
 
 
 def _results(r, run, last, reductions, scope):

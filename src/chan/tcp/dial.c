@@ -56,9 +56,11 @@ static struct tcp_shake *shakes;
 static uint32_t strangers;    // of them those that we answer
 static bool stranger_told;
 
-static void set_no_delay(int fd)
+static void set_options(int fd)
 {
     int on = 1;
+    // Inside one host nothing is to be paced (bbr halves the bandwidth of the loopback); reno is always there.
+    if (uno_chan_self.job->nhosts == 1) setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, "reno", 4);
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
     int ms = (int)(uno_tcp_patience.num * 1000 / 4), idle = 10, times = 3;
@@ -186,7 +188,7 @@ void tcp_dial(struct tcp_link *l)
     if (fd < 0) {
         dial_failed(l, strerror(errno));
     } else {
-        set_no_delay(fd);
+        set_options(fd);
         l->state = TCP_DIALING;
         if (connect(fd, (struct sockaddr *)&a, len) != 0 && errno != EINPROGRESS) {
             int err = errno;
@@ -351,7 +353,6 @@ void tcp_accept_all(void)
             if (errno == EMFILE || errno == ENFILE) drop_oldest_stranger();
             return;
         }
-        set_no_delay(fd);
         if (strangers >= STRANGERS) drop_oldest_stranger();
         struct tcp_shake *s = begin(fd, NULL);
         if (s) s->from = from;
@@ -459,6 +460,7 @@ int tcp_listen(void)
     }
     int fd = socket(a.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), off = 0;
     if (fd < 0) return uno_fail_errno(MPI_ERR_OTHER, "open a socket for the tcp channel");
+    set_options(fd);    // those who call inherit them
     if (a.ss_family == AF_INET6) setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
     err = bind_range(fd, &a, len);
     len = sizeof a;

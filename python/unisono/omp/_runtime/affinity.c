@@ -5,16 +5,42 @@
 
 enum bind { BIND_FALSE = 0, BIND_TRUE = 1, BIND_MASTER = 2, BIND_CLOSE = 3, BIND_SPREAD = 4 };
 
-// The place of member num of the team that the parent starts, or -1 for "do not care".
-int rt_place_of(struct rt_team *team, struct rt_member *parent, int num)
+// The threads of the team go to groups as equal as can be, one a place, when they outnumber the places.
+static int group_of(int num, int n, int places)
 {
-    int places = rt_settings.nplaces, at = parent->place < 0 ? 0 : parent->place, n = team->n;
+    return n <= places ? num : (int)((int64_t)num * places / n);
+}
+
+// spread: the parent's partition is cut into one part a thread. Thread 0 stays where the parent is, in the part that
+// has this place; the others take the first place of the following parts, the last one's successor being the first.
+static void spread(struct rt_team *team, struct rt_member *parent, struct rt_member *m)
+{
+    int places = parent->places, parts = team->n < places ? team->n : places, at = parent->place - parent->first;
+    int mine = 0;
+    while ((int)((int64_t)(mine + 1) * places / parts) <= at) mine++;
+    int part = (mine + group_of(m->num, team->n, parts)) % parts;
+    int begin = (int)((int64_t)part * places / parts);
+    m->first = parent->first + begin;
+    m->places = (int)((int64_t)(part + 1) * places / parts) - begin;
+    m->place = part == mine ? parent->place : m->first;
+}
+
+void rt_place(struct rt_team *team, struct rt_member *parent, int num)
+{
+    struct rt_member *m = team->m[num];
+    m->place = -1;
+    m->first = parent->first;
+    m->places = parent->places;
+    if (parent->place < 0) return;    // the thread that starts the team is bound nowhere: neither are its teams
     switch ((enum bind)team->bind) {
-    case BIND_MASTER: return at;
+    case BIND_FALSE: break;
+    case BIND_MASTER: m->place = parent->place; break;
     case BIND_TRUE:
-    case BIND_CLOSE: return n <= places ? (at + num) % places : (at + (int)((int64_t)num * places / n)) % places;
-    case BIND_SPREAD: return (at + (int)((int64_t)num * places / n)) % places;
-    default: return -1;
+    case BIND_CLOSE:
+        m->place = parent->first +
+                   (parent->place - parent->first + group_of(num, team->n, parent->places)) % parent->places;
+        break;
+    case BIND_SPREAD: spread(team, parent, m);
     }
 }
 
@@ -63,8 +89,18 @@ static PyObject *bind_self(PyObject *self, PyObject *place)
     long p = PyLong_AsLong(place);
     if (!m || PyErr_Occurred()) return NULL;
     m->place = (int)p;
+    m->first = 0;
+    m->places = rt_settings.nplaces;
     rt_bind_self((int)p);
     Py_RETURN_NONE;
+}
+
+// partition() -> (first place, how many) that the regions of this thread may use.
+static PyObject *partition(PyObject *self, PyObject *unused)
+{
+    (void)self, (void)unused;
+    struct rt_member *m = rt_me();
+    return m ? Py_BuildValue("ii", m->first, m->places) : NULL;
 }
 
 // show_places(callable): called by every thread of a region that has news about where it runs. At import.
@@ -79,5 +115,6 @@ PyMethodDef rt_affinity_methods[] = {{"set_places", set_places, METH_O, NULL},
                                      {"omp_get_place_num", place_num, METH_NOARGS,
                                       "omp_get_place_num()\n--\n\nThe place the thread is bound to, or -1."},
                                      {"bind_self", bind_self, METH_O, NULL},
+                                     {"partition", partition, METH_NOARGS, NULL},
                                      {"show_places", show_places, METH_O, NULL},
                                      {0}};

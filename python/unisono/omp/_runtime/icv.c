@@ -133,15 +133,20 @@ static PyObject *icv_set(PyObject *self, PyObject *args)
     return NULL;
 }
 
-static PyObject *set_list(PyObject *list)
+static PyObject *set_list(PyObject *list, int **values, int *count)
 {
     Py_ssize_t n = PyList_Size(list);
     if (n < 0) return NULL;
     int *at = PyMem_RawMalloc(((size_t)n + 1) * sizeof *at);
     if (!at) return PyErr_NoMemory();
     for (Py_ssize_t i = 0; i < n; i++) at[i] = (int)PyLong_AsLong(PyList_GET_ITEM(list, i));
-    rt_settings.list = at;    // once, at import
-    rt_settings.nlist = (int)n;
+    if (PyErr_Occurred()) {
+        PyMem_RawFree(at);
+        return NULL;
+    }
+    PyMem_RawFree(*values);    // at import, and by tests: no region runs
+    *values = at;
+    *count = (int)n;
     Py_RETURN_NONE;
 }
 
@@ -152,7 +157,8 @@ static PyObject *setting(PyObject *self, PyObject *args)
     const char *name;
     PyObject *value;
     if (!PyArg_ParseTuple(args, "sO", &name, &value)) return NULL;
-    if (PyList_Check(value)) return set_list(value);
+    if (!strcmp(name, "list")) return set_list(value, &rt_settings.list, &rt_settings.nlist);
+    if (!strcmp(name, "binds")) return set_list(value, &rt_settings.binds, &rt_settings.nbinds);
     long long v = PyLong_AsLongLong(value);
     if (v == -1 && PyErr_Occurred()) return NULL;
     const struct {

@@ -18,7 +18,8 @@ struct rt_loop {
     int kind, flags;
     bool last, passed, ended,
         through;        // had the last iteration; its token is passed on; no more chunks; left the slot
-    PyObject *items;    // list when not over a range
+    PyObject *items;             // list when not over a range
+    struct rt_across *across;    // ordered(n), or NULL
 };
 
 PyTypeObject *rt_loop_type;
@@ -44,6 +45,7 @@ static int set_up(struct rt_slot *s, PyObject *iterable)
     atomic_store_explicit(&s->left, 0, memory_order_relaxed);
     atomic_store_explicit(&s->cancelled, 0, memory_order_relaxed);
     Py_CLEAR(s->items);
+    rt_across_clear(s);
     return !iterable || (s->items = PySequence_List(iterable)) ? 0 : -1;
 }
 
@@ -150,7 +152,8 @@ static struct rt_loop *make(PyObject *const *args, PyObject *iterable, int64_t t
     }
     if (l->kind == RT_AUTO) l->kind = RT_STATIC, l->chunk = 0;
     bool shared =
-        l->kind == RT_DYNAMIC || l->kind == RT_GUIDED || (l->flags & (RT_ORDERED | RT_CANCELLABLE)) || iterable;
+        l->kind == RT_DYNAMIC || l->kind == RT_GUIDED || (l->flags & (RT_ORDERED | RT_CANCELLABLE | RT_DOACROSS)) ||
+        iterable;
     int rc = PyErr_Occurred() ? -1 : 0;
     if (rc == 0 && m->team->n > 1 && shared)
         rc = enter(l, iterable);
@@ -170,13 +173,13 @@ static struct rt_loop *make(PyObject *const *args, PyObject *iterable, int64_t t
     return l;
 }
 
-static int64_t count(int64_t start, int64_t stop, int64_t step)
+int64_t rt_loop_count(int64_t start, int64_t stop, int64_t step)
 {
     if (step > 0) return start < stop ? (int64_t)(((uint64_t)stop - (uint64_t)start - 1) / (uint64_t)step + 1) : 0;
     return start > stop ? (int64_t)(((uint64_t)start - (uint64_t)stop - 1) / (0 - (uint64_t)step) + 1) : 0;
 }
 
-static int integer(PyObject *obj, int64_t *value)
+int rt_integer(PyObject *obj, int64_t *value)
 {
     PyObject *index = PyLong_CheckExact(obj) ? Py_NewRef(obj) : PyNumber_Index(obj);
     if (!index) return -1;
@@ -188,7 +191,7 @@ static int integer(PyObject *obj, int64_t *value)
 PyObject *rt_loop_range(PyObject *const *args)
 {
     int64_t start, stop, step;
-    if (integer(args[0], &start) < 0 || integer(args[1], &stop) < 0 || integer(args[2], &step) < 0) {
+    if (rt_integer(args[0], &start) < 0 || rt_integer(args[1], &stop) < 0 || rt_integer(args[2], &step) < 0) {
         if (!PyErr_ExceptionMatches(PyExc_OverflowError)) return NULL;
         PyErr_Clear();    // numbers beyond 64 bits: a list of them
         PyObject *range = PyObject_CallFunctionObjArgs((PyObject *)&PyRange_Type, args[0], args[1], args[2], NULL);
@@ -200,7 +203,7 @@ PyObject *rt_loop_range(PyObject *const *args)
         PyErr_SetString(PyExc_ValueError, "range() arg 3 must not be zero");
         return NULL;
     }
-    struct rt_loop *l = make(args + 3, NULL, count(start, stop, step));
+    struct rt_loop *l = make(args + 3, NULL, rt_loop_count(start, stop, step));
     if (!l) return NULL;
     l->start = start;
     l->step = step;
@@ -327,6 +330,7 @@ static void loop_dealloc(PyObject *self)
     struct rt_loop *l = (struct rt_loop *)self;
     PyTypeObject *type = Py_TYPE(self);
     Py_XDECREF(l->items);
+    rt_across_free(l->across);
     PyObject_Free(self);
     Py_DECREF(type);
 }
@@ -395,7 +399,35 @@ static PyObject *next_chunk(PyObject *self, PyObject *unused)
     return Py_BuildValue("LLL", lo, hi, (long long)l->step);
 }
 
+// across(start, stop, step, ...): the loops of ordered(n), outermost first.
+static PyObject *across(PyObject *self, PyObject *const *args, Py_ssize_t n)
+{
+    struct rt_loop *l = (struct rt_loop *)self;
+    l->across = rt_across_new(l->slot, args, n);
+    if (!l->across) return NULL;
+    Py_RETURN_NONE;
+}
+
+// source(i, ...): the iteration with these values of the loops' variables has come to its depend(source).
+static PyObject *source(PyObject *self, PyObject *const *args, Py_ssize_t n)
+{
+    struct rt_loop *l = (struct rt_loop *)self;
+    if (rt_across_source(l->m, l->across, args, n) < 0) return NULL;
+    Py_RETURN_NONE;
+}
+
+// sink(i, ...): waits until that iteration has.
+static PyObject *sink(PyObject *self, PyObject *const *args, Py_ssize_t n)
+{
+    struct rt_loop *l = (struct rt_loop *)self;
+    if (rt_across_sink(l->m, l->across, args, n) < 0) return NULL;
+    Py_RETURN_NONE;
+}
+
 static PyMethodDef loop_methods[] = {
+    {"across", (PyCFunction)(void (*)(void))across, METH_FASTCALL, NULL},
+    {"source", (PyCFunction)(void (*)(void))source, METH_FASTCALL, NULL},
+    {"sink", (PyCFunction)(void (*)(void))sink, METH_FASTCALL, NULL},
     {"chunk", next_chunk, METH_NOARGS, "The next chunk of numbers as (start, stop, step), or None."},
     {"forget", forget, METH_NOARGS, "Leaves the construct without a barrier."},
     {0}};

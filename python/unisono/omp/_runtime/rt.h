@@ -14,6 +14,10 @@
 #define RT_LINE 128    // two cache lines: neighbours are prefetched in pairs
 #define RT_SLOTS 8     // worksharing constructs that threads may run ahead of each other with nowait
 #define RT_DEPTH 48    // tasks that a thread runs inside each other before it defers them
+#define RT_CATCH 32    // tasks that a thief takes at once
+#define RT_PATIENCE 32    // looks that a thief takes at a deque with few tasks before it takes them
+#define RT_POOL 1024    // tasks that a thread keeps the memory of
+#define RT_BIAS (1 << 30)
 #define RT_QUEUE 64    // tasks in a thread's deque before it runs new ones at once
 
 #if PY_VERSION_HEX < 0x030C0000    // before 3.12 a pending exception was a triple
@@ -38,7 +42,7 @@ static inline void rt_exc_put(PyObject *e)
 #endif
 
 enum rt_sched { RT_STATIC = 1, RT_DYNAMIC = 2, RT_GUIDED = 3, RT_AUTO = 4, RT_RUNTIME = 5 };
-enum rt_loop_flag { RT_ORDERED = 1, RT_NOWAIT = 2, RT_CANCELLABLE = 4, RT_INDEXED = 8 };
+enum rt_loop_flag { RT_ORDERED = 1, RT_NOWAIT = 2, RT_CANCELLABLE = 4, RT_INDEXED = 8, RT_DOACROSS = 16 };
 enum rt_task_flag { RT_UNDEFERRED = 1, RT_FINAL = 2, RT_UNTIED = 4, RT_MERGEABLE = 8 };
 enum rt_cancel { RT_CANCEL_PARALLEL = 1, RT_CANCEL_FOR = 2, RT_CANCEL_SECTIONS = 3, RT_CANCEL_TASKGROUP = 4 };
 
@@ -58,8 +62,8 @@ struct rt_task {
     PyObject *fn, *args;
     struct rt_task *parent;
     struct rt_group *group;    // group that the task belongs to; children inherit it
-    _Atomic int refs;          // one while kids is not zero, one a dependence entry
-    _Atomic int kids;          // one for the task itself until it ends, and one a child that is not finished
+    int born;                  // children made, by the thread that runs the task
+    _Atomic int refs;          // one while the task or a child of it is not finished, one a dependence entry
     _Atomic int waiting;       // predecessors that are not finished (plus one while it is being created)
     _Atomic int lock, done;    // lock guards done and succ
     struct rt_task **succ;     // tasks that wait for this one
@@ -68,7 +72,12 @@ struct rt_task {
     bool lingers;            // ended before its children did; keeps its parent, whom they look up to
     struct rt_deps *deps;    // dependences among my children, touched only by the thread that runs me
     struct rt_icv icv;
-};
+    struct rt_member *home;    // whose pool the memory belongs to, and the next task there
+    struct rt_task *next;
+    // RT_BIAS minus the children that are finished while the task runs, then those that are not. A line of its own: who
+    // finishes children and who makes them do not meet in it.
+    _Atomic int kids __attribute__((aligned(RT_LINE)));
+} __attribute__((aligned(RT_LINE)));
 
 struct rt_deque {
     _Atomic int lock;
@@ -88,6 +97,7 @@ struct rt_slot {
     _Atomic int left;                                             // threads that are through
     _Atomic int cancelled;
     PyObject *items;    // a list, when the loop runs over something else than a range
+    _Atomic(_Atomic unsigned char *) across;    // ordered(n): a flag an iteration, set by depend(source)
 } __attribute__((aligned(RT_LINE)));
 
 struct rt_phase {
@@ -104,7 +114,10 @@ struct rt_member {
     _Atomic unsigned created __attribute__((aligned(RT_LINE)));    // a line that others only look at when they are idle
     _Atomic unsigned finished, pushed;    // tasks by this thread; only it writes them, see rt_tasks_left()
     struct rt_task *task __attribute__((aligned(RT_LINE)));    // what runs now
+    struct rt_task *pool;    // memory of tasks that are over; only this thread takes from it
+    unsigned pooled;
     struct rt_task implicit;
+    _Atomic(struct rt_task *) returned __attribute__((aligned(RT_LINE)));    // the same, put there by other threads
     struct rt_deque queue __attribute__((aligned(RT_LINE)));
     struct rt_loop *loop __attribute__((aligned(RT_LINE)));    // innermost running worksharing loop (borrowed)
     PyObject *value;                                           // partial result, or the outlined function's result
@@ -112,6 +125,7 @@ struct rt_member {
     struct rt_member *outer;        // what rt_me() was before this thread entered the team
     _Atomic unsigned long ident;    // Python's thread identifier, for asynchronous exceptions
     int place;                      // index into the places, or -1
+    int first, places;              // its partition: the places that its regions may use
     int shown, shown_place;         // team size and place when this thread last showed its affinity; only it looks
 } __attribute__((aligned(RT_LINE)));
 
@@ -138,6 +152,7 @@ struct rt_team {
 struct rt_worker {
     _Atomic unsigned go;    // region counter; the worker runs a region each time it grows
     _Atomic unsigned asleep;
+    _Atomic unsigned busy;    // from the start of a region until the worker looks at nothing of the team any more
     struct rt_team *team;
     int num;
     int place;
@@ -154,7 +169,7 @@ struct rt_settings {
     int nplaces;
     void *places;    // cpu_set_t[nplaces]
     int nbinds;
-    int binds[8];
+    int *binds;    // OMP_PROC_BIND by nesting level
 };
 extern struct rt_settings rt_settings;
 extern PyObject *rt_exc_cancelled;    // raised where a wait ends because the team was cancelled
@@ -214,8 +229,24 @@ int rt_single(struct rt_member *m);
 int rt_share(struct rt_member *m, PyObject *value);
 PyObject *rt_shared(struct rt_member *m);
 
+// doacross.c
+struct rt_across {
+    int n;    // loops of the nest
+    struct rt_dim {
+        int64_t start, step, count;
+    } *dim;
+    _Atomic unsigned char *done;    // the team's flags; NULL in a team of one, which waits for nobody
+};
+struct rt_across *rt_across_new(struct rt_slot *slot, PyObject *const *args, Py_ssize_t n);
+void rt_across_free(struct rt_across *across);
+void rt_across_clear(struct rt_slot *slot);
+int rt_across_source(struct rt_member *m, struct rt_across *across, PyObject *const *args, Py_ssize_t n);
+int rt_across_sink(struct rt_member *m, struct rt_across *across, PyObject *const *args, Py_ssize_t n);
+
 // loop.c
 extern PyTypeObject *rt_loop_type;
+int64_t rt_loop_count(int64_t start, int64_t stop, int64_t step);    // iterations of a range; step is not 0
+int rt_integer(PyObject *obj, int64_t *value);
 int rt_loop_init(PyObject *module);
 PyObject *rt_loop_range(PyObject *const *args);    // start, stop, step, kind, chunk, flags
 PyObject *rt_loop_over(PyObject *const *args);     // iterable, kind, chunk, flags
@@ -266,7 +297,7 @@ static inline int64_t rt_trace_start(void)
 }
 
 // affinity.c
-int rt_place_of(struct rt_team *team, struct rt_member *parent, int num);
+void rt_place(struct rt_team *team, struct rt_member *parent, int num);    // gives a member its place and partition
 void rt_bind_self(int place);
 extern PyMethodDef rt_affinity_methods[];
 #endif
