@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Partitioned communication: requests, matching, marking, and chunks that travel as messages; those that move through
 // shared memory are in part_shared.c. Sender and receiver are matched once, in the order of initialisation: the
-// sender's INIT, with how it cut its message, meets a receive of the same (context, source, tag); the ACK brings the way
-// that the receiver chose, and the tag under which it posts its chunks at each Start when they are messages.
+// sender's INIT, with how it cut its message, meets a receive of the same (context, source, tag); the ACK brings the
+// way that the receiver chose, and the tag under which it posts its chunks at each Start when they are messages.
 //
 // Threads: Pready takes no lock (part.h says how) but to start a message or to end the request; all else is under it.
 #include "p2p/partitioned.h"
