@@ -150,6 +150,34 @@ static void resolve(struct uno_profile *f)
     free(done);
 }
 
+static bool same_line(const struct uno_profile_site *a, const struct uno_profile_site *b)
+{
+    return a->call == b->call && a->place.file && b->place.file && a->place.line == b->place.line &&
+           strcmp(a->place.file, b->place.file) == 0;
+}
+
+void uno_profile_add(const struct uno_profile *f, struct uno_profile_site *sum, const struct uno_profile_site *s)
+{
+    sum->count += s->count, sum->ns += s->ns, sum->wait_ns += s->wait_ns, sum->bytes += s->bytes, sum->sized += s->sized;
+    for (int c = 0; c < UNO_PROF_CLASSES; c++) sum->size[c] += s->size[c];
+    for (int r = 0; r < f->nranks; r++) sum->rank_ns[r] += s->rank_ns[r];
+}
+
+// A compiler may have made several calls of one line.
+static void merge_lines(struct uno_profile *f)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < f->nsites; i++) {
+        size_t k = 0;
+        while (k < n && !same_line(&f->site[k], &f->site[i])) k++;
+        if (k < n)
+            uno_profile_add(f, &f->site[k], &f->site[i]);
+        else
+            f->site[n++] = f->site[i];
+    }
+    f->nsites = n;
+}
+
 // Most time first: in the call and in waiting for what it started.
 static int by_time(const void *a, const void *b)
 {
@@ -164,6 +192,7 @@ char *uno_profile_end(struct uno_profile *f)
     for (int r = 0; r < f->nranks; r++) there += f->rank[r].there;
     if (there == 0) return uno_xstrdup("mpiexec: --profile: no rank called MPI_Init, so there is nothing to tell");
     resolve(f);
+    merge_lines(f);
     qsort(f->site, f->nsites, sizeof *f->site, by_time);
     size_t n = strlen(f->path);
     bool json = n > 5 && strcmp(f->path + n - 5, ".json") == 0;

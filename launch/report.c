@@ -108,9 +108,7 @@ static struct uno_profile_site sum_of(const struct uno_profile *f, int call)
     for (size_t i = 0; i < f->nsites; i++) {
         const struct uno_profile_site *s = &f->site[i];
         if (s->call != call) continue;
-        sum.count += s->count, sum.ns += s->ns, sum.wait_ns += s->wait_ns, sum.bytes += s->bytes, sum.sized += s->sized;
-        for (int c = 0; c < UNO_PROF_CLASSES; c++) sum.size[c] += s->size[c];
-        for (int r = 0; r < f->nranks; r++) sum.rank_ns[r] += s->rank_ns[r];
+        uno_profile_add(f, &sum, s);
     }
     return sum;
 }

@@ -27,5 +27,9 @@ struct uno_profile {
     uint64_t lost;
 };
 
+// profile.c: adds what s counts to sum.
+void uno_profile_add(const struct uno_profile *f, struct uno_profile_site *sum, const struct uno_profile_site *s);
+
+// report.c
 void uno_report_table(const struct uno_profile *f, struct uno_bytes *out);
 void uno_report_json(const struct uno_profile *f, struct uno_bytes *out);
