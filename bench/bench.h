@@ -31,7 +31,7 @@ struct opts {
     long iterations, warmup;    // 0: adaptive
     double time, ci;            // bound in seconds a size; wanted half width of the interval of the median
     int each;                   // 1: one operation a sample
-    int window, threads, parts, parts_recv, depth, groups, ranks;
+    int window, threads, parts, parts_recv, depth, groups, ranks, tests;
     int root;    // -1: rotating
     int in_place, no_check, quick, bounded;
     int level;    // thread level asked for, -1: what the rows need

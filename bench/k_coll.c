@@ -232,19 +232,20 @@ static double skew_sample(struct run *r)
     return r->rank ? 0 : end - last;
 }
 
-// Start, work in k slices with a Test after each, Wait. Times of the three phases are this rank's.
+// Start, work in slices with a Test after each (--tests; 0: one piece of work, no Test), Wait. Times of the three
+// phases are this rank's.
 static double nonblocking(struct run *r, double work, double *phase)
 {
-    enum { SLICES = 8 };
+    int slices = r->o->tests ? r->o->tests : 1;
     MPI_Request q;
     int done;
     MPI_Barrier(r->comm);
     double start = bench_now();
     chosen(r, &q);
     double started = bench_now();
-    for (int i = 0; work > 0 && i < SLICES; i++) {
-        bench_compute(work / SLICES);
-        MPI_Test(&q, &done, MPI_STATUS_IGNORE);
+    for (int i = 0; work > 0 && i < slices; i++) {
+        bench_compute(work / slices);
+        if (r->o->tests) MPI_Test(&q, &done, MPI_STATUS_IGNORE);
     }
     double worked = bench_now();
     MPI_Wait(&q, MPI_STATUS_IGNORE);

@@ -58,7 +58,7 @@ def install(name):
 
 
 class Mpi:
-    """One MPI: name, title, environment and command of a job."""
+    """One MPI: name, title, compiler, environment and command of a job."""
 
     def __init__(self, name, binary, mpiexec, env):
         self.name, self.title, self.binary, self.mpiexec, self.env = (
@@ -68,6 +68,7 @@ class Mpi:
             [str(w) for w in mpiexec],
             env,
         )
+        self.mpicc = None  # the compiler of the binary
 
     def over_tcp(self):
         """The same MPI made to send everything over TCP."""
@@ -84,8 +85,8 @@ class Mpi:
         return env
 
 
-def compile_with(mpicc, out, env=None):
-    """Builds the suite; kept while no source is newer. None after one line if it does not compile."""
+def compile_with(mpicc, out, env=None, shared=False):
+    """Builds the suite, or the library of it; kept while no source is newer. None after one line if it does not compile."""
     sources = sorted(str(p) for p in HERE.glob("*.c"))
     headers = [str(p) for p in HERE.glob("*.h")]
     out.parent.mkdir(parents=True, exist_ok=True)
@@ -94,7 +95,8 @@ def compile_with(mpicc, out, env=None):
         return out
     say(f"compare: compiling the suite with {mpicc}")
     draft = out.with_suffix(f".{os.getpid()}")
-    made = subprocess.run([str(mpicc), "-O2", "-o", str(draft), *sources], env=env, capture_output=True, text=True)
+    flags = ["-O2", "-shared", "-fPIC"] if shared else ["-O2"]
+    made = subprocess.run([str(mpicc), *flags, "-o", str(draft), *sources], env=env, capture_output=True, text=True)
     if made.returncode != 0:
         say(f"compare: {mpicc} does not compile the suite: {made.stderr.strip().splitlines()[0]}")
         return None
@@ -107,11 +109,12 @@ def find_all(wanted, ours, built):
     homes = {name: install(name) for name in wanted if name in PACKAGES}
     mpis = []
     abi = None
-    if homes.get("mpich"):
-        abi = compile_with(homes["mpich"] / "bin" / "mpicc_abi", built / "unisono-bench.abi")
+    mpicc = homes["mpich"] / "bin" / "mpicc_abi" if homes.get("mpich") else None
+    if mpicc:
+        abi = compile_with(mpicc, built / "unisono-bench.abi")
     own_mpicc = ours and ours / "bin" / "mpicc"
     if not abi and own_mpicc and own_mpicc.exists():
-        abi = compile_with(own_mpicc, built / "unisono-bench.ours")
+        abi, mpicc = compile_with(own_mpicc, built / "unisono-bench.ours"), own_mpicc
     for name in wanted:
         home = homes.get(name)
         if name == "ours":
@@ -139,6 +142,8 @@ def find_all(wanted, ours, built):
             start = [home / "bin" / "mpiexec", "--allow-run-as-root", "--oversubscribe"]
             if binary:
                 mpis.append(Mpi(name, binary, start, env))
+    for mpi in mpis:
+        mpi.mpicc = homes["openmpi"] / "bin" / "mpicc" if mpi.name == "openmpi" else mpicc
     return mpis
 
 

@@ -45,6 +45,14 @@ JOBS = {
     "tcoll": ("tcp", 2, ["allreduce", "--sizes", "8", *BATCH]),
     "rma": ("rma", 2, ["put-lat", "get-lat", "acc-lat", "fop-lat", "put-bw", "--sizes", "8,64K"]),
 }
+PY_SIZES = ["--sizes", "1,8,64,512,4K,32K,256K,1M,4M", "--against-c"]
+JOBS |= {  # the suite in Python; --against-c: the figure in C from the same processes
+    "pylat": ("python", 2, ["py", "lat", *PY_SIZES]),
+    "pyraw": ("python", 2, ["py", "lat", "--buffer", "raw", *PY_SIZES]),
+    "pypickle": ("python", 2, ["py", "lat", "--buffer", "pickle", *PY_SIZES]),
+    "pybw": ("python", 2, ["py", "bw", "--sizes", "8,64K,1M"]),
+    "pycoll": ("python", 2, ["py", "barrier", "bcast", "allreduce", "alltoall", "--sizes", "8,64K", *BATCH]),
+}
 for parts in (1, 8, 32, 128):
     JOBS[f"part{parts}"] = ("part", 2, ["part-lat", "--sizes", "1K,64K,1M,4M", "--parts", str(parts), "--threads", "1"])
 del JOBS["part"]
@@ -149,3 +157,18 @@ for parts in (1, 8, 32, 128):
 TARGETS.append(
     limit("8 x 1 MiB, last late: (rest - 2 us) / plain", "early", "part-pbw", 0.125, 8 << 20, "rest_less_2us")
 )
+TARGETS += [
+    ratio("Python (mpi4py): latency 8 B, us", "pylat", "py-lat", 8, 0.8),
+    ratio("Python (mpi4py): allreduce 8 B, us", "pycoll", "py-allreduce", 8, None),
+    {
+        "kind": "own",
+        "name": "unisono.fast over C / mpi4py over C, 8 B",
+        "job": "pyraw",
+        "row": "py-lat-raw",
+        "size": 8,
+        "want": 0.5,
+        "field": "delta",
+        "better": LOW,
+        "against": ("pylat", "py-lat", 8),
+    },
+]

@@ -121,7 +121,8 @@ static int compare(const void *data, int count)
 static struct signature signature_of(const struct uno_call *c, enum uno_form form)
 {
     struct signature s = {.kind = (int32_t)c->kind, .form = (int32_t)form, .root = c->root};
-    bool moves_blocks = c->kind >= UNO_GATHER && c->kind <= UNO_ALLTOALLW;    // sides of their own in intercommunicators
+    bool moves_blocks =
+        c->kind >= UNO_GATHER && c->kind <= UNO_ALLTOALLW;    // sides of their own in intercommunicators
     bool idle = has_root(s.kind) && s.root == MPI_PROC_NULL;
     snprintf(s.name, sizeof s.name, "%s", c->name);
     if (!idle && c->kind < UNO_NEIGHBOR_ALLGATHER && !(c->comm->inter && moves_blocks)) s.bytes = uno_call_bytes(c);

@@ -11,10 +11,10 @@
 #include "coll/build.h"
 #include "coll/segment.h"
 
-static struct uno_param least =
-    UNO_PARAM_INT("coll_direct_min", 16384, 0, 1 << 30,
-                  "bytes (reductions: of the vector, else of a block) from which a nonblocking collective inside a host "
-                  "copies straight between the ranks' buffers");
+static struct uno_param least = UNO_PARAM_INT(
+    "coll_direct_min", 16384, 0, 1 << 30,
+    "bytes (reductions: of the vector, else of a block) from which a nonblocking collective inside a host "
+    "copies straight between the ranks' buffers");
 UNO_PARAM_DECLARE(least);
 
 #define MOST_RANKS 32              // each tells each

@@ -442,7 +442,8 @@ static void cross(struct build *b, const struct crossing *x, int g, bool out)
     for (int i = 0; i < b->n; i++)
         for (int j = 0; j < there; j++) {
             struct uno_block row = uno_packed(
-                x->rows + ((size_t)i * (size_t)b->whole.size + (size_t)h->member[h->first[g] + j]) * x->bytes, x->bytes);
+                x->rows + ((size_t)i * (size_t)b->whole.size + (size_t)h->member[h->first[g] + j]) * x->bytes,
+                x->bytes);
             size_t at = out ? (size_t)(i * there + j) : (size_t)(j * b->n + i);
             struct uno_block message = uno_packed((out ? x->go : x->come) + skip + at * x->bytes, x->bytes);
             uno_copy_block(b->s, out ? row : message, out ? message : row);

@@ -15,8 +15,6 @@
 #include "chan/chan.h"
 #include "chan/door.h"
 #include "chan/self.h"
-#include "coll/cache.h"
-#include "coll/hier.h"
 #include "core/progress.h"
 #include "core/world.h"
 
@@ -58,10 +56,14 @@ static void lay_out(struct uno_coll *u, size_t first)
     u->data = base + lines_bytes(u->n);
 }
 
-// Every rank tries to read its next neighbour's memory; all agree on whether all could.
+// Every rank tries to read its next neighbour's memory; all agree on whether all could. The neighbour must have come
+// this far: before it has opened its channels its board says nothing.
 static void agree_on_cma(struct uno_coll *u)
 {
     int next = (u->me + 1) % u->n;
+    uint64_t here_too = uno_seg_begin(u);
+    uno_seg_post(u, here_too);
+    uno_seg_wait(u, next, here_too);
     struct uno_board *mine = uno_world.board, *peer = uno_job_board(uno_world.job, u->local[next]);
     uint64_t want = *(const uint64_t *)(uintptr_t)mine->probe, got = ~want;
     // Acquire: pairs with the release in shm_direct_open.

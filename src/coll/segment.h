@@ -53,6 +53,10 @@ struct uno_coll *uno_seg_get(struct MPI_ABI_Comm *comm, int *err);
 // What comm keeps, without any agreement with others. NULL: memory is out, and *err says so.
 struct uno_coll *uno_coll_of(struct MPI_ABI_Comm *comm, int *err);
 
+// What else hangs there is given back by its own file: cache.c, hier.c.
+void uno_cache_drop(struct uno_coll *u);
+void uno_hier_free(struct uno_hier *h);
+
 // Begins a phase in which this rank posts: waits until its slot is free. Or one in which it only reads: plain
 // ++u->phase.
 uint64_t uno_seg_begin(struct uno_coll *u);

@@ -19,11 +19,11 @@ static int run_large(struct uno_coll *u, const struct uno_call *c, size_t bytes)
     switch (c->kind) {
     case UNO_BCAST: return uno_large_bcast(u, c, bytes);
     case UNO_REDUCE:
-    case UNO_ALLREDUCE: return uno_large_reduce(u, c);
+    case UNO_ALLREDUCE:
+    case UNO_SCAN:
+    case UNO_EXSCAN: return uno_large_reduce(u, c);
     case UNO_REDUCE_SCATTER:
     case UNO_REDUCE_SCATTER_BLOCK: return in_place ? UNO_SHM_DECLINED : uno_large_reduce(u, c);
-    case UNO_SCAN:
-    case UNO_EXSCAN: return UNO_SHM_DECLINED;
     case UNO_ALLTOALL:
     case UNO_ALLTOALLV:
     case UNO_ALLTOALLW: return in_place || u->n > UNO_SEG_SLOT / 64 ? UNO_SHM_DECLINED : uno_large_move(u, c);

@@ -192,6 +192,29 @@ static void check_packing(const struct model *m, int count)
     assert_memory_equal(target, naive, ARENA);
 }
 
+// In another order, as a rendezvous may ask for: the same bytes, permuted.
+static void check_order(const struct model *m, int count)
+{
+    struct uno_packer p;
+    size_t total = (size_t)count * (size_t)m->n, at = 0;
+    if (total < 2) return;
+    struct uno_order order = {.row = 1 + draw((uint32_t)total - 1)};
+    order.tile = 1 + draw(order.row);
+    size_t rows = total / order.row;
+    uno_packer_init(&p, source + ORIGIN, count, m->type);
+    uno_packer_order(&p, order, total);
+    for (size_t done = 0; done < total;) done += uno_pack(&p, stream + done, 1 + draw(60));
+    for (size_t t = 0; t < order.row; t += order.tile)
+        for (size_t r = 0; r < rows; r++)
+            for (size_t i = t; i < t + order.tile && i < order.row; i++)
+                assert_int_equal(stream[at++], wanted[r * order.row + i]);
+    assert_memory_equal(stream + at, wanted + at, total - at);
+    uno_packer_init(&p, naive, (MPI_Count)total, uno_type(MPI_BYTE));
+    uno_packer_order(&p, order, total);
+    for (size_t done = 0; done < total;) done += uno_unpack(&p, stream + done, 1 + draw(60));
+    assert_memory_equal(naive, wanted, total);
+}
+
 static void check_elements(const struct model *m)
 {
     MPI_Count n = m->type->leaves ? draw((uint32_t)m->type->leaves * 3) : 0;
@@ -212,6 +235,7 @@ static void sweep(uint64_t seed)
             must(uno_type_commit(m.type));
             check_bounds(&m);
             check_packing(&m, count);
+            if (i % 4 == 0) check_order(&m, count);
             check_elements(&m);
             plain += m.type->flags & UNO_TYPE_PLAIN ? 1 : 0;
             done++;
@@ -271,9 +295,107 @@ static void kernels(void **unused)
     uno_copy_choose(UNO_ISA_AVX512);
 }
 
+// Runs beyond the lengths that have a loop of their own, from far apart and back.
+static void long_runs(void **unused)
+{
+    (void)unused;
+    static char in[6 * 9000], out[6 * 9000], back[6 * 9000];
+    const size_t length[] = {65, 100, 127, 128, 129, 512, 1000, 4095, 4096, 4097, 8000};
+    ptrdiff_t disp[5];
+    for (size_t i = 0; i < sizeof in; i++) in[i] = (char)(i * 2654435761u >> 11 | 1);
+    for (enum uno_isa most = UNO_ISA_BASE; most <= UNO_ISA_AVX512; most++) {
+        uno_copy_choose(most);
+        for (size_t k = 0; k < sizeof length / sizeof *length; k++) {
+            size_t len = length[k], n = 5;
+            ptrdiff_t apart = 9000;
+            memset(out, 0, sizeof out);
+            memset(back, 0, sizeof back);
+            uno_copy_runs(out, (ptrdiff_t)len, in + 7, apart, len, n);
+            for (size_t i = 0; i < n; i++) assert_memory_equal(out + i * len, in + 7 + 9000 * i, len);
+            assert_true(out[n * len] == 0);
+            uno_copy_runs(back + 7, apart, out, (ptrdiff_t)len, len, n);
+            for (size_t i = 0; i < n; i++) {
+                assert_memory_equal(back + 7 + 9000 * i, in + 7 + 9000 * i, len);
+                assert_true(back[6 + 9000 * i] == 0 && back[7 + 9000 * i + len] == 0);
+                disp[i] = (ptrdiff_t)((n - 1 - i) * 9000);
+            }
+            memset(back, 0, sizeof back);
+            uno_copy_gather(out, in + 5, disp, len, n);
+            uno_copy_scatter(out, back + 5, disp, len, n);
+            for (size_t i = 0; i < n; i++) assert_memory_equal(out + i * len, in + 5 + disp[i], len);
+            for (size_t i = 0; i < n; i++) assert_memory_equal(back + 5 + disp[i], in + 5 + disp[i], len);
+        }
+    }
+    uno_copy_choose(UNO_ISA_AVX512);
+}
+
+enum { ROWS = 300, COLUMNS = 9, PITCH = 200 };
+
+// Columns that like an order: packed by the layout itself, unpacked by one that knows nothing of columns, and back.
+static void check_columns(uno_datatype *t, MPI_Count count, size_t total)
+{
+    static char in[ROWS * PITCH], out[ROWS * PITCH], packed[ROWS * PITCH], plain[ROWS * PITCH], again[ROWS * PITCH];
+    struct uno_packer p, q;
+    for (size_t i = 0; i < sizeof in; i++) in[i] = (char)(i * 2654435761u >> 11 | 1);
+    for (size_t n = total; n > total / 2; n -= total / 5) {    // n: a receiver may have less room
+        memset(out, 0, sizeof out);
+        memset(plain, 0, sizeof plain);
+        uno_packer_init(&p, in, count, t);
+        assert_int_equal(p.total, total);
+        assert_int_equal(uno_pack(&p, again, n), n);
+        struct uno_order order = uno_packer_likes(&p);
+        assert_true(order.row == total / COLUMNS && order.tile > 0);
+        uno_packer_init(&p, in, count, t);
+        uno_packer_order(&p, order, n);
+        uno_packer_init(&q, plain, (MPI_Count)n, uno_type(MPI_BYTE));
+        uno_packer_order(&q, order, n);
+        for (size_t at = 0, k; at < n; at += k) {
+            k = 1 + draw(3000);
+            if (k > n - at) k = n - at;
+            assert_int_equal(uno_pack(&p, packed, k), k);
+            assert_int_equal(uno_unpack(&q, packed, k), k);
+        }
+        assert_memory_equal(plain, again, n);
+        uno_packer_init(&p, out, count, t);
+        uno_packer_order(&p, order, n);
+        uno_packer_seek(&q, 0);
+        for (size_t at = 0, k; at < n; at += k) {
+            k = 1 + draw(3000);
+            if (k > n - at) k = n - at;
+            assert_int_equal(uno_pack(&q, packed, k), k);
+            assert_int_equal(uno_unpack(&p, packed, k), k);
+        }
+        memset(packed, 0, sizeof packed);
+        uno_packer_init(&p, out, count, t);
+        uno_pack(&p, packed, total);
+        assert_memory_equal(packed, again, n);
+        for (size_t i = n; i < total; i++) assert_true(packed[i] == 0);
+    }
+}
+
+static void columns(void **unused)
+{
+    (void)unused;
+    const MPI_Datatype part[] = {MPI_CHAR, MPI_INT, MPI_DOUBLE, MPI_C_DOUBLE_COMPLEX};
+    state = 88172645463325252u;
+    for (int k = 0; k < 4; k++) {
+        uno_datatype *column, *spaced, *all, *old = uno_type(part[k]);
+        size_t total = (size_t)ROWS * COLUMNS * (size_t)old->size;
+        must(uno_type_vector(ROWS, 1, PITCH, old, &column));
+        must(uno_type_resized(column, 0, old->size, &spaced));
+        must(uno_type_vector(1, COLUMNS, 0, spaced, &all));
+        must(uno_type_commit(spaced));
+        must(uno_type_commit(all));
+        check_columns(spaced, COLUMNS, total);
+        check_columns(all, 1, total);
+        uno_type_drop(column), uno_type_drop(spaced), uno_type_drop(all);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(kernels), cmocka_unit_test(fixed_seed),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(kernels), cmocka_unit_test(long_runs),
+                                       cmocka_unit_test(columns), cmocka_unit_test(fixed_seed),
                                        cmocka_unit_test(todays_seed)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

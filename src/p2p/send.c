@@ -8,6 +8,7 @@
 #include "core/progress.h"
 #include "core/world.h"
 #include "p2p/buffered.h"
+#include "p2p/direct.h"
 #include "p2p/inner.h"
 #include "p2p/peer.h"
 
@@ -67,6 +68,7 @@ void uno_send_setup(MPI_Request r, const void *buf, MPI_Count count, struct MPI_
     r->bytes = r->room = (size_t)(count * type->size);
     uno_comm_hold(to->comm);
     r->type = NULL;
+    r->runs = NULL;
     if (!is_plain(type)) {
         r->type = type;
         uno_type_hold(type);
@@ -86,10 +88,23 @@ static int start_eager(MPI_Request r, struct uno_peer *p, struct uno_msg *m)
     return kept == 1 ? MPI_SUCCESS : kept;
 }
 
+// Offers the memory for direct copy. Declined: it will be streamed.
+static void offer(MPI_Request r, struct uno_peer *p, struct uno_rts *rts)
+{
+    struct uno_run one;
+    struct uno_mem mem;
+    if (r->bytes == 0 || !uno_direct_memory(r, r->bytes, &one, &mem)) return;
+    if (p->ops->offer(p->link, &mem, rts) == MPI_SUCCESS)
+        r->direct = (int)rts->desc;
+    else
+        uno_direct_forget(r);
+}
+
 static int start_rendezvous(MPI_Request r, struct uno_peer *p, struct uno_msg *m)
 {
-    struct uno_rts rts = {.token = (uint64_t)(uintptr_t)r, .bytes = r->bytes};
-    if (!r->type && r->bytes > 0 && p->ops->offer(p->link, r->buf, &rts) == MPI_SUCCESS) r->direct = (int)rts.desc;
+    struct uno_order likes = r->type ? uno_packer_likes(&r->packer) : (struct uno_order){0};
+    struct uno_rts rts = {.token = (uint64_t)(uintptr_t)r, .bytes = r->bytes, .row = likes.row, .tile = likes.tile};
+    offer(r, p, &rts);
     m->kind = UNO_RTS;
     m->bytes = sizeof rts;
     m->data = &rts;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// run: np=2
+// run: np=2 chan=shm,tcp
 // Wrong arguments under MPI_ERRORS_RETURN: the standard's class, a message that names call, argument, value and what is
 // allowed, and the program goes on.
 #include "../check.h"

@@ -1,4 +1,4 @@
-// run: np=1,2
+// run: np=1,2 chan=shm,tcp
 // SPDX-License-Identifier: BSD-3-Clause
 // MPI_Pack and MPI_Unpack: several pieces in one buffer, packed messages, sizes, every kind of mistake; and external32
 // byte by byte as the standard fixes it, with the numbers that change their size.

@@ -25,6 +25,8 @@
 // Between fruitless looks while a large message is under way: each look takes the socket's lock, which the kernel needs
 // to move on (4 MiB in a window: 6.1 instead of 4.1 GB/s).
 #define BULK_GAP_NS 1500
+#define BULK_PATIENCE_US 1000
+#define BLOCKED_GAP_NS 5000    // the same while the kernel takes no more of ours; also between attempts to go on
 #define LINGER_NS 10000000000ULL    // for peers to acknowledge what was sent, when the channel closes
 
 struct uno_param uno_tcp_buffer = UNO_PARAM_INT(
@@ -203,27 +205,59 @@ static int tcp_poll_link(struct uno_link *link)
     return n;
 }
 
+// How long to leave the kernel alone after a look that found nothing.
+static uint64_t gap_ns(const struct tcp_link *hot)
+{
+    if (!uno_tcp_state.fruitless || !hot) return 0;
+    if (hot->blocked) return BLOCKED_GAP_NS;
+    return hot->in.dst || hot->pieces ? BULK_GAP_NS : 0;
+}
+
+// What poll says when it found nothing: 1 in the middle of a large message. Who fell asleep there would be woken for
+// the next part, which costs as much as the part.
+static int nothing(const struct tcp_link *hot, uint64_t now)
+{
+    bool bulk = hot && (hot->in.dst || hot->blocked) && !uno_chan_self.crowded;
+    return bulk && now - uno_tcp_state.last_use < BULK_PATIENCE_US * uno_ticks_per_us();
+}
+
+// Tries to go on with the links whose kernel buffers were full. Returns how many could.
+static int go_on(void)
+{
+    int n = 0;
+    for (struct tcp_link *l = uno_tcp_state.first; l; l = l->next) {
+        if (!l->blocked || l->armed) continue;
+        uint64_t sent = l->sent;
+        size_t part = l->part;
+        tcp_flush(l);
+        if (l->sent == sent && l->part == part) continue;
+        tcp_pump(l);
+        n++;
+    }
+    return n;
+}
+
 static int tcp_poll(struct uno_chan *self, int budget)
 {
     (void)self;
     (void)budget;
     uint64_t now = uno_ticks(), us = uno_ticks_per_us();
-    const struct tcp_link *hot = uno_tcp_state.hot;
-    if (uno_tcp_state.fruitless && hot && (hot->landing || hot->pieces) &&
-        (now - uno_tcp_state.last_look) * 1000 < BULK_GAP_NS * us)
-        return 0;
-    if (now - uno_tcp_state.last_use > QUIET_US * us && now - uno_tcp_state.last_look < QUIET_LOOK_US * us) return 0;
+    struct tcp_link *hot = uno_tcp_state.hot;
+    if ((now - uno_tcp_state.last_look) * 1000 < gap_ns(hot) * us) return nothing(hot, now);
+    if (now - uno_tcp_state.last_use > QUIET_US * us && now - uno_tcp_state.last_look < QUIET_LOOK_US * us)
+        return nothing(hot, now);
     uno_tcp_state.last_look = now;
-    int n = uno_tcp_state.hot ? look_at(uno_tcp_state.hot) : 0;
-    bool one = uno_tcp_state.up == 1 && !uno_tcp_state.shaking && !uno_tcp_state.blocked;
-    if ((!n && !one) || uno_tcp_state.blocked || now - uno_tcp_state.last_wide > WIDE_US * us) {
+    int n = hot ? look_at(hot) : 0;
+    if (__builtin_expect(uno_tcp_state.blocked != 0, 0)) n += go_on();
+    bool one = uno_tcp_state.up == 1 && !uno_tcp_state.shaking;
+    if ((!n && !one) || now - uno_tcp_state.last_wide > WIDE_US * us) {
         uno_tcp_state.last_wide = now;
         n += look_wide();
     }
     uno_tcp_state.fruitless = !n;
     if (n) uno_tcp_state.last_use = now;
     if (__builtin_expect(uno_tcp_state.unwell != 0, 0)) take_down_broken();
-    return n;
+    return n ? n : nothing(hot, now);
 }
 
 static size_t tcp_look(struct uno_link *link, size_t n, const void **at)
@@ -236,6 +270,8 @@ static size_t tcp_look(struct uno_link *link, size_t n, const void **at)
 static int tcp_wait_fd(struct uno_chan *self)
 {
     (void)self;
+    for (struct tcp_link *l = uno_tcp_state.blocked ? uno_tcp_state.first : NULL; l; l = l->next)
+        if (l->blocked) tcp_arm(l);
     return uno_tcp_state.epoll;
 }
 

@@ -336,6 +336,7 @@ static void relayed_body(void)
 {
     wait_step(GATE, 1);
     mixed_traffic(3000);
+    CHECK(straights > 0);
     uint64_t happened = atomic_load(&shared->number[5]);
     if (mischief & (CUT | DAMAGE)) CHECK(happened >= 10);
 }
@@ -436,7 +437,7 @@ static void die_body(void)
     expected_from[0] = 0;
     for (uint64_t k = 0; k < 10; k++) send_number(links[1], k);
     struct uno_rts rts = {.token = 77, .bytes = sizeof scratch};
-    CHECK(links[1]->ops->offer(links[1], scratch, &rts) == 0);
+    CHECK(links[1]->ops->offer(links[1], &(struct uno_mem){&(struct uno_run){scratch, sizeof scratch}, 1}, &rts) == 0);
     while (losses == 0) poll_once();
     CHECK(losses == 1 && failures_told == 1);
     struct uno_msg m = {.kind = UNO_EAGER};

@@ -18,7 +18,7 @@ static PyObject *copy_int(PyObject *obj)
 PyObject *rt_localize(PyObject *obj)
 {
     // Our own objects are cheap already; immortal ones are not counted.
-    if (_Py_IsOwnedByCurrentThread(obj) || obj->ob_ref_local == _Py_IMMORTAL_REFCNT_LOCAL) return Py_NewRef(obj);
+    if (_Py_IsOwnedByCurrentThread(obj) || _Py_IsImmortal(obj)) return Py_NewRef(obj);
     PyTypeObject *type = Py_TYPE(obj);
     if (type == &PyFloat_Type) return PyFloat_FromDouble(PyFloat_AS_DOUBLE(obj));
     if (type == &PyLong_Type) return copy_int(obj);

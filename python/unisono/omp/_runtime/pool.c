@@ -252,6 +252,9 @@ PyObject *rt_worker_main(void)
         m->ident = PyThread_get_thread_ident();
         if (rt_settings.nplaces && w->place != m->place) rt_bind_self(w->place = m->place);
         run_member(m);
+        // Release: pairs with the acquire in at_rest().
+        atomic_store_explicit(&w->busy, 0, memory_order_release);
+        rt_wake(w->team);
     }
     atomic_fetch_sub(&threads_now, 1);
     Py_RETURN_NONE;
@@ -309,6 +312,7 @@ static void start_workers(struct rt_team *team)
 {
     for (int i = 1; i < team->n; i++) {
         struct rt_worker *w = team->workers[i];
+        atomic_store_explicit(&w->busy, 1, memory_order_relaxed);    // relaxed: the worker sees it through go
         // Release: pairs with the acquire in idle_go(). Sequentially consistent for the load of asleep that follows.
         atomic_fetch_add(&w->go, 1);
         if (atomic_load(&w->asleep)) rt_futex_wake(&w->go, 1);
@@ -380,6 +384,17 @@ static PyObject *finish(struct rt_team *team, int collect)
     return result;
 }
 
+// Whether the workers of the team's last region are through with it: the last to leave a join may still look around.
+static int at_rest(void *arg)
+{
+    struct rt_team *team = arg;
+    for (int i = 1; i < team->n; i++) {
+        // Acquire: pairs with the release in rt_worker_main().
+        if (team->workers[i] && atomic_load_explicit(&team->workers[i]->busy, memory_order_acquire)) return 0;
+    }
+    return 1;
+}
+
 static void reset(struct rt_team *team, struct rt_member *parent, int n, int bind)
 {
     team->n = n;
@@ -442,7 +457,10 @@ PyObject *rt_parallel(PyObject *fn, PyObject *args, PyObject *nthreads, int enab
     else if (!(team = team_new(parent, n)))
         return NULL;
     team->spare = NULL;
-    if (n > 1) n = staff(team, n);
+    if (rt_wait(team, at_rest, team) < 0)
+        n = -1;
+    else if (n > 1)
+        n = staff(team, n);
     PyObject *result = n > 0 ? run_region(team, parent, n, &(struct region){fn, args, bind, collect}) : NULL;
     team->spare = parent->child;
     parent->child = team;

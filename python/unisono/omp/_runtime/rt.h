@@ -14,6 +14,10 @@
 #define RT_LINE 128    // two cache lines: neighbours are prefetched in pairs
 #define RT_SLOTS 8     // worksharing constructs that threads may run ahead of each other with nowait
 #define RT_DEPTH 48    // tasks that a thread runs inside each other before it defers them
+#define RT_CATCH 32    // tasks that a thief takes at once
+#define RT_PATIENCE 32    // looks that a thief takes at a deque with few tasks before it takes them
+#define RT_POOL 1024    // tasks that a thread keeps the memory of
+#define RT_BIAS (1 << 30)
 #define RT_QUEUE 64    // tasks in a thread's deque before it runs new ones at once
 
 #if PY_VERSION_HEX < 0x030C0000    // before 3.12 a pending exception was a triple
@@ -58,8 +62,8 @@ struct rt_task {
     PyObject *fn, *args;
     struct rt_task *parent;
     struct rt_group *group;    // group that the task belongs to; children inherit it
-    _Atomic int refs;          // one while kids is not zero, one a dependence entry
-    _Atomic int kids;          // one for the task itself until it ends, and one a child that is not finished
+    int born;                  // children made, by the thread that runs the task
+    _Atomic int refs;          // one while the task or a child of it is not finished, one a dependence entry
     _Atomic int waiting;       // predecessors that are not finished (plus one while it is being created)
     _Atomic int lock, done;    // lock guards done and succ
     struct rt_task **succ;     // tasks that wait for this one
@@ -68,7 +72,12 @@ struct rt_task {
     bool lingers;            // ended before its children did; keeps its parent, whom they look up to
     struct rt_deps *deps;    // dependences among my children, touched only by the thread that runs me
     struct rt_icv icv;
-};
+    struct rt_member *home;    // whose pool the memory belongs to, and the next task there
+    struct rt_task *next;
+    // RT_BIAS minus the children that are finished while the task runs, then those that are not. A line of its own: who
+    // finishes children and who makes them do not meet in it.
+    _Atomic int kids __attribute__((aligned(RT_LINE)));
+} __attribute__((aligned(RT_LINE)));
 
 struct rt_deque {
     _Atomic int lock;
@@ -105,7 +114,10 @@ struct rt_member {
     _Atomic unsigned created __attribute__((aligned(RT_LINE)));    // a line that others only look at when they are idle
     _Atomic unsigned finished, pushed;    // tasks by this thread; only it writes them, see rt_tasks_left()
     struct rt_task *task __attribute__((aligned(RT_LINE)));    // what runs now
+    struct rt_task *pool;    // memory of tasks that are over; only this thread takes from it
+    unsigned pooled;
     struct rt_task implicit;
+    _Atomic(struct rt_task *) returned __attribute__((aligned(RT_LINE)));    // the same, put there by other threads
     struct rt_deque queue __attribute__((aligned(RT_LINE)));
     struct rt_loop *loop __attribute__((aligned(RT_LINE)));    // innermost running worksharing loop (borrowed)
     PyObject *value;                                           // partial result, or the outlined function's result
@@ -140,6 +152,7 @@ struct rt_team {
 struct rt_worker {
     _Atomic unsigned go;    // region counter; the worker runs a region each time it grows
     _Atomic unsigned asleep;
+    _Atomic unsigned busy;    // from the start of a region until the worker looks at nothing of the team any more
     struct rt_team *team;
     int num;
     int place;
