@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // `unisono-bench project`: what porting a program's point-to-point traffic to partitioned communication would bring.
-// Takes a profile (time and bytes per call site: the JSON of mpiexec --profile, or mpiP's text) and measured gains (--gain: records of
-// pattern rows with the variants st and part, or one number), and prints T / (T - sum t_i + sum t_i / gain(bytes_i))
-// with its error bar from the gains' intervals.
+// Takes a profile (time and bytes per call site: the JSON of mpiexec --profile, or mpiP's text) and measured gains
+// (--gain: records of pattern rows with the variants st and part, or one number), and prints T / (T - sum t_i + sum t_i
+// / gain(bytes_i)) with its error bar from the gains' intervals.
 #include "bench.h"
 
 #include <ctype.h>

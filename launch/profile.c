@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "profiler/profile.h"
+#include "prof.h"
 #include "report.h"
 
 #define LIBRARY "libunisono-profile.so"
@@ -61,7 +61,8 @@ void uno_profile_pack(struct uno_job_head *job, struct uno_board *b, struct uno_
     uno_bytes_add(out, &h, sizeof h);
     uno_bytes_add(out, p->module, h.modules * sizeof p->module[0]);
     for (int i = 0; i < UNO_PROF_SITES; i++)
-        if (atomic_load_explicit(&p->site[i].key, memory_order_relaxed)) uno_bytes_add(out, &p->site[i], sizeof p->site[i]);
+        if (atomic_load_explicit(&p->site[i].key, memory_order_relaxed))
+            uno_bytes_add(out, &p->site[i], sizeof p->site[i]);
     uno_bytes_add(out, p->peer, (size_t)h.nranks * sizeof p->peer[0]);
 }
 
@@ -158,7 +159,8 @@ static bool same_line(const struct uno_profile_site *a, const struct uno_profile
 
 void uno_profile_add(const struct uno_profile *f, struct uno_profile_site *sum, const struct uno_profile_site *s)
 {
-    sum->count += s->count, sum->ns += s->ns, sum->wait_ns += s->wait_ns, sum->bytes += s->bytes, sum->sized += s->sized;
+    sum->count += s->count, sum->ns += s->ns, sum->wait_ns += s->wait_ns, sum->bytes += s->bytes,
+        sum->sized += s->sized;
     for (int c = 0; c < UNO_PROF_CLASSES; c++) sum->size[c] += s->size[c];
     for (int r = 0; r < f->nranks; r++) sum->rank_ns[r] += s->rank_ns[r];
 }

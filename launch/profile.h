@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `mpiexec --profile`: a node packs what a rank left (profiler/profile.h) when it has ended, the front adds the ranks up
+// `mpiexec --profile`: a node packs what a rank left (profiler/prof.h) when it has ended, the front adds the ranks up
 // and writes a table or JSON when the job is over. Called by options.c, node.c and front.c.
 #pragma once
 #include "base/job.h"

@@ -12,7 +12,8 @@
 #define MATRIX 16        // ranks up to which the matrix is printed
 #define SITE_WIDTH 38
 
-static const char *const class_name[UNO_PROF_CLASSES] = {"0", "<8", "<64", "<512", "<4K", "<32K", "<256K", "<2M", "<16M", "more"};
+static const char *const class_name[UNO_PROF_CLASSES] = {"0",    "<8",    "<64", "<512", "<4K",
+                                                         "<32K", "<256K", "<2M", "<16M", "more"};
 static const uint64_t class_least[UNO_PROF_CLASSES] = {0, 1, 8, 64, 512, 4096, 32768, 262144, 2097152, 16777216};
 
 static __attribute__((format(printf, 2, 3))) void put(struct uno_bytes *out, const char *format, ...)
@@ -46,7 +47,8 @@ static const char *base_name(const char *path)
 static char *site_name(const struct uno_profile_site *s)
 {
     const char *function = s->place.function;
-    if (s->place.file) return uno_xformat("%s %s:%d", function ? function : "?", base_name(s->place.file), s->place.line);
+    if (s->place.file)
+        return uno_xformat("%s %s:%d", function ? function : "?", base_name(s->place.file), s->place.line);
     if (function) return uno_xformat("%s (%s)", function, base_name(s->module));
     return uno_xformat("%s+0x%llx", base_name(s->module), (unsigned long long)s->place.offset);
 }
@@ -190,7 +192,8 @@ void uno_report_table(const struct uno_profile *f, struct uno_bytes *out)
     if (f->nsites > ROWS) put(out, "and %zu sites more\n", f->nsites - ROWS);
     put_sizes(f, sum, n, out);
     put_matrix(f, out);
-    put(out, "\nTime is that inside the call over all ranks; \"+ waits\": in Wait and Test for what the call started (counted "
+    put(out, "\nTime is that inside the call over all ranks; \"+ waits\": in Wait and Test for what the call started "
+             "(counted "
              "there too).");
     if (f->lost) put(out, "\n%llu calls came from more sites than are kept.", (unsigned long long)f->lost);
 }
@@ -198,7 +201,8 @@ void uno_report_table(const struct uno_profile *f, struct uno_bytes *out)
 static void put_text(struct uno_bytes *out, const char *key, const char *text)
 {
     put(out, "\"%s\": \"", key);
-    for (; text && *text; text++) put(out, *text == '"' || *text == '\\' ? "\\%c" : (unsigned char)*text < 32 ? "?" : "%c", *text);
+    for (; text && *text; text++)
+        put(out, *text == '"' || *text == '\\' ? "\\%c" : (unsigned char)*text < 32 ? "?" : "%c", *text);
     put(out, "\", ");
 }
 
@@ -244,8 +248,8 @@ static void put_json_matrix(struct uno_bytes *out, const struct uno_profile *f, 
 void uno_report_json(const struct uno_profile *f, struct uno_bytes *out)
 {
     struct totals t = totals_of(f);
-    put(out, "{\"schema\": 2, \"ranks\": %d, \"app_s\": %.9g, \"mpi_s\": %.9g, \"lost_calls\": %llu,\n", f->nranks, t.app,
-        t.mpi, (unsigned long long)f->lost);
+    put(out, "{\"schema\": 2, \"ranks\": %d, \"app_s\": %.9g, \"mpi_s\": %.9g, \"lost_calls\": %llu,\n", f->nranks,
+        t.app, t.mpi, (unsigned long long)f->lost);
     put(out, "\"rank_app_s\": [");
     for (int r = 0; r < f->nranks; r++) put(out, "%s%.9g", r ? ", " : "", (double)f->rank[r].app_ns * 1e-9);
     put(out, "],\n\"rank_mpi_s\": [");

@@ -2,7 +2,7 @@
 // A job's profile, added up by profile.c and printed by report.c; nobody else looks inside.
 #pragma once
 #include "profile.h"
-#include "profiler/profile.h"
+#include "prof.h"
 
 struct uno_profile_site {
     int call;

@@ -80,8 +80,8 @@ static void by_table(const char *data, size_t bytes, uint32_t type, struct uno_p
 {
     const Elf64_Shdr *table = table_of(data, bytes, type);
     if (!table) return;
-    const Elf64_Shdr *names = (const Elf64_Shdr *)(const void *)(data + ((const Elf64_Ehdr *)(const void *)data)->e_shoff) +
-                              table->sh_link;
+    const Elf64_Shdr *names =
+        (const Elf64_Shdr *)(const void *)(data + ((const Elf64_Ehdr *)(const void *)data)->e_shoff) + table->sh_link;
     const Elf64_Sym *sym = (const void *)(data + table->sh_offset);
     for (size_t i = 0; i < table->sh_size / sizeof *sym; i++) {
         bool holds = ELF64_ST_TYPE(sym[i].st_info) == STT_FUNC && p->offset - 1 - sym[i].st_value < sym[i].st_size;

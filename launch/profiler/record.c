@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The recording half of `mpiexec --profile`: finds this rank's place in the job segment and adds every call up there
-// (profile.h), so that nothing is lost when the rank is killed. Called by the generated wrappers, from any thread;
+// (prof.h), so that nothing is lost when the rank is killed. Called by the generated wrappers, from any thread;
 // without mpiexec --profile it records nothing.
 #define _GNU_SOURCE
 #include "record.h"
@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/job.h"
-#include "profile.h"
+#include "prof.h"
 
 #define REQUESTS 4096    // started operations that are remembered, a power of two
 #define COMMS 64

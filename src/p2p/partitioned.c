@@ -234,9 +234,11 @@ bool uno_part_ready(MPI_Request req, int i)
     struct part *p = req->extra;
     if (!uno_world.threads || (unsigned)i >= p->marks.n) return false;
     unsigned w = (unsigned)i >> p->marks.shift;
+    // Relaxed: only a guess for the exchange below.
     uint64_t bit = 1ULL << (i & 63), old = atomic_load_explicit(&p->marks.word[w], memory_order_relaxed);
     bool last = false, ended = false;
     do {
+        // Release, as at the end: pairs with the acquire in settle().
         if (last) atomic_fetch_sub_explicit(&p->inside, 1, memory_order_release);
         if (old & bit) return false;
         last = (old | bit) == UINT64_MAX;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A program whose traffic is known, for test_profile.py: `profiled HOW`, HOW one of end, abort, kill, threads. Built with
-// mpicc of the stage. Its calls stand in functions of their own, which the profile must name.
+// A program whose traffic is known, for test_profile.py: `profiled HOW`, HOW one of end, abort, kill, threads. Built
+// with mpicc of the stage. Its calls stand in functions of their own, which the profile must name.
 #include <mpi.h>
 #include <pthread.h>
 #include <signal.h>

@@ -77,9 +77,9 @@ def ending(name, params):
     plain = name.removesuffix("_c")
     if WAITS.match(plain):
         n = params.get("count") and "count" or params.get("incount") and "incount" or "1"
-        array = "requests" if "requests" in params else "array_of_requests" if "array_of_requests" in params else "request"
+        array = "array_of_requests" if "array_of_requests" in params else "request"
         return [f"prof_waited(&prof_c, prof_n, prof_kept, {array});"], \
-            [f"MPI_Request prof_kept[PROF_WAITS];", f"int prof_n = prof_keep(prof_kept, {n}, {array});"]
+            ["MPI_Request prof_kept[PROF_WAITS];", f"int prof_n = prof_keep(prof_kept, {n}, {array});"]
     if plain in ("MPI_Start", "MPI_Startall"):
         array = "array_of_requests" if "array_of_requests" in params else "request"
         return [f"prof_started(&prof_c, {'count' if 'count' in params else '1'}, {array});"], []
@@ -126,7 +126,7 @@ def main():
     """Prints what is asked for."""
     functions = chosen(table.load())
     if sys.argv[1] == "names":
-        print('#include "profile.h"\nconst char *const uno_prof_call[] = {')
+        print('#include "prof.h"\nconst char *const uno_prof_call[] = {')
         print("".join(f'    "{f["name"]}",\n' for f in functions) + "};")
         print(f"const int uno_prof_calls = {len(functions)};")
         return
