@@ -75,7 +75,7 @@ def install(home, mpi, folder):
 
 
 def python_of(mpi):
-    """The interpreter whose mpi4py runs on this library; None after one line if it cannot be had. Kept in mpi.python."""
+    """The interpreter whose mpi4py runs on this library, kept in mpi.python; None, after one line, if there is none."""
     if hasattr(mpi, "python"):
         return mpi.python
     mpi.python, folder = None, sources()
