@@ -2,12 +2,14 @@
 """rewrite(function): from a function to the one that runs its directives, once a code object. Called by @omp."""
 
 import ast
+import types
 
+from . import _rt
 from .annotate import Annotate, Super, Threadprivate
 from .build import PREFIX
 from .rewrite import Rewriter
 from .scope import Scope
-from .source import build, class_of, template, tree_of
+from .source import build, class_of, codes, template, tree_of
 from .threadprivate import threadprivate_of
 
 _cache = {}
@@ -87,7 +89,10 @@ def _rewrite(function_, options):
     scope = Scope.of_function(tree, outer if outer.names else None)
     r.body(tree, scope, scope.known)
     code = template(tree, function_, list(r.values))
-    return code, r.values, _Text(tree, function_.__name__)
+    cells = {n: types.CellType(v) for n, v in r.values.items()}
+    for shared in (*codes(code), *cells.values()):
+        _rt.immortal(shared)  # they stay in the cache, and all threads use them
+    return code, cells, _Text(tree, function_.__name__)
 
 
 class _Outer:

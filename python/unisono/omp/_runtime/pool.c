@@ -90,6 +90,7 @@ static struct rt_member *root(void)
     team->n = 1;
     struct rt_member *m = team->m[0];
     rt_task_init(&m->implicit, NULL, &rt_settings.icv);
+    rt_task_ready(&m->implicit);
     m->task = &m->implicit;
     m->ident = PyThread_get_thread_ident();
     m->places = rt_settings.nplaces;    // a thread that Python started is bound nowhere, but may use all places
@@ -179,6 +180,7 @@ static void run_member(struct rt_member *m)
     Py_XSETREF(m->value, r);
     if (start) rt_trace("region", start);
     rt_join(m);
+    rt_settle(m);
     me = m->outer;
 }
 
@@ -190,6 +192,7 @@ static void prepare(struct rt_team *team, int num)
     if (team->level < rt_settings.nbinds) icv.bind = rt_settings.binds[team->level];
     rt_task_forget(&m->implicit);
     rt_task_init(&m->implicit, team->parent->task, &icv);
+    rt_task_ready(&m->implicit);
     m->task = &m->implicit;
     m->epoch = team->epoch;
     // Relaxed: a thread that still looks around sees the old region or the new one, and compares it with its own.
