@@ -4,6 +4,7 @@
 import ast
 import types
 
+from ._rt import locate, walk
 from . import _rt
 from .annotate import Annotate, Super, Threadprivate
 from .build import PREFIX
@@ -46,7 +47,7 @@ def _prepare(r, tree):
     """Directives parsed, threadprivate variables and super() replaced; False when there is nothing to rewrite."""
     found = Annotate(_resolver(r.function), r.filename)
     tree.body = [s for b in tree.body for s in found._each(found.visit(b))]
-    private = threadprivate_of(r.function, [n._omp for n in ast.walk(tree) if hasattr(n, "_omp")])
+    private = threadprivate_of(r.function, [n._omp for n in walk(tree) if hasattr(n, "_omp")])
     if private:
         swap = Threadprivate(private.names, PREFIX + "threadprivate")
         r.threadprivate = private
@@ -118,4 +119,4 @@ class _Text:
 
     def __str__(self):
         self.tree.name = self.name
-        return ast.unparse(ast.fix_missing_locations(self.tree)).replace(PREFIX, "rt_")
+        return ast.unparse(locate(self.tree)).replace(PREFIX, "rt_")

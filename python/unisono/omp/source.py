@@ -10,6 +10,7 @@ import linecache
 import types
 import warnings
 
+from ._rt import locate
 from .errors import OmpError, OmpSyntaxError
 
 FUNCTION = "_omprt_function"
@@ -110,7 +111,7 @@ def template(node, function, names):
         type_params=[],
     )
     module = ast.Module([ast.copy_location(factory, node)], [])
-    ast.fix_missing_locations(module)
+    locate(module)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SyntaxWarning)  # they were given when the module was compiled
         compiled = compile(module, code.co_filename, "exec", dont_inherit=True, flags=code.co_flags & 0x1FF0000)

@@ -292,9 +292,12 @@ extern PyMethodDef rt_icv_methods[];
 PyObject *rt_localize(PyObject *obj);    // a new reference: the thread's own copy or view, or obj itself
 void rt_immortal(PyObject *obj);
 PyObject *rt_own_function(struct rt_member *m, PyObject *fn);    // borrowed; valid until the next call or rt_settle()
-void rt_drop_function(struct rt_member *m, PyObject *fn);        // takes a reference, given up at once or a little later
+void rt_drop_function(struct rt_member *m, PyObject *fn);    // takes a reference, given up at once or a little later
 void rt_settle(struct rt_member *m);                             // gives up all of them
 extern PyMethodDef rt_local_methods[];
+
+// walk.c
+extern PyMethodDef rt_walk_methods[];
 
 // trace.c
 void rt_trace(const char *name, int64_t start);    // an event from start (rt_now()) until now

@@ -207,8 +207,8 @@ static struct rt_task *take(struct rt_member *m, struct rt_member *from, const s
     return task;
 }
 
-// A victim that makes tasks faster than it is robbed gets a moment to make some more: taken one by one, small tasks cost
-// more in cache lines that travel than they bring.
+// A victim that makes tasks faster than it is robbed gets a moment to make some more: taken one by one, small tasks
+// cost more in cache lines that travel than they bring.
 static void let_grow(const struct rt_deque *q)
 {
     for (int i = 0; i < RT_PATIENCE && get(&q->tail) - get(&q->head) < RT_CATCH / 2; i++) rt_relax();
