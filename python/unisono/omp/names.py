@@ -25,6 +25,7 @@ SCOPES = (
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
+SIMPLE = {ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr}  # statements without blocks, the frequent ones
 _VISITORS = {}  # class of a node -> method of Events
 
 
@@ -48,7 +49,15 @@ class Events:
         method = _VISITORS.get(kind)
         if method is None:
             method = _VISITORS[kind] = getattr(Events, "visit_" + kind.__name__, Events.generic_visit)
-        method(self, node)
+        if kind not in SIMPLE or hasattr(node, "_omp"):
+            return method(self, node)
+        known = node.__dict__.get("_events")  # every block around asks for them again; Rename forgets them
+        if known is None:
+            begin = len(self.events)
+            method(self, node)
+            node._events = self.events[begin:]
+        else:
+            self.events += known
 
     def generic_visit(self, node):
         for field in node._fields:
@@ -286,6 +295,10 @@ class Rename(ast.NodeTransformer):
 
     def to(self, name):
         return self.mapping.get(name, name)
+
+    def visit(self, node):
+        node.__dict__.pop("_events", None)
+        return super().visit(node)
 
     def without(self, names):
         return Rename({k: v for k, v in self.mapping.items() if k not in names})

@@ -337,6 +337,7 @@ def atomic(r, d, node, scope, known):
         value = r.fresh("value")  # only the update is atomic: what is added is worked out before
         before = [assign(value, body[0].value)]
         body[0].value = name(value)
+        body[0].__dict__.pop("_events", None)
     inside = [s for b in body for s in r.statement(b, scope, known)]
     return before + r.guarded(r.call("atomic_enter", _storage(target)), inside, r.call("atomic_exit", _storage(target)))
 
