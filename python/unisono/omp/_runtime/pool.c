@@ -341,7 +341,19 @@ static int team_size(struct rt_member *m, PyObject *nthreads, int enabled)
     return (int)n;
 }
 
-// The first failure, with the others attached; NULL if there were none.
+// Puts the group at the end of what was being handled when the exception was raised, so that its traceback shows it.
+static void append_context(PyObject *first, PyObject *group)
+{
+    PyObject *last = Py_NewRef(first), *next;
+    for (int i = 0; i < 1000 && (next = PyException_GetContext(last)); i++) Py_SETREF(last, next);
+    PyObject *more = PyException_GetContext(last);
+    if (!more && last != group) PyException_SetContext(last, Py_NewRef(group));
+    Py_XDECREF(more);
+    Py_DECREF(last);
+}
+
+// The first failure, as it is, so that the user's `except ValueError` works whether one thread raised or several (which
+// is chance); the others in an exception group, attached as omp_others. NULL if there were none.
 static PyObject *failure(struct rt_team *team)
 {
     PyObject *all = team->failures;
@@ -355,9 +367,7 @@ static PyObject *failure(struct rt_team *team)
             PyErr_Clear();
         else if (PyObject_SetAttrString(first, "omp_others", group) < 0)
             PyErr_Clear();
-        PyObject *context = PyException_GetContext(first);
-        if (group && !context) PyException_SetContext(first, Py_NewRef(group));
-        Py_XDECREF(context);
+        if (group) append_context(first, group);
         Py_XDECREF(group);
     }
     Py_DECREF(all);
