@@ -46,6 +46,7 @@ struct uno_plan {
     char *agent;    // command that runs another on a host: "ssh"
     enum uno_unit bind, map;
     bool report_bindings, verbose, dry_run, keep_waiting;
+    char *profile;    // NULL: none; "": a table on standard error; else the file (front alone)
     int stdin_rank, tags, timeout_s, grace_ms;
     uint64_t job_id;
     unsigned char secret[32];

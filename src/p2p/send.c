@@ -110,6 +110,7 @@ static int start_rendezvous(MPI_Request r, struct uno_peer *p, struct uno_msg *m
     m->bytes = sizeof rts;
     m->data = &rts;
     int kept = uno_peer_send(p, m, NULL);
+    m->data = NULL;
     return kept == 1 ? MPI_SUCCESS : kept;
 }
 
