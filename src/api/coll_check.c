@@ -218,11 +218,13 @@ static int check_own(const struct uno_call *c)
 {
     if (c->comm->inter || !c->stype || !c->rtype || c->rbuf == MPI_IN_PLACE) return MPI_SUCCESS;
     bool same = c->kind == UNO_ALLGATHER || c->kind == UNO_ALLTOALL || c->kind == UNO_GATHER || c->kind == UNO_SCATTER;
-    if (!same) return MPI_SUCCESS;
-    MPI_Count out = c->scount * c->stype->size, in = c->rcount * c->rtype->size;
+    bool own = c->kind == UNO_ALLGATHERV;
+    if (!same && !own) return MPI_SUCCESS;
+    MPI_Count count = own ? uno_at(c->rcounts, c->comm->rank) : c->rcount;
+    MPI_Count out = c->scount * c->stype->size, in = count * c->rtype->size;
     if (out > in) {
-        return uno_fail(MPI_ERR_TRUNCATE, "sendcount and sendtype make %lld bytes a block, recvcount and recvtype %lld",
-                        (long long)out, (long long)in);
+        return uno_fail(MPI_ERR_TRUNCATE, "sendcount and sendtype make %lld bytes a block, %s and recvtype %lld",
+                        (long long)out, own ? "this rank's recvcounts" : "recvcount", (long long)in);
     }
     bool plain = c->stype->flags & c->rtype->flags & UNO_TYPE_PLAIN,
          everywhere = c->kind == UNO_ALLGATHER || c->kind == UNO_ALLTOALL;

@@ -156,6 +156,7 @@ size_t uno_choose_copies(enum uno_coll_kind kind, int size)
 {
     if (kind == UNO_REDUCE_SCATTER_BLOCK) kind = UNO_REDUCE_SCATTER;
     if (kind == UNO_EXSCAN) kind = UNO_SCAN;
+    if (kind == UNO_ALLGATHERV) kind = UNO_ALLGATHER;
     size_t least = border(built_in, sizeof built_in / sizeof *built_in, kind, size, SIZE_MAX);
     return border(loaded, nloaded, kind, size, least);
 }
