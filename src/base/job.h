@@ -50,6 +50,7 @@ struct uno_board {
     char last_call[UNO_NAME_MAX];    // last MPI call entered, when known (set at sleep, abort and on fatal signals)
     _Atomic uint32_t card_bytes;     // 0 until the rank has published how it is reached
     unsigned char card[UNO_CARD_BYTES];
+    _Atomic uint32_t profile;    // under mpiexec --profile: first heap chunk of what the rank recorded, plus 1
     char why[256];    // reason of an abort, one line, for the launcher's message
 } __attribute__((aligned(UNO_LINE)));
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Partitions between two processes of a host, without messages (part.h). Both sides map a block of the job's heap.
 // Staged: the sender copies a chunk into its record, whose last word is the activation's number; the receiver copies it
-// out. Direct: the sender publishes a chunk by its claim word (activation, next piece); then both sides claim pieces and
-// copy them from memory to memory, the sender's threads from within Pready once the receiver has started, the receiver
-// whenever it is inside MPI; `done` counts the pieces that are there.
+// out. Direct: the sender publishes a chunk by its claim word (activation, next piece); then both sides claim pieces
+// and copy them from memory to memory, the sender's threads from within Pready once the receiver has started, the
+// receiver whenever it is inside MPI; `done` counts the pieces that are there.
 //
-// Always holds: both words of a chunk carry the number of the activation, so a late look of the other side at an earlier
-// one claims nothing. The receiver takes pieces from the front, the sender from the back: where all is ready at once, each
-// copies the same half every time, which stays in its core's cache.
+// Always holds: both words of a chunk carry the number of the activation, so a late look of the other side at an
+// earlier one claims nothing. The receiver takes pieces from the front, the sender from the back: where all is ready at
+// once, each copies the same half every time, which stays in its core's cache.
 #define _GNU_SOURCE
 #include <sched.h>
 #include <sys/uio.h>
@@ -121,7 +121,8 @@ static void ring(const struct part *p)
 // The first record of chunk k in this activation.
 static char *record_of(const struct part *p, int k)
 {
-    return p->block->stage + ((size_t)(p->turn % p->stages) * (size_t)p->chunks + (size_t)k) * (size_t)p->records * p->record;
+    return p->block->stage +
+           ((size_t)(p->turn % p->stages) * (size_t)p->chunks + (size_t)k) * (size_t)p->records * p->record;
 }
 
 static _Atomic uint32_t *stamp_of(const struct part *p, char *record)
@@ -227,8 +228,8 @@ static uint64_t word_of(const struct part *p, uint32_t pieces)
 static void copy_piece(struct part *p, size_t at, size_t n)
 {
     struct iovec mine = {(char *)(uintptr_t)p->spec.buf + at, n}, theirs = {(void *)(uintptr_t)(p->peer_buf + at), n};
-    ssize_t got =
-        p->send ? process_vm_writev(p->pid, &mine, 1, &theirs, 1, 0) : process_vm_readv(p->pid, &mine, 1, &theirs, 1, 0);
+    ssize_t got = p->send ? process_vm_writev(p->pid, &mine, 1, &theirs, 1, 0)
+                          : process_vm_readv(p->pid, &mine, 1, &theirs, 1, 0);
     // Relaxed: published by the count of pieces.
     if (got != (ssize_t)n) atomic_store_explicit(&p->block->failed, 1, memory_order_relaxed);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Partitioned communication: requests, matching, marking, and chunks that travel as messages; those that move through
 // shared memory are in part_shared.c. Sender and receiver are matched once, in the order of initialisation: the
-// sender's INIT, with how it cut its message, meets a receive of the same (context, source, tag); the ACK brings the way
-// that the receiver chose, and the tag under which it posts its chunks at each Start when they are messages.
+// sender's INIT, with how it cut its message, meets a receive of the same (context, source, tag); the ACK brings the
+// way that the receiver chose, and the tag under which it posts its chunks at each Start when they are messages.
 //
 // Threads: Pready takes no lock (part.h says how) but to start a message or to end the request; all else is under it.
 #include "p2p/partitioned.h"
@@ -234,9 +234,11 @@ bool uno_part_ready(MPI_Request req, int i)
     struct part *p = req->extra;
     if (!uno_world.threads || (unsigned)i >= p->marks.n) return false;
     unsigned w = (unsigned)i >> p->marks.shift;
+    // Relaxed: only a guess for the exchange below.
     uint64_t bit = 1ULL << (i & 63), old = atomic_load_explicit(&p->marks.word[w], memory_order_relaxed);
     bool last = false, ended = false;
     do {
+        // Release, as at the end: pairs with the acquire in settle().
         if (last) atomic_fetch_sub_explicit(&p->inside, 1, memory_order_release);
         if (old & bit) return false;
         last = (old | bit) == UINT64_MAX;

@@ -196,13 +196,55 @@ static void null_process(void)
     MPI_Request_free(&r);
 }
 
+// The call failed with this class, and the message names the call and what was wrong.
+static void refused(int err, int class, const char *call, const char *text)
+{
+    char said[MPI_MAX_ERROR_STRING];
+    int len, got;
+    CHECK(err != MPI_SUCCESS && MPI_Error_class(err, &got) == MPI_SUCCESS && got == class);
+    CHECK(MPI_Error_string(err, said, &len) == MPI_SUCCESS && strstr(said, call) && strstr(said, text));
+}
+
+static void wrong_use(void)
+{
+    char x[4] = {0}, y[4];
+    int flag, list[] = {1, 1};
+    MPI_Request q[2], plain;
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    pair(x, y, 4, 1, 5, &q[0], &q[1]);
+    refused(MPI_Pready(0, q[0]), MPI_ERR_REQUEST, "MPI_Pready", "not active");
+    refused(MPI_Pready_range(0, 3, q[0]), MPI_ERR_REQUEST, "MPI_Pready_range", "not active");
+    refused(MPI_Parrived(q[0], 0, &flag), MPI_ERR_REQUEST, "MPI_Parrived", "a send");
+    refused(MPI_Parrived(q[1], 4, &flag), MPI_ERR_ARG, "MPI_Parrived", "partition 4 is out of range (0 .. 3 allowed)");
+    MPI_Startall(2, q);
+    refused(MPI_Pready(0, q[1]), MPI_ERR_REQUEST, "MPI_Pready", "a receive");
+    refused(MPI_Pready(4, q[0]), MPI_ERR_ARG, "MPI_Pready", "partition 4 is out of range (0 .. 3 allowed)");
+    refused(MPI_Pready(-1, q[0]), MPI_ERR_ARG, "MPI_Pready", "partition -1 is out of range");
+    refused(MPI_Pready_range(2, 1, q[0]), MPI_ERR_ARG, "MPI_Pready_range", "partition_low 2 is above");
+    refused(MPI_Pready_list(2, list, q[0]), MPI_ERR_ARG, "MPI_Pready_list", "partition 1 was marked ready already");
+    refused(MPI_Pready_list(-1, list, q[0]), MPI_ERR_COUNT, "MPI_Pready_list", "-1");
+    refused(MPI_Pready(0, MPI_REQUEST_NULL), MPI_ERR_REQUEST, "MPI_Pready", "MPI_REQUEST_NULL");
+    refused(MPI_Parrived(q[1], -1, &flag), MPI_ERR_ARG, "MPI_Parrived", "partition -1");
+    refused(MPI_Start(&q[0]), MPI_ERR_REQUEST, "MPI_Start", "active already");
+    CHECK(MPI_Pready_range(2, 3, q[0]) == MPI_SUCCESS && MPI_Pready(0, q[0]) == MPI_SUCCESS);
+    CHECK(MPI_Waitall(2, q, MPI_STATUSES_IGNORE) == MPI_SUCCESS);
+    refused(MPI_Pready(0, q[0]), MPI_ERR_REQUEST, "MPI_Pready", "not active");
+    MPI_Irecv(y, 1, MPI_BYTE, other, 6, MPI_COMM_WORLD, &plain);
+    refused(MPI_Pready(0, plain), MPI_ERR_REQUEST, "MPI_Pready", "not a partitioned one");
+    MPI_Send(x, 1, MPI_BYTE, other, 6, MPI_COMM_WORLD);
+    MPI_Wait(&plain, MPI_STATUS_IGNORE);
+    MPI_Request_free(&q[0]), MPI_Request_free(&q[1]);
+}
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     other = size == 1 ? 0 : 1 - rank;
-    static const int shape[][2] = {{1, 8}, {128, 8}, {200, 1}, {3, 1000}, {128, 40}, {1, 6144}, {7, 20000}, {2, 1 << 20}};
+    static const int shape[][2] = {{1, 8},    {128, 8},  {200, 1},   {3, 1000},
+                                   {128, 40}, {1, 6144}, {7, 20000}, {2, 1 << 20}};
     for (int i = 0; i < 8; i++) forms(shape[i][0], shape[i][1]);
     ahead(8);
     ahead(1024);
@@ -210,6 +252,7 @@ int main(int argc, char **argv)
     freed();
     null_process();
     beyond();
+    wrong_use();
     MPI_Finalize();
     return 0;
 }
