@@ -33,7 +33,7 @@ struct opts {
     int each;                   // 1: one operation a sample
     int window, threads, parts, parts_recv, depth, groups, ranks, tests;
     int root;    // -1: rotating
-    int in_place, no_check, quick, bounded;
+    int in_place, no_check, quick, bounded, idle;
     int level;    // thread level asked for, -1: what the rows need
     int session, map_reverse, win;
     enum sync sync;

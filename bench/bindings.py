@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The suite in Python for bench/compare: an environment with mpi4py, NumPy, unisono.bench and unisono.fast for each ABI.
+"""The suite in Python for bench/compare: environments with mpi4py, NumPy, unisono.bench and unisono.fast.
 
-One environment serves all libraries of the standard ABI, so that the same compiled binding runs on each; Open MPI has
-its own. mpi4py is built from its source distribution. Environments live in the cache beside the peers; ours are
-installed again when their sources change.
+Each library gets the binding that its users get: ours mpi4py's source distribution, built by mpicc; the peers mpi4py's
+wheel from PyPI (Intel MPI the one of MPICH, whose ABI it has). Environments live in the cache beside the peers; our own
+packages are installed again when their sources change.
 """
 
 import fcntl
@@ -18,6 +18,7 @@ import peers
 
 HERE = pathlib.Path(__file__).resolve().parent
 PACKAGES = ["bench", "fast"]
+FAMILY = {"ours": "abi", "mpich": "mpich", "impi": "mpich", "openmpi": "openmpi"}
 
 
 def sources():
@@ -45,15 +46,24 @@ def pip(home, words, env=None):
     return None if done.returncode == 0 else (done.stderr or done.stdout).strip().splitlines()[-1]
 
 
+def compiler(mpi):
+    """The mpicc of a library's binding: the peer's own, or for ours the one that compiled the suite."""
+    family = FAMILY[mpi.name]
+    if family == "abi":
+        return mpi.mpicc
+    return next((c for c in (peers.CACHE / n / "bin/mpicc" for n in (family, mpi.name)) if c.exists()), None)
+
+
 def install(home, mpi, folder):
     """Fills an environment; None, or why it cannot be."""
-    env = {**mpi.environ(), "MPICC": str(mpi.mpicc), "CFLAGS": "-O2"}
+    env = {**environment(mpi), "MPICC": str(compiler(mpi)), "CFLAGS": "-O2"}
     if not (home / "binding").exists():
-        peers.say(f"compare: installing NumPy and mpi4py (built by {mpi.mpicc}) into {home}")
+        peers.say(f"compare: installing NumPy and mpi4py into {home}")
         shutil.rmtree(home, ignore_errors=True)
         made = subprocess.run([sys.executable, "-m", "venv", home], capture_output=True, text=True)
         why = made.stderr.strip() if made.returncode else pip(home, ["numpy", "setuptools", "wheel"])
-        why = why or pip(home, ["--no-cache-dir", "--no-binary=mpi4py", "mpi4py"], env)
+        source = ["--no-cache-dir", "--no-binary=mpi4py"] if FAMILY[mpi.name] == "abi" else []
+        why = why or pip(home, [*source, "mpi4py"], env)
         if why:
             return why
         (home / "binding").touch()
@@ -65,13 +75,13 @@ def install(home, mpi, folder):
 
 
 def python_of(mpi):
-    """The interpreter whose mpi4py runs on this library; None after one line if it cannot be had. Kept in mpi.python."""
+    """The interpreter whose mpi4py runs on this library, kept in mpi.python; None, after one line, if there is none."""
     if hasattr(mpi, "python"):
         return mpi.python
     mpi.python, folder = None, sources()
-    home = peers.CACHE / f"python-{'openmpi' if mpi.name == 'openmpi' else 'abi'}"
-    if not folder or not mpi.mpicc:
-        peers.say(f"compare: no Python rows on {mpi.title}: no {'sources' if mpi.mpicc else 'compiler'} for the binding")
+    home = peers.CACHE / f"python-{FAMILY[mpi.name]}"
+    if not folder or not compiler(mpi):
+        peers.say(f"compare: no Python rows on {mpi.title}: no sources or no compiler for the binding")
         return None
     peers.CACHE.mkdir(parents=True, exist_ok=True)
     with open(peers.CACHE / f".{home.name}.lock", "w") as lock:
@@ -94,8 +104,8 @@ def command(mpi, np, args, built):
         return None
     words = [*mpi.mpiexec, "-n", str(np), python, "-m", "unisono.bench", *args]
     if "--against-c" in args:
-        family = "openmpi" if mpi.name == "openmpi" else "abi"
-        library = peers.compile_with(mpi.mpicc, built / f"unisono-bench.{family}.so", mpi.environ(), shared=True)
+        out = built / f"unisono-bench.{FAMILY[mpi.name]}.so"
+        library = peers.compile_with(compiler(mpi), out, environment(mpi), shared=True)
         words += ["--c-suite", str(library)]
     return words
 
@@ -109,8 +119,11 @@ def renamed(record):
 
 
 def environment(mpi):
-    """Of a job: nothing that would lead Python to other packages."""
+    """Of a job: nothing that would lead Python to other packages, and the library that mpi4py's wheel shall load."""
     env = mpi.environ()
     for name in ("PYTHONPATH", "PYTHONHOME"):
         env.pop(name, None)
+    if FAMILY[mpi.name] != "abi":
+        lib = peers.CACHE / mpi.name / "lib"
+        env |= {"MPI4PY_MPIABI": FAMILY[mpi.name], "LD_LIBRARY_PATH": f"{lib}:{lib / 'mpi'}"}
     return {**env, "PYTHONDONTWRITEBYTECODE": "1", "OPENBLAS_NUM_THREADS": "1"}

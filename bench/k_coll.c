@@ -5,6 +5,7 @@
 #include "bench.h"
 
 #include <string.h>
+#include <time.h>
 
 static void barrier(struct run *r, MPI_Request *q)
 {
@@ -232,6 +233,17 @@ static double skew_sample(struct run *r)
     return r->rank ? 0 : end - last;
 }
 
+// The computation of an overlapped operation.
+static void spend(const struct run *r, double seconds)
+{
+    if (r->o->idle)
+        nanosleep(
+            &(struct timespec){.tv_sec = (time_t)seconds, .tv_nsec = (long)(1e9 * (seconds - (double)(time_t)seconds))},
+            NULL);
+    else
+        bench_compute(seconds);
+}
+
 // Start, work in slices with a Test after each (--tests; 0: one piece of work, no Test), Wait. Times of the three
 // phases are this rank's.
 static double nonblocking(struct run *r, double work, double *phase)
@@ -244,7 +256,7 @@ static double nonblocking(struct run *r, double work, double *phase)
     chosen(r, &q);
     double started = bench_now();
     for (int i = 0; work > 0 && i < slices; i++) {
-        bench_compute(work / slices);
+        spend(r, work / slices);
         if (r->o->tests) MPI_Test(&q, &done, MPI_STATUS_IGNORE);
     }
     double worked = bench_now();
@@ -264,7 +276,7 @@ static double ovl_sample(struct run *r)
     MPI_Allreduce(MPI_IN_PLACE, &pure, 1, MPI_DOUBLE, MPI_MAX, r->comm);
     work = r->o->compute > 0 ? r->o->compute : pure;
     alone = bench_now();
-    bench_compute(work);
+    spend(r, work);
     alone = bench_now() - alone;
     double total = nonblocking(r, work, phase), least = pure < alone ? pure : alone;
     r->mode = mode;

@@ -61,6 +61,7 @@ static const struct option table[] = {
     {"--win", NULL, WORD, AT(win), "allocate,create,dynamic,shared", "one-sided: how the window is made"},
     {"--compute", "--compute-time", MICROS, AT(compute), NULL, "work between messages, us (overlap, part, pattern)"},
     {"--tests", "--num-test-calls", INT, AT(tests), NULL, "ovl-coll: MPI_Test calls in the computation (default 8; 0)"},
+    {"--idle", NULL, FLAG, AT(idle), NULL, "ovl-coll: the core sleeps instead of computing (as beside an accelerator)"},
     {"--noise", "--noise-type", WORD, AT(noise), "none,single,uniform,gauss", "noise on that work"},
     {"--noise-pct", "--percent-noise", REAL, AT(noise_pct), NULL,
      "amount of noise in per cent of the work (default 4)"},

@@ -86,7 +86,7 @@ class Mpi:
 
 
 def compile_with(mpicc, out, env=None, shared=False):
-    """Builds the suite, or the library of it; kept while no source is newer. None after one line if it does not compile."""
+    """Builds the suite, or a library of it; kept while no source is newer. None if it does not compile."""
     sources = sorted(str(p) for p in HERE.glob("*.c"))
     headers = [str(p) for p in HERE.glob("*.h")]
     out.parent.mkdir(parents=True, exist_ok=True)

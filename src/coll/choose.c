@@ -123,6 +123,7 @@ enum uno_alg uno_choose(enum uno_coll_kind kind, int size, size_t bytes)
     enum uno_alg alg = UNO_ALG_LINEAR;
     pick(built_in, sizeof built_in / sizeof *built_in, &want, &alg);
     pick(loaded, nloaded, &want, &alg);
+    uno_log(3, "%s of %zu bytes over %d ranks: %s", uno_coll_word(kind), bytes, size, uno_alg_word(alg));
     return alg;
 }
 

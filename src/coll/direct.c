@@ -12,7 +12,7 @@
 #include "coll/segment.h"
 
 static struct uno_param least = UNO_PARAM_INT(
-    "coll_direct_min", 16384, 0, 1 << 30,
+    "coll_direct_min", 8192, 0, 1 << 30,
     "bytes (reductions: of the vector, else of a block) from which a nonblocking collective inside a host "
     "copies straight between the ranks' buffers");
 UNO_PARAM_DECLARE(least);
@@ -181,7 +181,8 @@ static bool fits(const struct uno_call *c)
     case UNO_ALLREDUCE: return true;
     case UNO_REDUCE_SCATTER:
     case UNO_REDUCE_SCATTER_BLOCK: return !in_place;    // the result would come where others still read
-    case UNO_ALLGATHER: return true;
+    case UNO_ALLGATHER:
+    case UNO_ALLGATHERV: return true;
     case UNO_ALLTOALL: return !in_place;
     default: return false;
     }
@@ -194,7 +195,7 @@ bool uno_build_direct(struct uno_sched *s, const struct uno_call *c)
     unsigned plain = UNO_TYPE_PREDEFINED | UNO_TYPE_PLAIN;
     if (!u || !u->on || !u->cma || d.n > MOST_RANKS || !fits(c) || uno_call_bytes(c) < (size_t)least.num) return false;
     if (c->op && (c->rtype->flags & plain) != plain) return false;
-    if (c->kind == UNO_ALLGATHER)
+    if (c->kind == UNO_ALLGATHER || c->kind == UNO_ALLGATHERV)
         allgather(d);
     else if (c->kind == UNO_ALLTOALL)
         alltoall(d);

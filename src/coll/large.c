@@ -311,14 +311,10 @@ static struct entry describe(struct job *j, struct uno_block b, char *slot, size
     return e;
 }
 
-// at: where the bytes go, NULL when there was no memory for them. share: how many of them rank r writes itself.
-static void take_entry(struct job *j, int r, uint64_t k, const struct entry *e, char *at, size_t room, size_t share)
+// at: where the bytes go, NULL when there was no memory for them; the sender writes the first e->share itself.
+static void take_entry(struct job *j, int r, uint64_t k, const struct entry *e, char *at)
 {
-    if (e->bytes > room) {
-        keep(j, uno_fail(MPI_ERR_TRUNCATE, "rank %d sends %llu bytes, recvcounts leave room for %zu", r,
-                         (unsigned long long)e->bytes, room));
-        return;
-    }
+    size_t share = (size_t)e->share * SHARE_UNIT;
     if (e->bytes == 0 || !at) return;
     if (e->at)
         memcpy(at, uno_seg_slot(j->u, r, k, UNO_SEG_SLOT) + e->at, e->bytes);
@@ -326,10 +322,18 @@ static void take_entry(struct job *j, int r, uint64_t k, const struct entry *e, 
         keep(j, uno_seg_pull(j->u, r, at + share, e->addr + share, e->bytes - share));
 }
 
-static void take_block(struct job *j, int r, uint64_t k, const struct entry *e, struct uno_block to)
+static bool fits(struct job *j, int r, const struct entry *e, struct uno_block to)
 {
     size_t room = uno_block_bytes(to);
-    take_entry(j, r, k, e, e->bytes && e->bytes <= room ? writable(j, to) : NULL, room, 0);
+    if (e->bytes <= room) return true;
+    keep(j, uno_fail(MPI_ERR_TRUNCATE, "rank %d sends %llu bytes, recvcounts leave room for %zu", r,
+                     (unsigned long long)e->bytes, room));
+    return false;
+}
+
+static void take_block(struct job *j, int r, uint64_t k, const struct entry *e, struct uno_block to)
+{
+    if (fits(j, r, e, to) && e->bytes) take_entry(j, r, k, e, writable(j, to));
 }
 
 static void alltoallv(struct job *j)
@@ -368,10 +372,9 @@ static void scatterv_take(struct job *j)
     uno_seg_post(u, k);
     uno_seg_wait(u, root, k);
     struct entry e = table_of(u, root, k)[u->me];
-    size_t share = (size_t)e.share * SHARE_UNIT;
-    take_entry(j, root, k, &e, at, uno_block_bytes(to), share);
+    if (fits(j, root, &e, to)) take_entry(j, root, k, &e, at);
     uno_seg_done(u, k);
-    if (share) uno_seg_wait_done(u, root, k);
+    if (e.share) uno_seg_wait_done(u, root, k);
 }
 
 static void scatterv(struct job *j)

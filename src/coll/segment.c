@@ -11,7 +11,6 @@
 
 #include "base/fail.h"
 #include "base/param.h"
-#include "base/wait.h"
 #include "chan/chan.h"
 #include "chan/door.h"
 #include "chan/self.h"
@@ -24,6 +23,14 @@ static struct uno_param spins =
     UNO_PARAM_INT("coll_spin", 400, 0, 1000000,
                   "looks at a peer's flag before a collective polls the channels too (none when crowded)");
 UNO_PARAM_DECLARE(spins);
+
+static struct uno_param flat =
+    UNO_PARAM_INT("coll_flat", -1, -1, 1 << 20,
+                  "ranks of a host up to which each looks at all others in a small collective; above, a tree (barrier, "
+                  "bcast, reduce, allreduce of up to 56 bytes; -1: 32 where each rank has a core, else never a tree)");
+UNO_PARAM_DECLARE(flat);
+
+#define FLAT 32
 
 #define PAGE 4096
 
@@ -41,19 +48,26 @@ static bool all_here(const struct MPI_ABI_Comm *c)
     return false;
 }
 
+// On crowded cores each level of a tree is one more turn of all ranks: 64 ranks on 2 cores take 1.5 times as long.
+static bool wants_tree(int n)
+{
+    return flat.num >= 0 ? n > flat.num : n > FLAT && !uno_world.crowded;
+}
+
 static size_t lines_bytes(int n)
 {
-    size_t bytes = sizeof(struct uno_line) * (1 + (size_t)n * (1 + UNO_SEG_DEPTH));
+    size_t bytes = sizeof(struct uno_line) * (1 + (size_t)n * (1 + UNO_SEG_DEPTH + 3));
     return (bytes + PAGE - 1) / PAGE * PAGE;
 }
 
-static void lay_out(struct uno_coll *u, size_t first)
+static void lay_out(struct uno_coll *u, size_t first, bool tree)
 {
     char *base = uno_job_chunk(uno_world.job, first);
     u->first = first;
     u->left = (_Atomic uint32_t *)base;
     u->line = (struct uno_line *)base + 1;
     u->data = base + lines_bytes(u->n);
+    if (tree) u->tree.line = u->line + (size_t)u->n * (1 + UNO_SEG_DEPTH);
 }
 
 // Every rank tries to read its next neighbour's memory; all agree on whether all could. The neighbour must have come
@@ -89,14 +103,14 @@ static int set_up(struct uno_coll *u)
     u->me = c->rank;
     u->chunks = (lines_bytes(u->n) + (size_t)u->n * UNO_SEG_DEPTH * UNO_SEG_SLOT + UNO_HEAP_CHUNK - 1) / UNO_HEAP_CHUNK;
     u->local = malloc((size_t)u->n * sizeof *u->local);
-    int64_t first = -1;
-    if (c->rank == 0 && u->local) first = uno_job_take(uno_world.job, u->chunks);
-    int err = uno_coll_bcast(c, &first, sizeof first, 0);
+    int64_t made[2] = {-1, wants_tree(u->n)};    // by rank 0: the first chunk, whether to use a tree
+    if (c->rank == 0 && u->local) made[0] = uno_job_take(uno_world.job, u->chunks);
+    int err = uno_coll_bcast(c, made, sizeof made, 0);
     if (err) return err;
     if (!u->local) return uno_fail(MPI_ERR_NO_MEM, "no memory for the collectives of %d ranks", u->n);
-    if (first < 0) return MPI_SUCCESS;
+    if (made[0] < 0) return MPI_SUCCESS;
     for (int r = 0; r < u->n; r++) u->local[r] = (uint32_t)uno_local_of(uno_comm_proc(c, r));
-    lay_out(u, (size_t)first);
+    lay_out(u, (size_t)made[0], made[1] != 0);
     u->on = true;
     agree_on_cma(u);
     return MPI_SUCCESS;
@@ -192,10 +206,20 @@ static void wait_line(struct uno_coll *u, int r, struct uno_line *line, uint64_t
     if (uno_world.threads) uno_poller_remove(&w.poller);
 }
 
+void uno_seg_wait_line(struct uno_coll *u, int r, struct uno_line *line, uint64_t k)
+{
+    if (!reached(line, k)) wait_line(u, r, line, k);
+}
+
+void uno_seg_ring(struct uno_coll *u, int r)
+{
+    uno_door_ring(uno_job_door(uno_world.job, u->local[r]), u->local[r]);
+}
+
 static void ring_all(struct uno_coll *u)
 {
     for (int r = 0; r < u->n; r++)
-        if (r != u->me) uno_door_ring(uno_job_door(uno_world.job, u->local[r]), u->local[r]);
+        if (r != u->me) uno_seg_ring(u, r);
 }
 
 // A done line is looked at when it must be, and for all that it says: looking takes it from the rank that writes it.

@@ -29,26 +29,34 @@ static inline void copy(void *to, const void *from, size_t bytes)
         memcpy(to, from, bytes);
 }
 
-static inline void put(char *to, const void *at, MPI_Count count, const struct MPI_ABI_Datatype *type)
+static void pack(char *to, const void *at, MPI_Count count, const struct MPI_ABI_Datatype *type)
 {
-    if (type->flags & UNO_TYPE_PLAIN) {
-        copy(to, at, (size_t)(count * type->size));
-        return;
-    }
     struct uno_packer p;
     uno_packer_init(&p, at, count, type);
     uno_pack(&p, to, p.total);
 }
 
-static inline void get(const char *from, void *at, MPI_Count count, const struct MPI_ABI_Datatype *type)
+static void unpack(const char *from, void *at, MPI_Count count, const struct MPI_ABI_Datatype *type)
 {
-    if (type->flags & UNO_TYPE_PLAIN) {
-        copy(at, from, (size_t)(count * type->size));
-        return;
-    }
     struct uno_packer p;
     uno_packer_init(&p, at, count, type);
     uno_unpack(&p, from, p.total);
+}
+
+static inline void put(char *to, const void *at, MPI_Count count, const struct MPI_ABI_Datatype *type)
+{
+    if (type->flags & UNO_TYPE_PLAIN)
+        copy(to, at, (size_t)(count * type->size));
+    else
+        pack(to, at, count, type);
+}
+
+static inline void get(const char *from, void *at, MPI_Count count, const struct MPI_ABI_Datatype *type)
+{
+    if (type->flags & UNO_TYPE_PLAIN)
+        copy(at, from, (size_t)(count * type->size));
+    else
+        unpack(from, at, count, type);
 }
 
 // This rank's own block: from block i of what it sends to block j of what it receives.
@@ -295,8 +303,33 @@ static void alltoall(struct uno_coll *u, const struct uno_call *c, size_t bytes)
     all_done(u, k);
 }
 
+static bool on_tree(const struct uno_coll *u, const struct uno_call *c, size_t bytes)
+{
+    bool kind = c->kind == UNO_BARRIER || c->kind == UNO_REDUCE || c->kind == UNO_ALLREDUCE || c->kind == UNO_BCAST;
+    return u->tree.line && kind && bytes <= UNO_SEG_INLINE;
+}
+
+// The layout of a broadcast may differ between the ranks: what is not plain goes packed.
+static void tree(struct uno_coll *u, const struct uno_call *c, size_t bytes)
+{
+    if (c->kind != UNO_BCAST || c->rtype->flags & UNO_TYPE_PLAIN) {
+        uno_tree_run(u, c, bytes);
+        return;
+    }
+    char packed[UNO_SEG_INLINE];
+    struct uno_call plain = *c;
+    plain.rbuf = packed;
+    if (u->me == c->root) pack(packed, c->rbuf, c->rcount, c->rtype);
+    uno_tree_run(u, &plain, bytes);
+    if (u->me != c->root) unpack(packed, c->rbuf, c->rcount, c->rtype);
+}
+
 int uno_small_run(struct uno_coll *u, const struct uno_call *c, size_t bytes)
 {
+    if (on_tree(u, c, bytes)) {
+        tree(u, c, bytes);
+        return MPI_SUCCESS;
+    }
     switch (c->kind) {
     case UNO_BARRIER: barrier(u); break;
     case UNO_BCAST: bcast(u, c, bytes); break;

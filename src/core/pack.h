@@ -42,5 +42,9 @@ struct uno_run;
 size_t uno_packer_runs(const struct uno_packer *p);
 size_t uno_packer_list(const struct uno_packer *p, struct uno_run *list);
 
+// Whether a byte of the buffer is in the layout twice, which a receive must not have; *at is where. Sorts all runs: for
+// checking modes. False also when there is no memory to find out.
+bool uno_packer_overlaps(const struct uno_packer *p, ptrdiff_t *at);
+
 // Copies between two layouts in this process (self messages, collectives' local part). Returns the bytes moved.
 size_t uno_pack_copy(struct uno_packer *to, struct uno_packer *from);

@@ -44,7 +44,7 @@ static struct uno_pack *new_node(struct builder *b, enum uno_pack_kind kind, siz
     ptrdiff_t *disp = (void *)(g + 1);
     *g = (struct uno_pack){.kind = kind, .bytes = bytes, .n = n, .runs = n, .next = *b->owned};
     if (ndisp) g->disp = disp;
-    if (noffset) g->offset = (size_t *)(disp + ndisp);
+    if (kind >= UNO_PACK_RUNS) g->offset = (size_t *)(disp + ndisp);
     if (nkids) g->kids = (const struct uno_pack **)(disp + ndisp + noffset);
     *b->owned = g;
     return g;
@@ -73,7 +73,7 @@ static void push(struct builder *b, struct list *l, struct piece p)
         last->bytes += p.bytes;
         return;
     }
-    if (l->n == l->room) {
+    if (!l->piece || l->n == l->room) {
         size_t room = l->room ? 2 * l->room : 16;
         void *grown = realloc(l->piece, room * sizeof *l->piece);
         if (!grown) {

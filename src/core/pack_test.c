@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The packer against a naive one: random nested types, each also kept as the plain list of the byte addresses of its
 // type map. A million types with a fixed seed and as many with a seed of the day, which is printed (UNISONO_SEED
-// repeats it, UNISONO_TYPES sets how many). Ends early, and says so, when its time is up on a slow machine.
+// repeats it, UNISONO_TYPES sets how many, without a limit of time). Else ends early, and says so, when its time is up.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -100,7 +100,7 @@ static bool grow_struct(struct model *m, const struct model *first, int depth)
         types[i] = kid[i].type;
         lens[i] = draw(4);
         disp[i] = at;
-        at += draw(4) ? (long)(lens[i] * kid[i].type->extent) + draw(9) : draw(100);
+        at += draw(4) ? (long)(lens[i] * kid[i].type->extent) + draw(9) : (long)draw(160) - 80;
     }
     struct uno_layout l = {.n = made, .blocklens = lens, .disp = disp, .kid = types};
     must(uno_type_struct(&l, &m->type));
@@ -118,11 +118,90 @@ static bool grow_resized(struct model *m, const struct model *kid)
     return put(m, kid, 0, 1);
 }
 
+// The elements of an array that a process holds, by asking of each one: index d of it is owned[d] of the dimension.
+struct grid {
+    int ndims, order, size[3];
+    bool owned[3][8];
+};
+
+static void marks(const struct grid *g, const struct model *kid, struct model *m)
+{
+    long whole = kid->type->extent;
+    for (int d = 0; d < g->ndims; d++) whole *= g->size[d];
+    assert_int_equal(m->type->lb, 0);
+    assert_int_equal(m->type->extent, whole);
+}
+
+static bool put_grid(struct model *m, const struct model *kid, const struct grid *g)
+{
+    int all = 1;
+    for (int d = 0; d < g->ndims; d++) all *= g->size[d];
+    for (int k = 0; k < all; k++) {    // k: place in memory
+        bool mine = true;
+        for (int i = 0, rest = k; i < g->ndims; i++) {
+            int d = g->order == MPI_ORDER_C ? g->ndims - 1 - i : i;
+            mine &= g->owned[d][rest % g->size[d]];
+            rest /= g->size[d];
+        }
+        if (mine && !put(m, kid, k * (long)kid->type->extent, 1)) return false;
+    }
+    marks(g, kid, m);
+    return true;
+}
+
+static struct grid draw_grid(void)
+{
+    struct grid g = {.ndims = 1 + (int)draw(3), .order = draw(2) ? MPI_ORDER_C : MPI_ORDER_FORTRAN};
+    for (int d = 0; d < g.ndims; d++) g.size[d] = 1 + (int)draw(g.ndims == 1 ? 8 : 4);
+    return g;
+}
+
+static bool grow_subarray(struct model *m, const struct model *kid)
+{
+    struct grid g = draw_grid();
+    MPI_Count sizes[3], subs[3], starts[3];
+    for (int d = 0; d < g.ndims; d++) {
+        sizes[d] = g.size[d];
+        subs[d] = 1 + draw((uint32_t)g.size[d]);
+        starts[d] = draw((uint32_t)(sizes[d] - subs[d] + 1));
+        for (int i = 0; i < g.size[d]; i++) g.owned[d][i] = i >= starts[d] && i < starts[d] + subs[d];
+    }
+    struct uno_subarray a = {g.ndims, g.order, sizes, subs, starts};
+    must(uno_type_subarray(&a, kid->type, &m->type));
+    return put_grid(m, kid, &g);
+}
+
+static bool grow_darray(struct model *m, const struct model *kid)
+{
+    struct grid g = draw_grid();
+    MPI_Count gsizes[3];
+    int distribs[3], dargs[3], psizes[3], coord[3], rank = 0, size = 1;
+    for (int d = 0; d < g.ndims; d++) {
+        gsizes[d] = g.size[d];
+        distribs[d] = (int[]){MPI_DISTRIBUTE_NONE, MPI_DISTRIBUTE_BLOCK, MPI_DISTRIBUTE_CYCLIC}[draw(3)];
+        psizes[d] = distribs[d] == MPI_DISTRIBUTE_NONE ? 1 : 1 + (int)draw(3);
+        coord[d] = (int)draw((uint32_t)psizes[d]);
+        int least = (g.size[d] + psizes[d] - 1) / psizes[d], block = 1;
+        if (distribs[d] == MPI_DISTRIBUTE_BLOCK) block = least + (int)draw(2);
+        if (distribs[d] == MPI_DISTRIBUTE_CYCLIC) block = 1 + (int)draw(3);
+        dargs[d] = block;
+        if (block == (distribs[d] == MPI_DISTRIBUTE_BLOCK ? least : 1) && draw(2)) dargs[d] = MPI_DISTRIBUTE_DFLT_DARG;
+        for (int i = 0; i < g.size[d]; i++)
+            g.owned[d][i] = distribs[d] == MPI_DISTRIBUTE_NONE || i / block % psizes[d] == coord[d];
+        rank = rank * psizes[d] + coord[d];
+        size *= psizes[d];
+    }
+    struct uno_darray a = {size, rank, g.ndims, g.order, gsizes, distribs, dargs, psizes};
+    must(uno_type_darray(&a, kid->type, &m->type));
+    return put_grid(m, kid, &g);
+}
+
 // A random type and its map. Always makes a type; false when it is too large to be tested.
 static bool grow(struct model *m, int depth)
 {
-    static const MPI_Datatype leaf[] = {MPI_CHAR,       MPI_SHORT,           MPI_INT, MPI_DOUBLE, MPI_SHORT_INT,
-                                        MPI_DOUBLE_INT, MPI_C_DOUBLE_COMPLEX};
+    static const MPI_Datatype leaf[] = {MPI_CHAR,      MPI_SHORT,           MPI_INT,
+                                        MPI_DOUBLE,    MPI_SHORT_INT,       MPI_DOUBLE_INT,
+                                        MPI_FLOAT_INT, MPI_LONG_DOUBLE_INT, MPI_C_DOUBLE_COMPLEX};
     m->n = 0;
     if (depth == 0 || !draw(5)) {
         m->type = uno_type(leaf[draw(sizeof leaf / sizeof *leaf)]);
@@ -132,8 +211,12 @@ static bool grow(struct model *m, int depth)
     }
     struct model *kid = malloc(sizeof *kid);
     bool fits = grow(kid, depth - 1);
-    switch (draw(5)) {
+    uint32_t shape = draw(7);
+    if (shape > 4 && kid->type->extent < 1) shape = 3;    // arrays of what has no extent are not asked for
+    switch (shape) {
     case 0: fits = grow_blocks(m, kid) && fits; break;
+    case 5: fits = grow_subarray(m, kid) && fits; break;
+    case 6: fits = grow_darray(m, kid) && fits; break;
     case 1: fits = grow_struct(m, kid, depth) && fits; break;
     case 2: fits = grow_resized(m, kid) && fits; break;
     default: fits = grow_vector(m, kid) && fits; break;
@@ -227,7 +310,7 @@ static void sweep(uint64_t seed)
     static struct model m;
     const char *many = getenv("UNISONO_TYPES");
     long rounds = many ? atol(many) : 1000000, done = 0, plain = 0;
-    time_t end = time(NULL) + SECONDS;
+    time_t end = time(NULL) + (many ? 24 * 3600 : SECONDS);
     state = seed;
     for (long i = 0; i < rounds && (i % 256 || time(NULL) < end); i++) {
         int count = 1 + (int)draw(4);

@@ -11,6 +11,7 @@
 #include "p2p/direct.h"
 #include "p2p/inner.h"
 #include "p2p/peer.h"
+#include "p2p/sign.h"
 
 static uint64_t context_of(const struct uno_where *to)
 {
@@ -109,7 +110,19 @@ static int start_rendezvous(MPI_Request r, struct uno_peer *p, struct uno_msg *m
     m->bytes = sizeof rts;
     m->data = &rts;
     int kept = uno_peer_send(p, m, NULL);
+    m->data = NULL;
     return kept == 1 ? MPI_SUCCESS : kept;
+}
+
+// Persistent alone: others copy before there is a request. It is signed by what it was set up with.
+static int start_buffered(MPI_Request r)
+{
+    struct uno_where to = {.comm = r->comm, .rank = r->rank, .tag = r->tag};
+    struct MPI_ABI_Datatype *type = r->type ? r->type : uno_type(MPI_BYTE);
+    int err =
+        r->sign_type ? uno_bsend(r->buf, r->sign_count, r->sign_type, &to) : uno_bsend(r->buf, r->count, type, &to);
+    if (!err) uno_request_done(r, MPI_SUCCESS);
+    return err;
 }
 
 int uno_send_start(MPI_Request r)
@@ -118,12 +131,8 @@ int uno_send_start(MPI_Request r)
         uno_request_done(r, MPI_SUCCESS);
         return MPI_SUCCESS;
     }
-    if (r->mode == UNO_BUFFERED) {    // persistent alone: others copy before there is a request
-        struct uno_where to = {.comm = r->comm, .rank = r->rank, .tag = r->tag};
-        int err = uno_bsend(r->buf, r->count, r->type ? r->type : uno_type(MPI_BYTE), &to);
-        if (!err) uno_request_done(r, MPI_SUCCESS);
-        return err;
-    }
+    if (r->mode == UNO_BUFFERED) return start_buffered(r);
+    if (__builtin_expect(uno_signing.num != 0, 0) && r->persistent) uno_sign_start(r);
     struct uno_peer *p = uno_peer(r->comm, r->rank);
     if (!p) return MPI_ERR_INTERN;
     r->moved = 0;

@@ -153,6 +153,7 @@ KINDS = {"bytearray": Bytearray, "array": Array, "memoryview": Memoryview, "mmap
 
 def check(o: SimpleNamespace) -> None:
     """Before MPI starts: are the packages there, and a device where one is asked for?"""
+    need("mpi4py")
     if o.device == "gpu":
         from . import device
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""py-delta C.json PY.json: joins records of the two suites by row, variant, size and ranks; what Python adds to each."""
+"""py-delta C.json PY.json: joins records of the two suites by row, variant, size and ranks; what Python adds."""
 
 import json
 import sys
@@ -33,8 +33,9 @@ def main(words: list[str]) -> int:
             continue
         value, other = one["value"], c[name]["value"]
         row = f"{name[0]}/{name[1]}" if name[1] else name[0]
-        print(f"{row:28} {name[2]:>10} {other:12.5g} {value:12.5g} {value - other:12.4g} {value / (other or 1e-30):10.3g}"
-              f"  {one['unit']}")  # fmt: skip
+        ratio = value / (other or 1e-30)
+        figures = f"{other:12.5g} {value:12.5g} {value - other:12.4g} {ratio:10.3g}"
+        print(f"{row:28} {name[2]:>10} {figures}  {one['unit']}")
     missing = len(python.keys() - c.keys())
     if missing:
         print(f"{missing} measured in Python alone", file=sys.stderr)

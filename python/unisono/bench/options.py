@@ -7,6 +7,7 @@ the C suite knows and Python does not do is accepted where it changes nothing an
 
 import os
 import re
+import signal
 import sys
 from types import SimpleNamespace
 
@@ -92,9 +93,16 @@ def speaks() -> bool:
 
 
 def complain(text: str) -> int:
-    """The one line of a bad usage; returns the status."""
+    """The one line of a bad usage; returns the status.
+
+    The other ranks wait to be ended: a launcher ends the job with the first rank that fails, and that must be the one
+    that speaks.
+    """
     if speaks():
-        print(f"unisono.bench: {text}", file=sys.stderr)
+        print(f"unisono.bench: {text}", file=sys.stderr, flush=True)
+    else:
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+        signal.sigtimedwait({signal.SIGTERM}, 20)
     return 2
 
 

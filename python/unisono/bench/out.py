@@ -143,7 +143,14 @@ def record(r: object, f: SimpleNamespace, c: dict | None) -> dict:
         found |= {name: extra.median * scale, f"{name}_lo": extra.lo * scale, f"{name}_hi": extra.hi * scale}
     if c:
         found |= {"c_value": c["value"], "c_ci": c["ci"], "delta": found["value"] - c["value"]}
-    return {name: float(f"{v:.6g}") if isinstance(v, float) else v for name, v in found.items()}
+    return {name: rounded(v) for name, v in found.items()}
+
+
+def rounded(value: object) -> object:
+    """Floats to six digits, in lists too."""
+    if isinstance(value, list):
+        return [rounded(v) for v in value]
+    return float(f"{value:.6g}") if isinstance(value, float) else value
 
 
 def csv(r: object, f: SimpleNamespace, c: dict | None) -> str:

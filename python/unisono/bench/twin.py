@@ -103,7 +103,7 @@ class Twin:
             return None
         with open(path) as file:
             records = [json.loads(line) for line in file if line.startswith("{")]
-        return next((one for one in records if "value" in one), None)
+        return next((one for one in records if one.get("n")), None)
 
 
 def load(o: SimpleNamespace, job: SimpleNamespace) -> Twin:

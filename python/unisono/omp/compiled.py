@@ -8,6 +8,8 @@ with its reason, and runs as Python. Numba is imported when the first kernel run
 """
 
 import ast
+
+from ._rt import locate, walk
 import threading
 import types
 import warnings
@@ -99,7 +101,7 @@ def loop_kernel(r, loop, body_events, known, keeps, d):
 
     `keeps` are the variables that the loop changes and somebody reads later.
     """
-    if not isinstance(loop.target, ast.Name) or any(hasattr(n, "_omp") for s in loop.body for n in ast.walk(s)):
+    if not isinstance(loop.target, ast.Name) or any(hasattr(n, "_omp") for s in loop.body for n in walk(s)):
         return None
     stored = {n for n, kind, _ in body_events if n and kind != "load"}
     read = [n for n in dict.fromkeys(n for n, kind, _ in body_events if n)]
@@ -123,7 +125,7 @@ def loop_kernel(r, loop, body_events, known, keeps, d):
     result = ast.Return(ast.Tuple([ast.Name(n, ast.Load()) for n in gives], ast.Load()))
     name = f"loop_of_{r.function.__name__}_line_{loop.lineno}"
     f = ast.FunctionDef(name=name, args=args, body=[again, result], decorator_list=[], returns=None, type_params=[])
-    module = ast.fix_missing_locations(ast.Module([ast.copy_location(f, loop)], []))
+    module = locate(ast.Module([ast.copy_location(f, loop)], []))
     code = next(c for c in compile(module, r.filename, "exec").co_consts if isinstance(c, types.CodeType))
     kernel = Kernel(types.FunctionType(code, r.function.__globals__, name))
     return r.value(r.fresh("kernel"), kernel), names, gives

@@ -8,6 +8,7 @@ expressions as syntax trees, so that renaming a variable in a block reaches the 
 import ast
 import re
 
+from ._rt import walk
 from .grammar import CLAUSES, COMBINED, LISTS, ONCE, STANDALONE
 from .source import located
 
@@ -123,7 +124,7 @@ class _Parser:
             tree = ast.parse(text.strip(), mode="eval").body
         except SyntaxError:
             raise self.fail(f"{kind}({text}): not a Python expression") from None
-        for node in ast.walk(tree):
+        for node in walk(tree):
             if isinstance(node, (ast.Await, ast.Yield, ast.YieldFrom)):
                 raise self.fail(f"{kind}({text}): no yield or await here")
             if hasattr(node, "lineno"):

@@ -83,14 +83,15 @@ int shm_offer(struct uno_link *link, const struct uno_mem *mem, struct uno_rts *
 {
     struct shm_link *l = (struct shm_link *)link;
     int i = free_desc(l);
-    if (i < 0 || !allowed(l) || (mem->runs > 1 && !shm_layouts_begin(l, i, mem))) return UNO_DECLINED;
+    if (i < 0 || !allowed(l)) return UNO_DECLINED;
     struct shm_desc *d = &l->tx->desc[i];
     // Acquire: pairs with the release in receiver_end; a slow receiver may still look at its last copy.
     unsigned state = atomic_load_explicit(&d->state, memory_order_acquire);
     if (state != DESC_FREE && state != DESC_LEFT) return UNO_DECLINED;
+    if (mem->runs > 1 && !shm_layouts_begin(l, i, mem)) return UNO_DECLINED;
     const void *from = mem->runs > 1 ? (const void *)mem->run : mem->run->at;
-    d->src = (uint64_t)(uintptr_t)from;
     if (mem->runs == 1) uno_huge_use(from, rts->bytes);
+    d->src = (uint64_t)(uintptr_t)from;
     d->bytes = rts->bytes;
     d->send_token = rts->token;
     atomic_store_explicit(&d->failed, 0, memory_order_relaxed);

@@ -115,8 +115,9 @@ static void fill(const struct uno_msg *m, char *dst, size_t from, size_t n)
     if (m->packer) {
         uno_copy_own(dst, n);
         uno_pack(m->packer, dst, n);
-    } else
+    } else {
         uno_copy_out(dst, (const char *)m->data + from, n);
+    }
 }
 
 static size_t piece_of(size_t bytes, uint8_t flags)

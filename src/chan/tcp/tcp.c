@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -19,6 +20,7 @@
 #include "chan/self.h"
 
 #define EVENTS 32
+#define OTHER_FILES 256    // that a program may have open besides its connections
 #define WIDE_US 20      // between looks at all sockets while one connection is enough
 #define QUIET_US 200    // without traffic for so long, TCP is looked at less often
 #define QUIET_LOOK_US 2
@@ -115,10 +117,21 @@ static bool not_needed(void)
     return false;
 }
 
+// A connection to everybody may come to be: room for that, if the system lets us.
+static void make_room_for_files(void)
+{
+    struct rlimit files;
+    rlim_t need = (rlim_t)uno_chan_self.nprocs + OTHER_FILES;
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur >= need) return;
+    files.rlim_cur = need < files.rlim_max ? need : files.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &files);
+}
+
 static int tcp_open(struct uno_chan *self)
 {
     (void)self;
     if (not_needed()) return UNO_DECLINED;
+    make_room_for_files();
     int err = tcp_shake_open();
     if (err) return err;
     unsigned char nonce[TCP_NONCE];

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Family threads: patterns run by thread i of a rank with thread i of another, all threads at once, with or without a GIL.
+"""Family threads: patterns run by thread i of a rank with thread i of another, all at once, with or without a GIL.
 
 Each thread has its own tag and buffers; a communicator shared by all, or one of its own (variant). The interval runs
 from the first thread's start to the last one's end, and so measures what the GIL does to communication.

@@ -43,7 +43,8 @@ static inline void rt_exc_put(PyObject *e)
 
 enum rt_sched { RT_STATIC = 1, RT_DYNAMIC = 2, RT_GUIDED = 3, RT_AUTO = 4, RT_RUNTIME = 5 };
 enum rt_loop_flag { RT_ORDERED = 1, RT_NOWAIT = 2, RT_CANCELLABLE = 4, RT_INDEXED = 8, RT_DOACROSS = 16 };
-enum rt_task_flag { RT_UNDEFERRED = 1, RT_FINAL = 2, RT_UNTIED = 4, RT_MERGEABLE = 8 };
+// RT_LINKED: the task has dependences, so that others may know it before it runs.
+enum rt_task_flag { RT_UNDEFERRED = 1, RT_FINAL = 2, RT_UNTIED = 4, RT_MERGEABLE = 8, RT_LINKED = 16 };
 enum rt_cancel { RT_CANCEL_PARALLEL = 1, RT_CANCEL_FOR = 2, RT_CANCEL_SECTIONS = 3, RT_CANCEL_TASKGROUP = 4 };
 
 // The control variables of a task (those that the standard keeps per data environment).
@@ -58,25 +59,26 @@ struct rt_group {
     struct rt_group *outer;
 };
 
+// The first line is written when the task is made. The second one is ready for use in memory that waits in a pool: what
+// finishes children and what makes them do not meet in one line, and a task without children never touches it.
 struct rt_task {
     PyObject *fn, *args;
     struct rt_task *parent;
     struct rt_group *group;    // group that the task belongs to; children inherit it
-    int born;                  // children made, by the thread that runs the task
-    _Atomic int refs;          // one while the task or a child of it is not finished, one a dependence entry
-    _Atomic int waiting;       // predecessors that are not finished (plus one while it is being created)
-    _Atomic int lock, done;    // lock guards done and succ
-    struct rt_task **succ;     // tasks that wait for this one
-    int nsucc, csucc;
-    int flags, priority;
-    bool lingers;            // ended before its children did; keeps its parent, whom they look up to
-    struct rt_deps *deps;    // dependences among my children, touched only by the thread that runs me
+    struct rt_deps *deps;      // dependences among my children, touched only by the thread that runs me
     struct rt_icv icv;
     struct rt_member *home;    // whose pool the memory belongs to, and the next task there
     struct rt_task *next;
-    // RT_BIAS minus the children that are finished while the task runs, then those that are not. A line of its own: who
-    // finishes children and who makes them do not meet in it.
+    int flags, priority;
+    int born;               // children made, by the thread that runs the task
+    _Atomic int refs;       // one while the task or a child of it is not finished, one a dependence entry
+    _Atomic int waiting;    // predecessors that are not finished (plus one while it is being created)
+    bool lingers;           // ended before its children did; keeps its parent, whom they look up to
+    // RT_BIAS minus the children that are finished while the task runs, then those that are not.
     _Atomic int kids __attribute__((aligned(RT_LINE)));
+    _Atomic int lock, done;    // lock guards done and succ
+    struct rt_task **succ;     // tasks that wait for this one
+    int nsucc, csucc;
 } __attribute__((aligned(RT_LINE)));
 
 struct rt_deque {
@@ -116,6 +118,9 @@ struct rt_member {
     struct rt_task *task __attribute__((aligned(RT_LINE)));    // what runs now
     struct rt_task *pool;    // memory of tasks that are over; only this thread takes from it
     unsigned pooled;
+    // The function of the tasks that this thread runs for another one, see local.c.
+    PyObject *seen, *lent, *own;
+    int owed;
     struct rt_task implicit;
     _Atomic(struct rt_task *) returned __attribute__((aligned(RT_LINE)));    // the same, put there by other threads
     struct rt_deque queue __attribute__((aligned(RT_LINE)));
@@ -257,6 +262,7 @@ int rt_loop_cancelled(struct rt_member *m);
 
 // task.c
 void rt_task_init(struct rt_task *task, struct rt_task *parent, const struct rt_icv *icv);
+void rt_task_ready(struct rt_task *task);    // for its next use
 int rt_task_new(PyObject *const *args, Py_ssize_t n);    // fn, args, flags, priority, depend
 int rt_taskwait(struct rt_member *m);
 int rt_taskwait_deps(struct rt_member *m, PyObject *deps);
@@ -285,7 +291,13 @@ extern PyMethodDef rt_icv_methods[];
 // local.c
 PyObject *rt_localize(PyObject *obj);    // a new reference: the thread's own copy or view, or obj itself
 void rt_immortal(PyObject *obj);
+PyObject *rt_own_function(struct rt_member *m, PyObject *fn);    // borrowed; valid until the next call or rt_settle()
+void rt_drop_function(struct rt_member *m, PyObject *fn);    // takes a reference, given up at once or a little later
+void rt_settle(struct rt_member *m);                             // gives up all of them
 extern PyMethodDef rt_local_methods[];
+
+// walk.c
+extern PyMethodDef rt_walk_methods[];
 
 // trace.c
 void rt_trace(const char *name, int64_t start);    // an event from start (rt_now()) until now

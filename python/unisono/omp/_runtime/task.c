@@ -7,13 +7,26 @@
 
 void rt_task_init(struct rt_task *task, struct rt_task *parent, const struct rt_icv *icv)
 {
-    struct rt_member *home = task->home;
-    memset(task, 0, sizeof *task);
-    task->home = home;
+    task->fn = task->args = NULL;
     task->parent = parent;
-    task->refs = 1;
-    task->kids = RT_BIAS;
+    task->group = NULL;
+    task->deps = NULL;
     task->icv = *icv;
+    task->flags = task->priority = task->born = 0;
+    task->lingers = false;
+    // Relaxed: nobody else has the task yet.
+    atomic_store_explicit(&task->refs, 1, memory_order_relaxed);
+    atomic_store_explicit(&task->waiting, 0, memory_order_relaxed);
+}
+
+void rt_task_ready(struct rt_task *task)
+{
+    atomic_store_explicit(&task->kids, RT_BIAS, memory_order_relaxed);    // relaxed: as above
+    atomic_store_explicit(&task->done, 0, memory_order_relaxed);
+    atomic_store_explicit(&task->lock, 0, memory_order_relaxed);
+    PyMem_RawFree(task->succ);
+    task->succ = NULL;
+    task->nsucc = task->csucc = 0;
 }
 
 // Memory for a task: one that is over, of this thread's pool, or new.
@@ -31,13 +44,16 @@ static struct rt_task *obtain(struct rt_member *m)
         return task;
     }
     if (posix_memalign((void **)&task, RT_LINE, sizeof *task)) return NULL;
+    memset(task, 0, sizeof *task);
     task->home = m;
+    rt_task_ready(task);
     return task;
 }
 
 static void give_back(struct rt_task *task)
 {
     struct rt_member *m = task->home;
+    rt_task_ready(task);
     if (m != rt_me()) {
         task->next = atomic_load_explicit(&m->returned, memory_order_relaxed);
         // Release: pairs with the acquire in obtain().
@@ -84,7 +100,6 @@ void rt_task_unref(struct rt_task *task)
     while (task && atomic_fetch_sub(&task->refs, 1) == 1) {
         struct rt_task *parent = task->lingers ? task->parent : NULL;
         rt_task_forget(task);
-        if (task->succ) PyMem_RawFree(task->succ);
         give_back(task);
         task = parent;
     }
@@ -192,8 +207,8 @@ static struct rt_task *take(struct rt_member *m, struct rt_member *from, const s
     return task;
 }
 
-// A victim that makes tasks faster than it is robbed gets a moment to make some more: taken one by one, small tasks cost
-// more in cache lines that travel than they bring.
+// A victim that makes tasks faster than it is robbed gets a moment to make some more: taken one by one, small tasks
+// cost more in cache lines that travel than they bring.
 static void let_grow(const struct rt_deque *q)
 {
     for (int i = 0; i < RT_PATIENCE && get(&q->tail) - get(&q->head) < RT_CATCH / 2; i++) rt_relax();
@@ -238,9 +253,9 @@ static struct rt_task *find(struct rt_member *m, const struct rt_task *under)
 static void finish(struct rt_member *m, struct rt_task *task)
 {
     struct rt_team *team = m->team;
-    Py_CLEAR(task->fn);
+    rt_drop_function(m, task->fn);
     Py_CLEAR(task->args);
-    rt_deps_done(m, task);
+    if (task->flags & RT_LINKED) rt_deps_done(m, task);
     if (task->group) atomic_fetch_sub(&task->group->pending, 1);
     // Only we made children of this task, so their number can only fall now.
     task->lingers = atomic_load_explicit(&task->kids, memory_order_relaxed) != RT_BIAS - task->born;
@@ -270,7 +285,7 @@ static void run(struct rt_member *m, struct rt_task *task)
     m->depth++;
     if (task->fn && !dropped(m->team, task)) {
         int64_t start = rt_trace_start();
-        PyObject *r = PyObject_Call(task->fn, task->args, NULL);
+        PyObject *r = PyObject_Call(rt_own_function(m, task->fn), task->args, NULL);
         if (start) rt_trace("task", start);
         if (r)
             Py_DECREF(r);
@@ -338,7 +353,8 @@ static int wait_children(struct rt_member *m, _Atomic int *count, int until)
 
 static int start(struct rt_member *m, struct rt_task *task, bool at_once)
 {
-    if (atomic_fetch_sub(&task->waiting, 1) != 1) {
+    bool free = !(task->flags & RT_LINKED) || atomic_fetch_sub(&task->waiting, 1) == 1;
+    if (!free) {
         if (!at_once) return 0;
         // An undeferred task with unfinished predecessors: help until they are through.
         if (wait_children(m, &task->waiting, 0) < 0) {
@@ -368,12 +384,13 @@ static struct rt_task *create(struct rt_member *m, PyObject *fn, PyObject *args,
     task->fn = Py_XNewRef(fn);
     task->args = Py_XNewRef(args);
     task->flags = flags | (parent->flags & RT_FINAL);
-    task->waiting = 1;
+    atomic_store_explicit(&task->waiting, 1, memory_order_relaxed);    // relaxed: nobody else has the task yet
     task->group = parent->group;
     if (task->group) atomic_fetch_add(&task->group->pending, 1);
     parent->born++;
-    atomic_store_explicit(&m->team->tasked, 1,
-                          memory_order_release);    // release: pairs with the acquire in rt_tasks_left()
+    // Release: pairs with the acquire in rt_tasks_left(). Once a region, as others look at the line all the time.
+    if (!atomic_load_explicit(&m->team->tasked, memory_order_relaxed))
+        atomic_store_explicit(&m->team->tasked, 1, memory_order_release);
     count(&m->created);
     return task;
 }
@@ -394,11 +411,12 @@ int rt_task_new(PyObject *const *args, Py_ssize_t n)
     int flags = (int)PyLong_AsLong(args[2]);
     long priority = n > 3 ? PyLong_AsLong(args[3]) : 0;
     if (PyErr_Occurred()) return -1;
-    struct rt_task *task = create(m, args[0], args[1], flags);
+    bool linked = n > 4 && args[4] != Py_None;
+    struct rt_task *task = create(m, args[0], args[1], flags | (linked ? RT_LINKED : 0));
     if (!task) return -1;
     task->priority = priority > rt_settings.max_priority ? rt_settings.max_priority : (int)priority;
     bool at_once = runs_at_once(m, task);
-    if (n > 4 && args[4] != Py_None && rt_deps_add(m->task, task, args[4]) < 0) {
+    if (linked && rt_deps_add(m->task, task, args[4]) < 0) {
         Py_CLEAR(task->fn);
         PyObject *e = rt_exc_take();
         start(m, task, true);
@@ -416,7 +434,7 @@ int rt_taskwait(struct rt_member *m)
 // taskwait depend(...): an empty undeferred task with these dependences.
 int rt_taskwait_deps(struct rt_member *m, PyObject *deps)
 {
-    struct rt_task *task = create(m, NULL, NULL, RT_UNDEFERRED);
+    struct rt_task *task = create(m, NULL, NULL, RT_UNDEFERRED | RT_LINKED);
     if (!task) return -1;
     int bad = rt_deps_add(m->task, task, deps);
     PyObject *e = bad < 0 ? rt_exc_take() : NULL;

@@ -10,11 +10,21 @@ uint8, int32, int64, float32, float64 = map(numpy.dtype, ("u1", "i4", "i8", "f4"
 cuda = SimpleNamespace(device_count=count, synchronize=lambda: None)
 
 
+class Dtype:
+    """Spelt as PyTorch spells it: torch.float32."""
+
+    def __init__(self, name):
+        self.name = name
+
+    def __str__(self):
+        return f"torch.{self.name}"
+
+
 class Tensor:
     def __init__(self, content):
         self.content = content
 
-    dtype = property(lambda self: SimpleNamespace(__str__=lambda: "torch." + self.content.dtype.name))
+    dtype = property(lambda self: Dtype(self.content.dtype.name))
 
     def __dlpack__(self, **more):
         return self.content.__dlpack__(**more)
