@@ -84,6 +84,10 @@ def rewrite(function_, options):
 def _rewrite(function_, options):
     tree = tree_of(function_)
     r = Rewriter(function_, options)
+    if options.get("compile"):
+        from . import compiled
+
+        r.annotations = compiled.annotations_of(function_, tree)
     if not _prepare(r, tree):
         return None, None, None
     outer = _Outer(function_.__code__.co_freevars)
