@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Compiled mode, @omp(compile=True): what Numba compiles, annotations as types, what it refuses. Without Numba all of it
-runs as Python, and that is said."""
+"""Compiled mode, @omp(compile=True): what Numba compiles, annotations as types, what it refuses. Without Numba all
+of it runs as Python, and that is said."""
 
 import importlib.util
 import warnings
