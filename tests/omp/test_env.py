@@ -217,3 +217,18 @@ def test_a_subinterpreter_gets_a_clear_error():
     path = [p for p in sys.path if os.path.isdir(os.path.join(p, "unisono"))]
     interpreters.run_string(one, f"import sys\nsys.path[:0] = {path!r}\n" + code)
     interpreters.destroy(one)
+
+
+@omp
+def walks(n):
+    total = 0
+    for a, b in ((1, 2), (3, 4)):
+        total += n * a + b
+    return total
+
+
+@pytest.mark.skipif(getattr(sys, "_is_gil_enabled", lambda: True)(), reason="with a GIL, counts are nobody's burden")
+def test_constants_of_a_decorated_function_are_not_counted():
+    assert walks(2) == 14 and not hasattr(walks, "__omp_source__")
+    (outer,) = [c for c in walks.__code__.co_consts if isinstance(c, tuple)]
+    assert all(sys.getrefcount(c) > 1 << 30 for c in (walks.__code__, outer, *outer))
