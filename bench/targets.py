@@ -47,7 +47,7 @@ JOBS = {
     "tsock": ("tcp", 2, ["floor"]),
     "tlat": ("tcp", 2, ["lat", "--sizes", "1,4K,64K,1M,4M"]),
     "tbw": ("tcp", 2, ["bw", "--sizes", "8,64K,1M,4M"]),
-    "tcoll": ("tcp", 2, ["allreduce", "--sizes", "8", *BATCH]),
+    "tcoll": ("tcp", 2, ["allreduce", "--sizes", "8,64K", *BATCH]),
     "rma": ("rma", 2, ["put-lat", "get-lat", "acc-lat", "fop-lat", "put-bw", "--sizes", "8,64K"]),
 }
 PY_SIZES = ["--sizes", "1,8,64,512,4K,32K,256K,1M,4M", "--against-c"]

@@ -661,5 +661,6 @@ int uno_part_arrived(MPI_Request req, int i, bool *arrived)
     if (part_poll(&p->poller) == 0) uno_progress();
     *arrived = uno_request_is_done(req) || (p->matched && has_arrived(p, i));
     uno_unlock();
+    if (!*arrived && uno_world.crowded) sched_yield();    // who asks in a loop waits for a rank that wants this core
     return MPI_SUCCESS;
 }
