@@ -84,9 +84,6 @@ static void alltoallw(struct run *r, MPI_Request *q)
     }
 }
 
-// Volatile: gcc takes the constant for the address of an array too short to read.
-static int *volatile unweighted = MPI_UNWEIGHTED;
-
 static void near_ranks(struct run *r, struct neigh *g)
 {
     int radius = r->o->depth ? r->o->depth : 1;
@@ -121,6 +118,7 @@ static int graph_file(struct run *r, struct neigh *g)
 
 static int setup(struct run *r)
 {
+    int *volatile unweighted = MPI_UNWEIGHTED;    // gcc takes the constant for an array too short to read
     struct neigh *g = calloc(1, sizeof *g);
     r->priv = g;
     g->graph = MPI_COMM_NULL;
@@ -154,7 +152,7 @@ static void end(struct run *r)
     if (!g) return;
     MPI_Comm graph = g->graph;
     bench_coll_end(r);
-    if (graph != NULL && graph != MPI_COMM_NULL) MPI_Comm_free(&graph);
+    if (graph && graph != MPI_COMM_NULL) MPI_Comm_free(&graph);
 }
 
 static void fill(struct run *r)

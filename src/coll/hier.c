@@ -114,7 +114,8 @@ static int settle_layout(struct MPI_ABI_Comm *c, struct uno_hier **out)
 
 struct uno_hier *uno_hier_get(struct MPI_ABI_Comm *comm, bool settle, int *err)
 {
-    if (comm->coll && comm->coll->hier_known) return comm->coll->hier;
+    if (!comm->coll) return NULL;
+    if (comm->coll->hier_known) return comm->coll->hier;
     if (!settle || !may_span(comm)) return NULL;
     *err = settle_layout(comm, &comm->coll->hier);
     comm->coll->hier_known = !*err;

@@ -41,6 +41,7 @@ static MPI_Count part(const struct job *j, int i)
 {
     MPI_Count unit = j->size < 64 ? (MPI_Count)(64 / j->size) : 1, units = (j->c->rcount + unit - 1) / unit;
     MPI_Count n = j->u->n, each = 3 * (n - 1), more = j->c->kind == UNO_REDUCE ? 2 : 0;
+    if (n < 2) return i ? j->c->rcount : 0;
     MPI_Count weight = i * each + (i > j->c->root ? more : 0), all = n * each + more;
     MPI_Count at = (units / all * weight + units % all * weight / all) * unit;
     return at < j->c->rcount ? at : j->c->rcount;

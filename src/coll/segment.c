@@ -14,6 +14,7 @@
 #include "chan/chan.h"
 #include "chan/door.h"
 #include "chan/self.h"
+#include "coll/choose.h"
 #include "core/progress.h"
 #include "core/world.h"
 
@@ -111,6 +112,8 @@ static int set_up(struct uno_coll *u)
     if (made[0] < 0) return MPI_SUCCESS;
     for (int r = 0; r < u->n; r++) u->local[r] = (uint32_t)uno_local_of(uno_comm_proc(c, r));
     lay_out(u, (size_t)made[0], made[1] != 0);
+    for (int kind = 0; kind < UNO_COLL_KINDS; kind++)
+        u->copies[kind] = uno_choose_copies((enum uno_coll_kind)kind, u->n);
     u->on = true;
     agree_on_cma(u);
     return MPI_SUCCESS;

@@ -36,6 +36,7 @@ struct uno_tree {
 struct uno_coll {
     struct MPI_ABI_Comm *comm;
     bool on;     // the segment exists: the same on all ranks
+    size_t copies[UNO_COLL_KINDS];    // bytes from which a kind goes by copies, where it may
     bool cma;    // every rank may read every other's memory
     int n, me;
     uint64_t phase;            // the last one begun

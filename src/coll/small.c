@@ -281,6 +281,32 @@ static void allgather(struct uno_coll *u, const struct uno_call *c, size_t bytes
     all_done(u, k);
 }
 
+// All ranks know all counts: bytes is the largest block.
+static void allgatherv(struct uno_coll *u, const struct uno_call *c, size_t bytes)
+{
+    bool in_place = c->sbuf == MPI_IN_PLACE;
+    MPI_Count mine = uno_at(c->rcounts, u->me);
+    char *own = nth(c->rbuf, 1, uno_at(c->rdispls, u->me), c->rtype);
+    uint64_t k = uno_seg_begin(u);
+    char *slot = uno_seg_slot(u, u->me, k, bytes);
+    if (in_place)
+        put(slot, own, mine, c->rtype);
+    else
+        put(slot, c->sbuf, c->scount, c->stype);
+    uno_seg_post(u, k);
+    if (!in_place && c->stype->flags & UNO_TYPE_PLAIN)
+        get(c->sbuf, own, mine, c->rtype);
+    else if (!in_place)
+        get(slot, own, mine, c->rtype);
+    for (int i = 1; i < u->n; i++) {
+        int r = (u->me + i) % u->n;
+        uno_seg_wait(u, r, k);
+        get(uno_seg_slot(u, r, k, bytes), nth(c->rbuf, 1, uno_at(c->rdispls, r), c->rtype), uno_at(c->rcounts, r),
+            c->rtype);
+    }
+    all_done(u, k);
+}
+
 static void alltoall(struct uno_coll *u, const struct uno_call *c, size_t bytes)
 {
     bool in_place = c->sbuf == MPI_IN_PLACE;
@@ -338,6 +364,7 @@ int uno_small_run(struct uno_coll *u, const struct uno_call *c, size_t bytes)
     case UNO_GATHER: gather(u, c, bytes); break;
     case UNO_SCATTER: scatter(u, c, bytes); break;
     case UNO_ALLGATHER: allgather(u, c, bytes); break;
+    case UNO_ALLGATHERV: allgatherv(u, c, bytes); break;
     case UNO_ALLTOALL: alltoall(u, c, bytes); break;
     case UNO_REDUCE_SCATTER:
     case UNO_REDUCE_SCATTER_BLOCK: reduce_scatter(u, c, bytes); break;

@@ -251,7 +251,7 @@ static struct place place_of(const struct uno_packer *p)
 static size_t move_columns(const struct uno_packer *p, struct place at, char *packed, size_t n, bool in)
 {
     struct columns c;
-    columns_of(p, &c);
+    if (!columns_of(p, &c)) return 0;    // p->columns said so before
     size_t len = c.g->kid->bytes, row = p->order.row, many = n / at.len < at.rows ? n / at.len : at.rows;
     struct uno_grid grid = {.user = c.first + (ptrdiff_t)(at.at / row) * c.apart +
                                     (ptrdiff_t)(at.at % row / len) * c.g->stride,

@@ -93,6 +93,8 @@ static void arrays(void)
               MPI_INT, comm);
     }
     WRONG(MPI_ERR_TRUNCATE, "bytes", MPI_Allgather, in, 3, MPI_INT, out, 2, MPI_INT, comm);
+    displs[1] = 2;
+    WRONG(MPI_ERR_TRUNCATE, "recvcounts", MPI_Allgatherv, in, 3, MPI_INT, out, counts, displs, MPI_INT, comm);
     WRONG(MPI_ERR_TOPOLOGY, "topology", MPI_Neighbor_allgather, in, 1, MPI_INT, out, 1, MPI_INT, comm);
 }
 

@@ -168,11 +168,11 @@ def decide(r: object, plan: SimpleNamespace, all_: SimpleNamespace, begun: float
     o, spent, n = r.o, now() - begun, len(all_.main)
     want = 1 if r.row.flags & rows.ONESHOT or o.compat and r.operation else o.iterations
     plan.stop = 0
-    if want and n + all_.late >= want:
+    if want and n and n + all_.late >= want:
         plan.stop = 4
     elif n >= CAP - BLOCK:
         plan.stop = 3
-    elif not want and spent > o.time and (n or spent > 40 * o.time):
+    elif not want and n and spent > o.time:
         plan.stop = 2
     elif not want and n >= 30:
         ordered = sorted(all_.main)
@@ -180,11 +180,11 @@ def decide(r: object, plan: SimpleNamespace, all_: SimpleNamespace, begun: float
         if hi - lo <= 2 * o.ci / 100 * stats.quantile(ordered, 0.5):
             plan.stop = 1
     room = (o.time - spent) / max(each * plan.batch + plan.spacing, 1e-7)
-    count = want - n - all_.late if want else max(1, min(30 if n < 30 else 100, int(room / 2)))
-    plan.count = min(count, BLOCK)
+    count = want - n - all_.late if want else min(30 if n < 30 else 100, int(room / 2))
+    plan.count = max(1, min(count, BLOCK))
     if all_.late * 5 > n:
         plan.spacing *= 1.5
-    if n == 0 and all_.late >= 30:
+    if n == 0 and (all_.late >= 30 or spent > 5 * o.time):
         plan.sync = BARRIER  # too busy a machine to start on time
     plan.start = now() + 300e-6 + 2 * each
 

@@ -20,7 +20,7 @@ def omp(arg=None, /, **options):
         return _loose(arg, sys._getframe(1))
     if arg is None:
         if "pkg" in options:
-            raise OmpError("omp(pkg=...): packages are not rewritten as a whole; decorate functions or classes with @omp")
+            raise OmpError("omp(pkg=...): no package is rewritten as a whole; decorate functions or classes with @omp")
         return functools.partial(_decorate, options=options)
     return _decorate(arg, options)
 

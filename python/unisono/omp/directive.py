@@ -6,6 +6,7 @@ expressions as syntax trees, so that renaming a variable in a block reaches the 
 """
 
 import ast
+import keyword
 import re
 
 from ._rt import walk
@@ -120,6 +121,11 @@ class _Parser:
         raise self.fail("a parenthesis is not closed")
 
     def expression(self, text, kind):
+        plain = text.strip()
+        if plain.isidentifier() and not keyword.iskeyword(plain):
+            return ast.copy_location(ast.Name(plain, ast.Load()), self.where)
+        if plain.isdecimal() and plain[0] != "0":
+            return ast.copy_location(ast.Constant(int(plain)), self.where)
         try:
             tree = ast.parse(text.strip(), mode="eval").body
         except SyntaxError:

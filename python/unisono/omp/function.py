@@ -71,6 +71,9 @@ def rewrite(function_, options):
         cached = _cache[key] = (function_.__code__, *_rewrite(function_, options))
     _, code, values, text = cached
     if code is None:
+        if cached[3] is None:
+            _share(function_.__code__)
+            _cache[key] = (*cached[:3], "")
         if options.get("compile"):
             from . import compiled
 
@@ -84,6 +87,10 @@ def rewrite(function_, options):
 def _rewrite(function_, options):
     tree = tree_of(function_)
     r = Rewriter(function_, options)
+    if options.get("compile"):
+        from . import compiled
+
+        r.annotations = compiled.annotations_of(function_, tree)
     if not _prepare(r, tree):
         return None, None, None
     outer = _Outer(function_.__code__.co_freevars)
@@ -91,9 +98,20 @@ def _rewrite(function_, options):
     r.body(tree, scope, scope.known)
     code = template(tree, function_, list(r.values))
     cells = {n: types.CellType(v) for n, v in r.values.items()}
-    for shared in (*codes(code), *cells.values()):
-        _rt.immortal(shared)  # they stay in the cache, and all threads use them
+    _share(code)
+    for cell in cells.values():
+        _rt.immortal(cell)
     return code, cells, _Text(tree, function_.__name__)
+
+
+def _share(code):
+    """Code that stays in the cache and that all threads run: it and the tuples among its constants are not counted."""
+    todo = list(codes(code))
+    while todo:
+        shared = todo.pop()
+        _rt.immortal(shared)
+        parts = shared.co_consts if isinstance(shared, types.CodeType) else shared
+        todo += [c for c in parts if isinstance(c, tuple)]
 
 
 class _Outer:

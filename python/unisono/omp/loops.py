@@ -265,6 +265,7 @@ def _views(r, d, node, loops, scope, known):
     if not names:
         return []
     mapping = {n: f"_omp_{n}_{r._next()}" for n in names}
+    r.renamed.update({new: r.renamed.get(n, n) for n, new in mapping.items()})
     loops[-1].body = [Rename(mapping).visit(s) for s in loops[-1].body]
     scope.refresh(node)
     scope.locals |= set(mapping.values())

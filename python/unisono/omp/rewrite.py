@@ -41,6 +41,7 @@ class Rewriter:
         self.reductions = {}  # declared ones: name -> (combiner, initializer or None)
         self.threadprivate = {}
         self.ordered = 0  # depth of blocks that order what threads write
+        self.annotations, self.renamed = {}, {}  # compiled mode: annotations; new name -> the user's name
         self.scans = 0  # depth of simd loops with inscan reductions
         self.across = []  # doacross loops around: (loop object, variables, scope)
 
@@ -238,6 +239,7 @@ class Rewriter:
     def rename(self, names, node, scope):
         """New names for variables that a construct in place has copies of; returns old -> new."""
         mapping = {n: f"_omp_{n}_{self._next()}" for n in names}
+        self.renamed.update({new: self.renamed.get(n, n) for n, new in mapping.items()})
         if mapping:
             rename = Rename(mapping)
             node.body = [rename.visit(s) for s in node.body]

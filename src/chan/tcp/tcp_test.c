@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The TCP channel under attack and on a bad line: strangers on the port, and a relay between the ranks that cuts
-// connections, damages bytes and hands them on in crumbs. No message may be lost, doubled, reordered or damaged.
+// connections, damages bytes, holds them back and hands them on in crumbs. No message may be lost, doubled, reordered
+// or damaged.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -40,11 +41,15 @@ static int connect_to(uint16_t port)
 // ---- strangers ----
 
 #define IDLE 1000
+#define STRANGERS 64    // handshakes that a rank answers at once (dial.c)
 
 static void hostile_body(void)
 {
     wait_step(GATE, 1);
-    while (atomic_load(&shared->step[FINISH]) == 0) poll_once();    // strangers come before anybody is connected
+    while (atomic_load(&shared->step[FINISH]) == 0) {    // strangers come before anybody is connected
+        poll_once();
+        CHECK(uno_tcp_state.shaking <= STRANGERS);
+    }
     mixed_traffic(2000);
 }
 
@@ -226,7 +231,7 @@ static void rogue(void **state)
 
 // ---- the relay ----
 
-enum mischief { CUT = 1, DAMAGE = 2, CRUMBS = 4 };
+enum mischief { CUT = 1, DAMAGE = 2, CRUMBS = 4, DELAY = 8 };
 
 #define PAIRS 64
 #define MISCHIEFS 20    // in all; then the line is good
@@ -267,6 +272,7 @@ static void pass_on(struct relay *r, int from)
         return;
     }
     r->passed += (size_t)n;
+    if (mischief & DELAY && random() % 40 == 0) usleep((useconds_t)(random() % 20000));    // the thing tested
     bool now = r->passed > r->next && done < MISCHIEFS && mischief & (CUT | DAMAGE);
     if (now) {
         done++;
@@ -374,6 +380,12 @@ static void cut_and_damage(void **state)
     relayed(CUT | DAMAGE);
 }
 
+static void delay_and_cut(void **state)
+{
+    (void)state;
+    relayed(DELAY | CUT);
+}
+
 // ---- leaving and coming back, as a process does that opens one MPI session after another ----
 
 #define LIVES 6
@@ -476,9 +488,10 @@ int main(int argc, char **argv)
 {
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(strangers), cmocka_unit_test(rogue),  cmocka_unit_test(crumbs),
-        cmocka_unit_test(cut),       cmocka_unit_test(damage), cmocka_unit_test(cut_and_damage),
-        cmocka_unit_test(come_back), cmocka_unit_test(lost),   cmocka_unit_test(port_range),
+        cmocka_unit_test(strangers),     cmocka_unit_test(rogue),     cmocka_unit_test(crumbs),
+        cmocka_unit_test(cut),           cmocka_unit_test(damage),    cmocka_unit_test(cut_and_damage),
+        cmocka_unit_test(delay_and_cut), cmocka_unit_test(come_back), cmocka_unit_test(lost),
+        cmocka_unit_test(port_range),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,6 +12,7 @@ from .. import data
 from ..clock import compute, now
 from .. import clock
 from ..rows import ALLVARIANTS, MODES, NOSIZE, SPAN, TYPED, VECTOR, objects, row
+from ..run import Skip
 
 
 def repeat(call: Callable, args: tuple, n: int) -> object:
@@ -215,7 +216,13 @@ def local_fill(r):
     r.kind.load(r.rbuf, data.values(r.code, r.o.op, 0, r.count, range(1, 2)))
 
 
-@row("reduce-local", "coll", "combine two vectors in one rank", ranks=(1, 1), flags=TYPED, setup=vector_setup,
+def local_setup(r):
+    if r.call is not r.comm:
+        raise Skip(f"--buffer {r.o.buffer}: no Reduce_local in {type(r.call).__module__}")
+    vector_setup(r)
+
+
+@row("reduce-local", "coll", "combine two vectors in one rank", ranks=(1, 1), flags=TYPED, setup=local_setup,
      fill=local_fill, check=lambda r: combined(r, 0, r.count, range(2)))  # fmt: skip
 def reduce_local(r, n):
     call, s, d = r.op.Reduce_local, r.s, r.d
