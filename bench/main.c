@@ -198,5 +198,6 @@ int main(int argc, char **argv)
     if (!strcmp(first, "core")) return bench_core(&o);
     if (!strcmp(first, "project")) return bench_project(&o);
     if (choose_rows(&o)) return 2;
+    if (o.launches > 0) return bench_launches(&o);
     return run_all(&o, argc, argv);
 }

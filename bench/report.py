@@ -173,7 +173,7 @@ def pictures(data, lines, folder):
     if "C" in beside:
         figures.append(("python", draw_python(plt, beside)))
     figures += [
-        (f"{row.replace('/', '-')}-{field}", draw_row(plt, (row, field, unit), per))
+        (f"{row.replace('/', '-').replace(' ', '-')}-{field}", draw_row(plt, (row, field, unit), per))
         for (row, field, unit), per in series(data).items()
     ]
     for name, fig in figures:

@@ -27,6 +27,11 @@ JOBS = {
     "hello32": ("life", 32, ["hello"]),
     "hello128": ("life", 128, ["hello"]),
     "ddt": ("types", 2, ["ddt-lat", "--sizes", "16K,1M", "--variant", "all"]),
+    "icoll": (
+        "overlap",
+        2,
+        ["ibarrier", "iallreduce", "ibcast", "ialltoall", "iallgather", "pallreduce", "--sizes", "8,64K,1M", *BATCH],
+    ),
     "ovl": ("overlap", 2, ["ovl-coll", "--variant", "allreduce", "--sizes", "64K,1M"]),
     "part": ("part", 2, ["part-lat", "--sizes", "1K,64K,1M,4M"]),
     "early": (
@@ -42,7 +47,7 @@ JOBS = {
     "tsock": ("tcp", 2, ["floor"]),
     "tlat": ("tcp", 2, ["lat", "--sizes", "1,4K,64K,1M,4M"]),
     "tbw": ("tcp", 2, ["bw", "--sizes", "8,64K,1M,4M"]),
-    "tcoll": ("tcp", 2, ["allreduce", "--sizes", "8", *BATCH]),
+    "tcoll": ("tcp", 2, ["allreduce", "--sizes", "8,64K", *BATCH]),
     "rma": ("rma", 2, ["put-lat", "get-lat", "acc-lat", "fop-lat", "put-bw", "--sizes", "8,64K"]),
 }
 PY_SIZES = ["--sizes", "1,8,64,512,4K,32K,256K,1M,4M", "--against-c"]
@@ -135,9 +140,20 @@ TARGETS = [
     limit("hello 2 ranks, s", "hello2", "hello", 0.06),
     ratio("hello 32 ranks, s", "hello32", "hello", 0, None),
     limit("hello 128 ranks, s", "hello128", "hello", 1.5),
-    ratio("strided column 1 MiB, us", "ddt", "ddt-lat/vector", 1 << 20, 0.7),
+    ratio("column of a 2,048 x 2,048 matrix, us", "ddt", "ddt-lat/columns", 16384, 0.7),
+    ratio("64 columns of it, us", "ddt", "ddt-lat/columns", 1 << 20, 0.7),
+    ratio("64 columns as one block, us", "ddt", "ddt-lat/panel", 1 << 20, None),
+    ratio("indexed gather 16 KiB, us", "ddt", "ddt-lat/indexed", 16384, 0.7),
     ratio("indexed gather 1 MiB, us", "ddt", "ddt-lat/indexed", 1 << 20, 0.7),
+    ratio("mixed struct 16 KiB, us", "ddt", "ddt-lat/struct", 16384, 0.7),
     ratio("mixed struct 1 MiB, us", "ddt", "ddt-lat/struct", 1 << 20, 0.7),
+    ratio("rows of 4 KiB, 1 MiB, us", "ddt", "ddt-lat/rows", 1 << 20, None),
+    ratio("ibarrier, us", "icoll", "ibarrier", 0, 1.0),
+    *(
+        ratio(f"{row} {text}, us", "icoll", row, size, 1.0)
+        for row in ("iallreduce", "ibcast", "ialltoall", "iallgather", "pallreduce")
+        for size, text in ((8, "8 B"), (65536, "64 KiB"), (1 << 20, "1 MiB"))
+    ),
     ratio("iallreduce 1 MiB with computation, us", "ovl", "ovl-coll/allreduce", 1 << 20, None),
     against("TCP: 1 B / plain spinning sockets", "tlat", "lat", 1, 1.15, ("tsock", "socket-lat", 1)),
     ratio("TCP: latency 1 B, us", "tlat", "lat", 1, None),

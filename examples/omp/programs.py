@@ -274,6 +274,7 @@ def fib(n, cut, t):
 MOVES = ((0, 1), (1, 0), (0, -1), (-1, 0))
 
 
+@omp  # it has no directives, but its constants are shared by the threads without being counted
 def walk(maze, size, row, column, seen):
     """How many ways lead from here to the last corner without crossing themselves."""
     if row == size - 1 and column == size - 1:

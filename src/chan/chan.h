@@ -43,11 +43,29 @@ struct uno_hdr {
 
 struct uno_rts {
     uint64_t token, bytes, addr;
-    uint32_t desc, direct;
-};    // direct: desc names memory both sides can copy
+    uint32_t desc, direct;    // direct: desc names memory both sides can copy, of so many runs
+    uint32_t row, tile;       // the order that the sender's layout likes (core/pack.h)
+};
 struct uno_cts {
     uint64_t token, reply, bytes;
+    uint32_t row, tile;    // the order to stream in
 };
+
+// Memory for a direct copy: runs in the order of the message; a run ends before byte `end` of it. A list of more than
+// one run stays in place until uno_direct_done or withdraw; a single run need not.
+struct uno_run {
+    char *at;
+    size_t end;
+};
+struct uno_mem {
+    const struct uno_run *run;
+    size_t runs;
+};
+
+static inline size_t uno_mem_bytes(const struct uno_mem *m)
+{
+    return m->run[m->runs - 1].end;
+}
 
 struct uno_packer;
 
@@ -78,14 +96,16 @@ struct uno_chan_ops {
     // Only inside uno_deliver with payload NULL: where the next bytes of the payload are, at most n (> 0); returns how
     // many. They count as taken, and stay until the next look or the return.
     size_t (*look)(struct uno_link *link, size_t n, const void **at);
-    // Rendezvous by direct copy. offer: the sender publishes n bytes at buf, fills rts->addr, desc, direct;
+    // Rendezvous by direct copy. offer: the sender publishes rts->bytes in its memory, fills rts->addr, desc, direct;
     // UNO_DECLINED: stream. The channel calls uno_direct_done(token, bytes) on either side once all bytes are there.
-    int (*offer)(struct uno_link *link, const void *buf, struct uno_rts *rts);
-    // accept: the receiver names where up to `room` bytes go; both sides then copy from within poll.
-    int (*accept)(struct uno_link *link, const struct uno_rts *rts, void *dst, size_t room, uint64_t token);
+    int (*offer)(struct uno_link *link, const struct uno_mem *mem, struct uno_rts *rts);
+    // accept: the receiver names where up to all bytes of mem go; both sides then copy from within poll. UNO_DECLINED:
+    // as for offer; the caller answers CTS.
+    int (*accept)(struct uno_link *link, const struct uno_rts *rts, const struct uno_mem *mem, uint64_t token);
     // The offer was not taken (the receiver answered CTS instead): forget it.
     void (*withdraw)(struct uno_link *link, const struct uno_rts *rts);
-    // A descriptor readable when poll would find something, -1: the door rings for this channel.
+    // A descriptor readable when poll would find something, -1: the door rings for this channel. Called before each
+    // sleep on it.
     int (*wait_fd)(struct uno_chan *self);
     // Sends what may still be buffered, lets peers go; safe after a failed open.
     void (*close)(struct uno_chan *self);
@@ -110,7 +130,12 @@ struct uno_link {
 // before returning.
 void uno_deliver(struct uno_link *link, const struct uno_hdr *h, const void *payload);
 
-// A direct copy ended on this side; token is that of offer's rts or accept's. failed: the memory could not be reached.
+// The header of a message arrived, its payload is still under way. NULL: the channel collects the payload and delivers
+// the whole. Else the receive is found: the payload goes to that address, then uno_direct_done(*token) ends it.
+void *uno_deliver_into(struct uno_link *link, const struct uno_hdr *h, uint64_t *token);
+
+// A direct copy ended on this side; token is that of offer's rts, accept's or uno_deliver_into's. failed: the memory
+// could not be reached.
 void uno_direct_done(uint64_t token, size_t bytes, int failed);
 
 // src/core/pack.c: how a channel takes bytes out of a message that is packed while it is copied.

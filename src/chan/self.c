@@ -58,19 +58,22 @@ static size_t self_look(struct uno_link *link, size_t n, const void **at)
     return n;
 }
 
-static int self_offer(struct uno_link *link, const void *buf, struct uno_rts *rts)
+static int self_offer(struct uno_link *link, const struct uno_mem *mem, struct uno_rts *rts)
 {
     (void)link;
-    rts->addr = (uint64_t)(uintptr_t)buf;
+    if (mem->runs > 1) return UNO_DECLINED;
+    rts->addr = (uint64_t)(uintptr_t)mem->run->at;
     rts->direct = 1;
     return MPI_SUCCESS;
 }
 
-static int self_accept(struct uno_link *link, const struct uno_rts *rts, void *dst, size_t room, uint64_t token)
+static int self_accept(struct uno_link *link, const struct uno_rts *rts, const struct uno_mem *mem, uint64_t token)
 {
     (void)link;
+    if (mem->runs > 1) return UNO_DECLINED;
+    size_t room = mem->run->end;
     size_t n = rts->bytes < room ? rts->bytes : room;
-    if (n) memmove(dst, (const void *)(uintptr_t)rts->addr, n);
+    if (n) memmove(mem->run->at, (const void *)(uintptr_t)rts->addr, n);
     uno_direct_done(rts->token, n, 0);
     uno_direct_done(token, n, 0);
     return MPI_SUCCESS;

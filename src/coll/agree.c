@@ -10,16 +10,17 @@
 #include "base/fail.h"
 #include "base/param.h"
 #include "coll/build.h"
+#include "core/signature.h"
 
 static struct uno_param check = UNO_PARAM_BOOL(
     "check_collectives", 0, "compare collective calls over the ranks before they run (slow, for debugging)");
 UNO_PARAM_DECLARE(check);
 
-// op: a predefined handle, 1 for any operation of the user, 0 for none. bytes: what all ranks must agree on, 0 where
-// they need not.
+// types: a hash of the basic types, 0 where they need not agree or anything fits. op: a predefined handle, 1 for any
+// operation of the user, 0 for none. bytes: what all ranks must agree on, 0 where they need not.
 struct signature {
     char name[32];
-    uint64_t bytes;
+    uint64_t bytes, types;
     int64_t op;
     int32_t kind, form, root, pad;
 };
@@ -82,7 +83,8 @@ static int differ(const struct table *t, int a, int b)
     if (has_root(x->kind) && !t->remote && x->root != y->root) return disagree(t, MPI_ERR_ROOT, "root", a, b);
     if (!takes_part(t, a) || !takes_part(t, b)) return MPI_SUCCESS;
     if (x->op != y->op) return disagree(t, MPI_ERR_OP, "op", a, b);
-    return x->bytes != y->bytes ? disagree(t, MPI_ERR_COUNT, "amount of data", a, b) : MPI_SUCCESS;
+    if (x->bytes != y->bytes) return disagree(t, MPI_ERR_COUNT, "amount of data", a, b);
+    return x->types && y->types && x->types != y->types ? disagree(t, MPI_ERR_TYPE, "types", a, b) : MPI_SUCCESS;
 }
 
 // One rank of one group is the root, the rest of its group is idle, the other group names it.
@@ -118,13 +120,26 @@ static int compare(const void *data, int count)
     return t->remote && has_root(t->call[0].kind) ? check_roots(t, first) : MPI_SUCCESS;
 }
 
+// What a rank gives or takes of the data that `bytes` counts.
+static uint64_t types_of(const struct uno_call *c)
+{
+    bool root = c->root == c->comm->rank, own = c->sbuf != MPI_IN_PLACE;
+    bool sends = (c->kind == UNO_GATHER && !root) || (c->kind == UNO_SCATTER && root) ||
+                 (own && (c->kind == UNO_ALLGATHER || c->kind == UNO_ALLTOALL));
+    struct MPI_ABI_Datatype *type = sends ? c->stype : c->rtype;
+    struct uno_signature s = uno_signature_of(type, sends ? c->scount : c->rcount, UINT64_MAX);
+    return s.any ? 0 : s.hash;
+}
+
 static struct signature signature_of(const struct uno_call *c, enum uno_form form)
 {
     struct signature s = {.kind = (int32_t)c->kind, .form = (int32_t)form, .root = c->root};
-    bool moves_blocks = c->kind >= UNO_GATHER && c->kind <= UNO_ALLTOALLW;    // sides of their own in intercommunicators
+    bool moves_blocks =
+        c->kind >= UNO_GATHER && c->kind <= UNO_ALLTOALLW;    // sides of their own in intercommunicators
     bool idle = has_root(s.kind) && s.root == MPI_PROC_NULL;
     snprintf(s.name, sizeof s.name, "%s", c->name);
     if (!idle && c->kind < UNO_NEIGHBOR_ALLGATHER && !(c->comm->inter && moves_blocks)) s.bytes = uno_call_bytes(c);
+    if (s.bytes && c->kind != UNO_REDUCE_SCATTER && c->kind != UNO_ALLGATHERV) s.types = types_of(c);
     if (c->op) s.op = c->op->predefined ? (int64_t)(intptr_t)c->op->handle : 1;
     return s;
 }

@@ -68,7 +68,7 @@ static int build(struct uno_sched *s, const struct uno_call *c, struct uno_hier 
 static int settle(const struct uno_call *c, enum uno_form form, struct uno_hier **hier)
 {
     int err = MPI_SUCCESS;
-    bool all_in = form == UNO_BLOCKING || form == UNO_PERSISTENT;
+    bool all_in = (form == UNO_BLOCKING || form == UNO_PERSISTENT) && c->kind < UNO_NEIGHBOR_ALLGATHER;
     *hier = NULL;
     if (form == UNO_INSIDE || !uno_coll_of(c->comm, &err)) return err;
     if (all_in && !uno_agree_on()) uno_seg_get(c->comm, &err);

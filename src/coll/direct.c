@@ -7,14 +7,17 @@
 //
 // Always holds: the same as in large.c and large_reduce.c, whose blocking forms go through the segment. Parts fold from
 // the last rank to the first, one rank each: same bits on every rank and in every run.
+#include <limits.h>
+
+#include "base/huge.h"
 #include "base/param.h"
 #include "coll/build.h"
 #include "coll/segment.h"
 
-static struct uno_param least =
-    UNO_PARAM_INT("coll_direct_min", 16384, 0, 1 << 30,
-                  "bytes (reductions: of the vector, else of a block) from which a nonblocking collective inside a host "
-                  "copies straight between the ranks' buffers");
+static struct uno_param least = UNO_PARAM_INT(
+    "coll_direct_min", 8192, 0, 1 << 30,
+    "bytes (reductions: of the vector, else of a block) from which a nonblocking collective inside a host "
+    "copies straight between the ranks' buffers");
 UNO_PARAM_DECLARE(least);
 
 #define MOST_RANKS 32              // each tells each
@@ -26,6 +29,18 @@ struct direct {
     int n, me;
     uint64_t *word;    // [n][2] what each rank told: addresses, 0 for none
 };
+
+// As a step: others will copy from or to this buffer, now and at every later start.
+static int use(const void *at, int bytes)
+{
+    uno_huge_use(at, (size_t)bytes);
+    return MPI_SUCCESS;
+}
+
+static void emit_use(struct uno_sched *s, const void *at, size_t bytes)
+{
+    uno_emit_check(s, use, at, bytes < INT_MAX ? (int)bytes : INT_MAX);
+}
 
 // Every rank learns the two addresses of every other.
 static bool tell(struct direct *d, const void *a, const void *b)
@@ -115,6 +130,8 @@ static void reduction(struct direct d)
     MPI_Count first = part(&x, d.me), end = part(&x, d.me + 1), step = (MPI_Count)(PIECE / x.size);
     if (end - first < step) step = end - first;
     x.sum = uno_scratch_bytes(d.s, 2 * (size_t)step * x.size);
+    emit_use(d.s, x.in, (size_t)part(&x, d.n) * x.size);
+    if (c->kind == UNO_ALLREDUCE && x.in != c->rbuf) emit_use(d.s, c->rbuf, (size_t)c->rcount * x.size);
     if (!x.sum || !tell(&x.d, x.in, keeps ? c->rbuf : NULL)) return;
     x.pull = x.sum + (size_t)step * x.size;
     for (MPI_Count at = first; at < end; at += step) {
@@ -135,7 +152,10 @@ static bool is_plain(struct uno_block b)
 // An address with the bytes of b, packed aside at the start if they are not plain.
 static const char *readable(struct uno_sched *s, struct uno_block b)
 {
-    if (is_plain(b)) return b.at;
+    if (is_plain(b)) {
+        emit_use(s, b.at, uno_block_bytes(b));
+        return b.at;
+    }
     struct uno_block aside = uno_packed(uno_scratch_bytes(s, uno_block_bytes(b)), uno_block_bytes(b));
     uno_copy_block(s, b, aside);
     return aside.at;
@@ -181,7 +201,8 @@ static bool fits(const struct uno_call *c)
     case UNO_ALLREDUCE: return true;
     case UNO_REDUCE_SCATTER:
     case UNO_REDUCE_SCATTER_BLOCK: return !in_place;    // the result would come where others still read
-    case UNO_ALLGATHER: return true;
+    case UNO_ALLGATHER:
+    case UNO_ALLGATHERV: return true;
     case UNO_ALLTOALL: return !in_place;
     default: return false;
     }
@@ -194,7 +215,7 @@ bool uno_build_direct(struct uno_sched *s, const struct uno_call *c)
     unsigned plain = UNO_TYPE_PREDEFINED | UNO_TYPE_PLAIN;
     if (!u || !u->on || !u->cma || d.n > MOST_RANKS || !fits(c) || uno_call_bytes(c) < (size_t)least.num) return false;
     if (c->op && (c->rtype->flags & plain) != plain) return false;
-    if (c->kind == UNO_ALLGATHER)
+    if (c->kind == UNO_ALLGATHER || c->kind == UNO_ALLGATHERV)
         allgather(d);
     else if (c->kind == UNO_ALLTOALL)
         alltoall(d);

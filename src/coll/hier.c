@@ -114,7 +114,8 @@ static int settle_layout(struct MPI_ABI_Comm *c, struct uno_hier **out)
 
 struct uno_hier *uno_hier_get(struct MPI_ABI_Comm *comm, bool settle, int *err)
 {
-    if (comm->coll && comm->coll->hier_known) return comm->coll->hier;
+    if (!comm->coll) return NULL;
+    if (comm->coll->hier_known) return comm->coll->hier;
     if (!settle || !may_span(comm)) return NULL;
     *err = settle_layout(comm, &comm->coll->hier);
     comm->coll->hier_known = !*err;
@@ -442,7 +443,8 @@ static void cross(struct build *b, const struct crossing *x, int g, bool out)
     for (int i = 0; i < b->n; i++)
         for (int j = 0; j < there; j++) {
             struct uno_block row = uno_packed(
-                x->rows + ((size_t)i * (size_t)b->whole.size + (size_t)h->member[h->first[g] + j]) * x->bytes, x->bytes);
+                x->rows + ((size_t)i * (size_t)b->whole.size + (size_t)h->member[h->first[g] + j]) * x->bytes,
+                x->bytes);
             size_t at = out ? (size_t)(i * there + j) : (size_t)(j * b->n + i);
             struct uno_block message = uno_packed((out ? x->go : x->come) + skip + at * x->bytes, x->bytes);
             uno_copy_block(b->s, out ? row : message, out ? message : row);

@@ -19,7 +19,6 @@ struct uno_hier {
 // blocking or persistent call (`settle`), in which all ranks take part; until then a nonblocking call gets NULL, on all
 // ranks alike. *err is set when memory is out on this rank.
 struct uno_hier *uno_hier_get(struct MPI_ABI_Comm *comm, bool settle, int *err);
-void uno_hier_free(struct uno_hier *h);
 
 // Emits the call, or nothing (false): decided by what all ranks know.
 bool uno_build_hier(struct uno_sched *s, const struct uno_call *c, struct uno_hier *h);

@@ -2,8 +2,8 @@
 // Large reductions in a host: every rank combines one part of the vector, reading that part of all the others' buffers
 // piece by piece (cross-memory attach, pieces that stay in the cache). Called by shm.c when every rank may.
 //
-// Always holds: parts are folded from the last rank to the first, by one rank each: every rank gets the same bits in
-// every run.
+// Always holds: parts are folded from the last rank to the first (scans: from the first on), by one rank each: every
+// rank gets the same bits in every run.
 #include <stdlib.h>
 
 #include "base/fail.h"
@@ -35,11 +35,15 @@ static void keep(struct job *j, int err)
     if (err && !j->error) j->error = err;
 }
 
-// Part i of the vector: whole cache lines, so that ranks do not write the same one.
+// Where part i of the vector begins: whole cache lines, so that ranks do not write the same one. To read and combine an
+// element costs about 3 for each other rank, to hand it out 2: the root of a reduce need not, and takes so much more.
 static MPI_Count part(const struct job *j, int i)
 {
     MPI_Count unit = j->size < 64 ? (MPI_Count)(64 / j->size) : 1, units = (j->c->rcount + unit - 1) / unit;
-    MPI_Count at = units * i / j->u->n * unit;
+    MPI_Count n = j->u->n, each = 3 * (n - 1), more = j->c->kind == UNO_REDUCE ? 2 : 0;
+    if (n < 2) return i ? j->c->rcount : 0;
+    MPI_Count weight = i * each + (i > j->c->root ? more : 0), all = n * each + more;
+    MPI_Count at = (units / all * weight + units % all * weight / all) * unit;
     return at < j->c->rcount ? at : j->c->rcount;
 }
 
@@ -101,6 +105,31 @@ static void hand_out(struct job *j, MPI_Count at, const char *from, MPI_Count co
     }
 }
 
+// One piece of a scan: folded from the first rank on, each rank's result written to it. What a rank gets may lie where
+// its contribution was, so that is used before.
+static void scan_piece(struct job *j, MPI_Count at, MPI_Count count)
+{
+    const struct uno_call *c = j->c;
+    struct uno_coll *u = j->u;
+    uint64_t skip = (uint64_t)at * j->size;
+    size_t bytes = (size_t)count * j->size;
+    bool exclusive = c->kind == UNO_EXSCAN;
+    char *acc = j->sum, *next = j->pull;
+    const char *x = contribution(j, 0, at, count, acc);
+    if (x != acc) memcpy(acc, x, bytes);
+    if (!exclusive) keep(j, uno_seg_push(u, 0, j->peer[0].out + skip, acc, bytes));
+    for (int r = 1; r < u->n; r++) {
+        if (!exclusive || r < u->n - 1) {
+            x = contribution(j, r, at, count, next);
+            uno_op_apply3(c->op, acc, x, next, count, c->rtype);
+        }
+        keep(j, uno_seg_push(u, r, j->peer[r].out + skip, exclusive ? acc : next, bytes));
+        char *t = acc;
+        acc = next;
+        next = t;
+    }
+}
+
 // Combines this rank's part, elements first to end of the vector, and leaves it at out (NULL: nowhere here). One call
 // goes up and the next one down: what does not fit the cache is still half there when the same buffers are used again.
 static void combine_part(struct job *j, MPI_Count first, MPI_Count end, char *out, bool down)
@@ -110,6 +139,10 @@ static void combine_part(struct job *j, MPI_Count first, MPI_Count end, char *ou
     MPI_Count pieces = (end - first + step - 1) / step;
     for (MPI_Count i = 0; i < pieces; i++) {
         MPI_Count at = first + (down ? pieces - 1 - i : i) * step, count = end - at < step ? end - at : step;
+        if (j->c->kind == UNO_SCAN || j->c->kind == UNO_EXSCAN) {
+            scan_piece(j, at, count);
+            continue;
+        }
         char *dst = out ? out + (size_t)(at - first) * j->size : j->sum;
         combine(j, at, count, dst);
         hand_out(j, at, dst, count);

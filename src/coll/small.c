@@ -29,26 +29,34 @@ static inline void copy(void *to, const void *from, size_t bytes)
         memcpy(to, from, bytes);
 }
 
-static inline void put(char *to, const void *at, MPI_Count count, const struct MPI_ABI_Datatype *type)
+static void pack(char *to, const void *at, MPI_Count count, const struct MPI_ABI_Datatype *type)
 {
-    if (type->flags & UNO_TYPE_PLAIN) {
-        copy(to, at, (size_t)(count * type->size));
-        return;
-    }
     struct uno_packer p;
     uno_packer_init(&p, at, count, type);
     uno_pack(&p, to, p.total);
 }
 
-static inline void get(const char *from, void *at, MPI_Count count, const struct MPI_ABI_Datatype *type)
+static void unpack(const char *from, void *at, MPI_Count count, const struct MPI_ABI_Datatype *type)
 {
-    if (type->flags & UNO_TYPE_PLAIN) {
-        copy(at, from, (size_t)(count * type->size));
-        return;
-    }
     struct uno_packer p;
     uno_packer_init(&p, at, count, type);
     uno_unpack(&p, from, p.total);
+}
+
+static inline void put(char *to, const void *at, MPI_Count count, const struct MPI_ABI_Datatype *type)
+{
+    if (type->flags & UNO_TYPE_PLAIN)
+        copy(to, at, (size_t)(count * type->size));
+    else
+        pack(to, at, count, type);
+}
+
+static inline void get(const char *from, void *at, MPI_Count count, const struct MPI_ABI_Datatype *type)
+{
+    if (type->flags & UNO_TYPE_PLAIN)
+        copy(at, from, (size_t)(count * type->size));
+    else
+        unpack(from, at, count, type);
 }
 
 // This rank's own block: from block i of what it sends to block j of what it receives.
@@ -273,6 +281,32 @@ static void allgather(struct uno_coll *u, const struct uno_call *c, size_t bytes
     all_done(u, k);
 }
 
+// All ranks know all counts: bytes is the largest block.
+static void allgatherv(struct uno_coll *u, const struct uno_call *c, size_t bytes)
+{
+    bool in_place = c->sbuf == MPI_IN_PLACE;
+    MPI_Count mine = uno_at(c->rcounts, u->me);
+    char *own = nth(c->rbuf, 1, uno_at(c->rdispls, u->me), c->rtype);
+    uint64_t k = uno_seg_begin(u);
+    char *slot = uno_seg_slot(u, u->me, k, bytes);
+    if (in_place)
+        put(slot, own, mine, c->rtype);
+    else
+        put(slot, c->sbuf, c->scount, c->stype);
+    uno_seg_post(u, k);
+    if (!in_place && c->stype->flags & UNO_TYPE_PLAIN)
+        get(c->sbuf, own, mine, c->rtype);
+    else if (!in_place)
+        get(slot, own, mine, c->rtype);
+    for (int i = 1; i < u->n; i++) {
+        int r = (u->me + i) % u->n;
+        uno_seg_wait(u, r, k);
+        get(uno_seg_slot(u, r, k, bytes), nth(c->rbuf, 1, uno_at(c->rdispls, r), c->rtype), uno_at(c->rcounts, r),
+            c->rtype);
+    }
+    all_done(u, k);
+}
+
 static void alltoall(struct uno_coll *u, const struct uno_call *c, size_t bytes)
 {
     bool in_place = c->sbuf == MPI_IN_PLACE;
@@ -295,8 +329,33 @@ static void alltoall(struct uno_coll *u, const struct uno_call *c, size_t bytes)
     all_done(u, k);
 }
 
+static bool on_tree(const struct uno_coll *u, const struct uno_call *c, size_t bytes)
+{
+    bool kind = c->kind == UNO_BARRIER || c->kind == UNO_REDUCE || c->kind == UNO_ALLREDUCE || c->kind == UNO_BCAST;
+    return u->tree.line && kind && bytes <= UNO_SEG_INLINE;
+}
+
+// The layout of a broadcast may differ between the ranks: what is not plain goes packed.
+static void tree(struct uno_coll *u, const struct uno_call *c, size_t bytes)
+{
+    if (c->kind != UNO_BCAST || c->rtype->flags & UNO_TYPE_PLAIN) {
+        uno_tree_run(u, c, bytes);
+        return;
+    }
+    char packed[UNO_SEG_INLINE];
+    struct uno_call plain = *c;
+    plain.rbuf = packed;
+    if (u->me == c->root) pack(packed, c->rbuf, c->rcount, c->rtype);
+    uno_tree_run(u, &plain, bytes);
+    if (u->me != c->root) unpack(packed, c->rbuf, c->rcount, c->rtype);
+}
+
 int uno_small_run(struct uno_coll *u, const struct uno_call *c, size_t bytes)
 {
+    if (on_tree(u, c, bytes)) {
+        tree(u, c, bytes);
+        return MPI_SUCCESS;
+    }
     switch (c->kind) {
     case UNO_BARRIER: barrier(u); break;
     case UNO_BCAST: bcast(u, c, bytes); break;
@@ -305,6 +364,7 @@ int uno_small_run(struct uno_coll *u, const struct uno_call *c, size_t bytes)
     case UNO_GATHER: gather(u, c, bytes); break;
     case UNO_SCATTER: scatter(u, c, bytes); break;
     case UNO_ALLGATHER: allgather(u, c, bytes); break;
+    case UNO_ALLGATHERV: allgatherv(u, c, bytes); break;
     case UNO_ALLTOALL: alltoall(u, c, bytes); break;
     case UNO_REDUCE_SCATTER:
     case UNO_REDUCE_SCATTER_BLOCK: reduce_scatter(u, c, bytes); break;

@@ -147,3 +147,22 @@ void uno_copy_scatter(const char *packed, char *base, const ptrdiff_t *disp, siz
         copy_long(&(struct many){.dst = base, .src = packed, .ddisp = disp, .ss = (ptrdiff_t)len, .len = len, .n = n});
     }
 }
+
+// A run of each column before the next run of any: the line that they share is touched once.
+INLINE void grid(const struct uno_grid *g, size_t len, bool in)
+{
+    for (size_t r = 0; r < g->runs; r++) {
+        char *user = g->user + (ptrdiff_t)r * g->down, *packed = g->packed + r * len;
+        for (size_t c = 0; c < g->columns; c++, user += g->across, packed += g->runs * len)
+            memcpy(in ? user : packed, in ? packed : user, len);
+    }
+}
+
+void uno_copy_grid(const struct uno_grid *g, bool in)
+{
+#define GRID(constant)                                                                                                 \
+    case constant: grid(g, constant, in); return;
+    switch (g->len) {
+        GRID(4) GRID(8) GRID(16) default : grid(g, g->len, in);
+    }
+}

@@ -8,8 +8,10 @@
 #include "core/progress.h"
 #include "core/world.h"
 #include "p2p/buffered.h"
+#include "p2p/direct.h"
 #include "p2p/inner.h"
 #include "p2p/peer.h"
+#include "p2p/sign.h"
 
 static uint64_t context_of(const struct uno_where *to)
 {
@@ -67,6 +69,7 @@ void uno_send_setup(MPI_Request r, const void *buf, MPI_Count count, struct MPI_
     r->bytes = r->room = (size_t)(count * type->size);
     uno_comm_hold(to->comm);
     r->type = NULL;
+    r->runs = NULL;
     if (!is_plain(type)) {
         r->type = type;
         uno_type_hold(type);
@@ -86,15 +89,40 @@ static int start_eager(MPI_Request r, struct uno_peer *p, struct uno_msg *m)
     return kept == 1 ? MPI_SUCCESS : kept;
 }
 
+// Offers the memory for direct copy. Declined: it will be streamed.
+static void offer(MPI_Request r, struct uno_peer *p, struct uno_rts *rts)
+{
+    struct uno_run one;
+    struct uno_mem mem;
+    if (r->bytes == 0 || !uno_direct_memory(r, r->bytes, &one, &mem)) return;
+    if (p->ops->offer(p->link, &mem, rts) == MPI_SUCCESS)
+        r->direct = (int)rts->desc;
+    else
+        uno_direct_forget(r);
+}
+
 static int start_rendezvous(MPI_Request r, struct uno_peer *p, struct uno_msg *m)
 {
-    struct uno_rts rts = {.token = (uint64_t)(uintptr_t)r, .bytes = r->bytes};
-    if (!r->type && r->bytes > 0 && p->ops->offer(p->link, r->buf, &rts) == MPI_SUCCESS) r->direct = (int)rts.desc;
+    struct uno_order likes = r->type ? uno_packer_likes(&r->packer) : (struct uno_order){0};
+    struct uno_rts rts = {.token = (uint64_t)(uintptr_t)r, .bytes = r->bytes, .row = likes.row, .tile = likes.tile};
+    offer(r, p, &rts);
     m->kind = UNO_RTS;
     m->bytes = sizeof rts;
     m->data = &rts;
     int kept = uno_peer_send(p, m, NULL);
+    m->data = NULL;
     return kept == 1 ? MPI_SUCCESS : kept;
+}
+
+// Persistent alone: others copy before there is a request. It is signed by what it was set up with.
+static int start_buffered(MPI_Request r)
+{
+    struct uno_where to = {.comm = r->comm, .rank = r->rank, .tag = r->tag};
+    struct MPI_ABI_Datatype *type = r->type ? r->type : uno_type(MPI_BYTE);
+    int err =
+        r->sign_type ? uno_bsend(r->buf, r->sign_count, r->sign_type, &to) : uno_bsend(r->buf, r->count, type, &to);
+    if (!err) uno_request_done(r, MPI_SUCCESS);
+    return err;
 }
 
 int uno_send_start(MPI_Request r)
@@ -103,12 +131,8 @@ int uno_send_start(MPI_Request r)
         uno_request_done(r, MPI_SUCCESS);
         return MPI_SUCCESS;
     }
-    if (r->mode == UNO_BUFFERED) {    // persistent alone: others copy before there is a request
-        struct uno_where to = {.comm = r->comm, .rank = r->rank, .tag = r->tag};
-        int err = uno_bsend(r->buf, r->count, r->type ? r->type : uno_type(MPI_BYTE), &to);
-        if (!err) uno_request_done(r, MPI_SUCCESS);
-        return err;
-    }
+    if (r->mode == UNO_BUFFERED) return start_buffered(r);
+    if (__builtin_expect(uno_signing.num != 0, 0) && r->persistent) uno_sign_start(r);
     struct uno_peer *p = uno_peer(r->comm, r->rank);
     if (!p) return MPI_ERR_INTERN;
     r->moved = 0;

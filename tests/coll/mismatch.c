@@ -51,6 +51,9 @@ int main(int argc, char **argv)
     expect(MPI_Bcast(&x, 1, MPI_INT, odd, MPI_COMM_WORLD), MPI_ERR_ROOT, "root 0", "root 1");
     expect(MPI_Allreduce(&x, &y, 1, MPI_INT, odd ? MPI_MAX : MPI_SUM, MPI_COMM_WORLD), MPI_ERR_OP, "rank 0", "op");
     expect(MPI_Bcast(z, odd ? 64 : 63, MPI_INT, 0, MPI_COMM_WORLD), MPI_ERR_COUNT, "252 bytes", "256 bytes");
+    expect(MPI_Bcast(z, 8, odd ? MPI_FLOAT : MPI_INT, 0, MPI_COMM_WORLD), MPI_ERR_TYPE, "types", "rank 0");
+    expect(MPI_Allgather(&x, 1, odd ? MPI_FLOAT : MPI_INT, z, 1, odd ? MPI_FLOAT : MPI_INT, MPI_COMM_WORLD),
+           MPI_ERR_TYPE, "types", "rank 0");
     if (odd)
         CHECK(MPI_Ibarrier(MPI_COMM_WORLD, &q) == MPI_SUCCESS);
     else

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Environment variables, run-time routines, trace, race hint, compiled mode, import and decoration."""
+"""Environment variables, run-time routines, trace, race hint, import and decoration."""
 
 import json
 import os
 import subprocess
 import sys
 import time
-import warnings
 
 import pytest
 from unisono.omp import *
@@ -196,50 +195,6 @@ def test_decorating_again_comes_from_the_cache():
     assert maker(5)() == 7 and maker(1).__code__ is maker(2).__code__
 
 
-@omp(compile=True)
-def compiled_pi(n, t):
-    w = 1.0 / n
-    total = 0.0
-    with omp("parallel for reduction(+:total) num_threads(t) schedule(guided)"):
-        for i in range(n):
-            x = (i + 0.5) * w
-            total += square(4.0) / (4.0 * (1.0 + x * x))
-    return total * w
-
-
-@omp(compile=True)
-def square(x):
-    return x * x
-
-
-@omp(compile=True)
-def refused(items):
-    got = []
-    with omp("parallel for num_threads(2)"):
-        for i in range(3):
-            got.append({"i": items})
-    return len(got)
-
-
-def test_compiled_mode():
-    pytest.importorskip("numba")
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        warnings.filterwarnings("ignore", "this CPython has a GIL")
-        assert abs(compiled_pi(20000, 2) - 3.14159265) < 1e-6
-    kernels = [c.cell_contents for c in compiled_pi.__closure__ if type(c.cell_contents).__name__ == "Kernel"]
-    region = [k for k in kernels if k.fast is not None]
-    assert region and square(3) == 9
-    with pytest.warns(RuntimeWarning, match="Numba says"):
-        assert refused(object()) == 3
-
-
-def test_compiled_mode_without_numba_runs_as_python():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        assert abs(compiled_pi(500, 2) - 3.14159265) < 1e-3
-
-
 def test_import_and_decoration_are_quick_enough_not_to_notice(tmp_path):
     lines = [f"    v{i} = {i} + n" for i in range(44)]
     f = tmp_path / "long.py"
@@ -262,3 +217,18 @@ def test_a_subinterpreter_gets_a_clear_error():
     path = [p for p in sys.path if os.path.isdir(os.path.join(p, "unisono"))]
     interpreters.run_string(one, f"import sys\nsys.path[:0] = {path!r}\n" + code)
     interpreters.destroy(one)
+
+
+@omp
+def walks(n):
+    total = 0
+    for a, b in ((1, 2), (3, 4)):
+        total += n * a + b
+    return total
+
+
+@pytest.mark.skipif(getattr(sys, "_is_gil_enabled", lambda: True)(), reason="with a GIL, counts are nobody's burden")
+def test_constants_of_a_decorated_function_are_not_counted():
+    assert walks(2) == 14 and not hasattr(walks, "__omp_source__")
+    (outer,) = [c for c in walks.__code__.co_consts if isinstance(c, tuple)]
+    assert all(sys.getrefcount(c) > 1 << 30 for c in (walks.__code__, outer, *outer))

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import traceback
 
 import pytest
@@ -56,6 +57,39 @@ def test_several_exceptions():
     others = getattr(info.value, "omp_others", None)
     numbers = {info.value.args[0]} | {e.args[0] for e in others.exceptions}
     assert numbers == {0, 1, 2, 3} and isinstance(others, ExceptionGroup)
+
+
+@omp
+def fails_while_handling():
+    with omp("parallel num_threads(2)"):
+        try:
+            {}["missing"]
+        except KeyError:
+            omp("flush")
+            both.wait()
+            raise ValueError(omp_get_thread_num())
+
+
+both = threading.Barrier(2)
+
+
+def test_others_are_shown_behind_what_the_first_was_handling():
+    with pytest.raises(ValueError) as info:
+        fails_while_handling()
+    assert isinstance(info.value.__context__, KeyError)
+    if not hasattr(info.value, "omp_others"):
+        return  # the second thread came to its raise when the team was over
+    assert info.value.__context__.__context__ is info.value.omp_others
+    text = "".join(traceback.format_exception(info.value))
+    assert "raised by other threads of the region" in text and text.rstrip().endswith(f"ValueError: {info.value}")
+
+
+def test_except_and_except_star_take_it():
+    for k in range(20):
+        try:
+            raises((0, 1), "nothing")
+        except* KeyError as group:
+            assert group.exceptions[0].args[0] in (0, 1)
 
 
 @omp

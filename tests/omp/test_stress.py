@@ -2,10 +2,12 @@
 """A thousand repetitions of what races when the run-time is wrong; threads outnumber the processors in most of them."""
 
 import gc
+import os
 
 from unisono.omp import *
 
 TIMES = 1000
+COLLECTIONS = int(os.environ.get("UNISONO_COLLECTIONS", 100))  # some 30 ms each; 1000 by hand
 
 
 @omp
@@ -131,8 +133,8 @@ def test_locks():
 @omp
 def collecting(n):
     with omp("parallel num_threads(n)"):
-        for _ in range(30):
-            junk = [[] for _ in range(50)]
+        for _ in range(COLLECTIONS):
+            junk = [[] for _ in range(5)]
             junk.append(junk)
             if omp_get_thread_num() == 0:
                 gc.collect()
@@ -152,6 +154,39 @@ def ordered(n):
             with omp("ordered"):
                 got.append(i)
     return got == list(range(TIMES))
+
+
+@omp
+def carried(n):
+    """A doacross chain, a running sum, the last write, tasks that wait for each other, a team inside the team."""
+    f, s, last, out, got = [0] * 12, 0, None, [0] * 8, []
+    with omp("parallel num_threads(n)"):
+        with omp("for ordered(1) schedule(dynamic) nowait"):
+            for i in range(1, 12):
+                omp("ordered depend(sink: i - 1)")
+                f[i] = f[i - 1] + i
+                omp("ordered depend(source)")
+        with omp("for reduction(inscan, +: s)"):
+            for i in range(8):
+                s += i
+                omp("scan inclusive(s)")
+                out[i] = s
+        with omp("for schedule(dynamic) lastprivate(conditional: last)"):
+            for i in range(8):
+                if i % 3 == 0:
+                    last = i
+        with omp("single"):
+            for i in range(4):
+                with omp("task depend(inout: got)"):
+                    got.append(i)
+        with omp("parallel num_threads(2)"):
+            pass
+    return f[11], s, out[7], last, got
+
+
+def test_what_loops_carry():
+    for k in range(TIMES):
+        assert carried(1 + k % 4) == (66, 28, 28, 6, [0, 1, 2, 3])
 
 
 def test_ordered():

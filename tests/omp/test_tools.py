@@ -3,6 +3,7 @@
 lines of a decorated function, not the rewritten ones."""
 
 import inspect
+import json
 import os
 import subprocess
 import sys
@@ -203,3 +204,66 @@ def test_inspect_sees_the_function_as_written():
     assert "_omprt_" not in source and inspect.getsourcefile(counted) == __file__
     assert str(inspect.signature(counted)) == "(n)" and counted.__name__ == "counted"
     assert counted.__module__ == __name__ and counted.__code__.co_firstlineno == inspect.getsourcelines(counted)[1]
+
+
+SCRIPT = """from unisono.omp import *
+@omp
+def work(n):
+    total = 0
+    with omp("parallel num_threads(2)"):
+        with omp("for reduction(+:total) schedule(static, 1)"):
+            for i in range(n):
+                if i < 0:
+                    total -= 1
+                total += helper(i)
+        with omp("single"):
+            with omp("task"):
+                helper(0)
+    if total < 0:
+        total = 0
+    return total
+
+def helper(i):
+    return i + 1
+
+print("answer", work(6))
+"""
+
+
+def test_coverage_counts_the_users_lines(tmp_path):
+    pytest.importorskip("coverage")
+    (tmp_path / "covered.py").write_text(SCRIPT)
+    env = {**os.environ, "PYTHONWARNINGS": "ignore"}
+    command = [sys.executable, "-m", "coverage"]
+    run = subprocess.run(
+        [*command, "run", "--concurrency=thread", "covered.py"], cwd=tmp_path, env=env, capture_output=True, text=True
+    )
+    assert run.returncode == 0 and "answer 21" in run.stdout, run.stdout + run.stderr
+    out = subprocess.run([*command, "json", "-o", "-"], cwd=tmp_path, env=env, capture_output=True, text=True)
+    lines = json.loads(out.stdout[out.stdout.index("{") : out.stdout.rindex("}") + 1])["files"]["covered.py"]
+    assert lines["missing_lines"] == [9, 15]
+    assert {7, 8, 10, 13, 16, 19} <= set(lines["executed_lines"])
+
+
+def test_profilers_name_the_users_functions(tmp_path):
+    (tmp_path / "profiled.py").write_text(SCRIPT)
+    env = {**os.environ, "PYTHONWARNINGS": "ignore", "OMP_NUM_THREADS": "1"}
+    out = subprocess.run(
+        [sys.executable, "-m", "cProfile", "profiled.py"], cwd=tmp_path, env=env, capture_output=True, text=True
+    )
+    assert out.returncode == 0 and "answer 21" in out.stdout, out.stderr
+    assert "profiled.py:2(work)" in out.stdout and "profiled.py:18(helper)" in out.stdout
+    # Every thread of the team reports to threading.setprofile(), as threads of the program's own do.
+    runner = (
+        "import threading, runpy, sys\nseen = set()\n"
+        "def profile(frame, event, arg):\n"
+        "    if event == 'call' and frame.f_code.co_filename.endswith('profiled.py'):\n"
+        "        seen.add((threading.current_thread().name[:3], frame.f_code.co_name))\n"
+        "threading.setprofile(profile); sys.setprofile(profile)\n"
+        "runpy.run_path('profiled.py')\nsys.setprofile(None)\nprint(sorted(seen))\n"
+    )
+    out = subprocess.run(
+        [sys.executable, "-c", runner], cwd=tmp_path, env=env, capture_output=True, text=True, check=True
+    )
+    seen = eval(out.stdout.splitlines()[-1])
+    assert ("Mai", "work") in seen and ("omp", "helper") in seen and ("Mai", "helper") in seen

@@ -20,7 +20,7 @@ from . import options, rows
 # Options that a run in C takes over as they are given.
 SHARED = ("--iterations", "--warmup", "--time", "--ci", "--samples", "--window", "--threads", "--parts", "--parts-recv",
           "--depth", "--sync", "--root", "--type", "--op", "--cache", "--flush-bytes", "--align", "--seed", "--compat",
-          "--win", "--compute", "--arrival")  # fmt: skip
+          "--win", "--tests", "--compute", "--arrival")  # fmt: skip
 
 
 def cache() -> pathlib.Path:

@@ -5,9 +5,11 @@ the rewriter."""
 import ast
 
 from . import directive
+from ._rt import walk
 from .source import located
-from .names import FUNCTIONS, SCOPES
+from .names import FUNCTIONS, SCOPES, SIMPLE
 
+_GIVES_AWAY = (ast.Yield, ast.YieldFrom, ast.Await)
 
 class Annotate(ast.NodeTransformer):
     """After it, every With or Expr node that is a directive carries _omp; a with of several items is nested ones."""
@@ -17,6 +19,11 @@ class Annotate(ast.NodeTransformer):
 
     def fail(self, message, node):
         return located(message, node, self.filename)
+
+    def visit(self, node):
+        if type(node) in SIMPLE and not any(isinstance(n, ast.Call) and self.is_omp(n.func) for n in walk(node)):
+            return node
+        return super().visit(node)
 
     def _text(self, call):
         if (
@@ -115,6 +122,14 @@ class Block(ast.NodeVisitor):
         self.shared = False
 
     shared = False
+
+    def visit(self, node):
+        if type(node) not in SIMPLE:
+            return super().visit(node)
+        if not hasattr(node, "_plain"):
+            node._plain = not any(isinstance(n, _GIVES_AWAY) or getattr(n, "is_async", 0) for n in walk(node))
+        if not node._plain:
+            super().visit(node)
 
     def fail(self, what, node):
         raise located(f"{what} inside omp({self.name!r}): the block must be left at its end", node, self.filename)

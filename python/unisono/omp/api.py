@@ -19,6 +19,8 @@ def omp(arg=None, /, **options):
     if isinstance(arg, str):
         return _loose(arg, sys._getframe(1))
     if arg is None:
+        if "pkg" in options:
+            raise OmpError("omp(pkg=...): no package is rewritten as a whole; decorate functions or classes with @omp")
         return functools.partial(_decorate, options=options)
     return _decorate(arg, options)
 

@@ -99,10 +99,11 @@ CONSTRUCTS = {
 }
 
 
-def functions(package):
+def functions(package, names):
     """The measured functions, compiled from a real file (a decorator needs its source)."""
     lines = [f"from {package} import *"]
-    for name, (with_, without) in CONSTRUCTS.items():
+    for name in names:
+        with_, without = CONSTRUCTS[name]
         for kind, body in (("with", with_), ("without", without)):
             lines.append("@omp" if kind == "with" else "")
             lines.append(f"def {kind}_{name}(n, t):\n    " + body.replace("\n", "\n    "))
@@ -153,7 +154,7 @@ def main(argv=None):
     if unknown:
         parser.error(f"no such construct: {', '.join(sorted(unknown))}")
     importlib.import_module(args.import_from)
-    space = functions(args.import_from)
+    space = functions(args.import_from, args.constructs or CONSTRUCTS)
     rows = [
         measure(space, name, t, args.repetitions, args.seconds)
         for name in args.constructs or CONSTRUCTS

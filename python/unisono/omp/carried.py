@@ -8,6 +8,7 @@ iteration brought; then, the other threads' sums being known, the part that read
 
 import ast
 
+from ._rt import walk
 from .build import assign, attribute, call, const, expr, for_, if_, item, name, tuple_
 from .regions import copies, reduce_with
 from .rewrite import handles
@@ -199,7 +200,7 @@ def across(r, d, node_body):
     used = any(
         hasattr(n, "_omp") and n._omp.words[0] == "ordered" and n._omp.standalone
         for s in node_body
-        for n in ast.walk(s)
+        for n in walk(s)
     )
     if not used:
         return 0
@@ -217,7 +218,7 @@ def nest_across(r, loops, loop):
         limits = bounds_of(r, deep.iter)
         if limits is None or not isinstance(deep.target, ast.Name):
             raise r.fail("ordered(n) with depend: each loop must be `for variable in range(...)`", deep)
-        inner = {n.id for limit in limits for n in ast.walk(limit) if isinstance(n, ast.Name)} & set(variables)
+        inner = {n.id for limit in limits for n in walk(limit) if isinstance(n, ast.Name)} & set(variables)
         if inner:
             raise r.fail("ordered(n) with depend: the bounds of a loop must not depend on another loop", deep)
         bounds += limits

@@ -8,6 +8,8 @@ with its reason, and runs as Python. Numba is imported when the first kernel run
 """
 
 import ast
+
+from ._rt import locate, walk
 import threading
 import types
 import warnings
@@ -29,8 +31,10 @@ def _numba():
 class Kernel:
     """A function that is compiled at its first call, or stays Python when that fails."""
 
-    def __init__(self, function):
+    def __init__(self, function, annotations, taken=()):
+        """`annotations`: of parameters and variables; `taken`: parameters that are ours and whole numbers."""
         self.python, self.fast, self.ready = function, None, False
+        self.annotations = {**annotations, **dict.fromkeys(taken, "int")}
         for attribute in ("__name__", "__qualname__", "__doc__", "__module__"):
             setattr(self, attribute, getattr(function, attribute))
         self.__wrapped__ = function
@@ -54,9 +58,30 @@ class Kernel:
                         self.python.__defaults__,
                         self.python.__closure__,
                     )
-                    self.fast = numba.njit(nogil=True)(f)
+                    self._make(numba, f)
                 self.ready = True
         return self.fast
+
+    def _make(self, numba, f):
+        from . import hints
+
+        names = f.__code__.co_varnames[: f.__code__.co_argcount]
+        try:
+            types = hints.signatures(names, self.annotations, numba)
+            known = hints.locals_(names, self.annotations, numba)
+            known = {n: t for n, t in known.items() if n in f.__code__.co_varnames}
+            self.fast = numba.njit(types or None, nogil=True, locals=known)(f)
+        except Exception as error:
+            self._refused(error, 5)
+
+    def _refused(self, error, stacklevel):
+        self.fast = None
+        reason = " ".join(str(error).split())[:300]
+        warnings.warn(
+            f"@omp(compile=True): {self.__qualname__} runs uncompiled, Numba says: {reason}",
+            RuntimeWarning,
+            stacklevel=stacklevel,
+        )
 
     def dispatcher(self):
         """What other kernels call."""
@@ -65,32 +90,42 @@ class Kernel:
         numba = _numba()
         if numba is None:
             return self.python
-        self.fast = numba.njit(nogil=True)(self.python)
+        self._make(numba, self.python)
         self.ready = True
-        return self.fast
+        return self.fast or self.python
 
     def __call__(self, *args, **kwargs):
         fast = self.fast if self.ready else self._compile()
         if fast is None:
             return self.python(*args, **kwargs)
+        missing = self.python.__code__.co_argcount - len(args)
+        if missing and not kwargs and missing <= len(self.python.__defaults__ or ()):
+            args += self.python.__defaults__[-missing:]  # a signature does not know them
         try:
             return fast(*args, **kwargs)
         except Exception as error:
-            if not type(error).__module__.startswith("numba") and fast.signatures:
+            unfit = isinstance(error, TypeError) and str(error).startswith("No matching definition")
+            if not type(error).__module__.startswith("numba") and fast.signatures and not unfit:
                 raise  # the compiled code ran and failed; without a signature Numba could not even begin
-            self.fast = None
-            reason = " ".join(str(error).split())[:300]
-            warnings.warn(
-                f"@omp(compile=True): {self.__qualname__} runs uncompiled, Numba says: {reason}",
-                RuntimeWarning,
-                stacklevel=2,
-            )
+            self._refused(error, 3)
             return self.python(*args, **kwargs)
 
 
 def function(f):
     """A function without directives."""
-    return Kernel(f)
+    from .source import tree_of
+
+    return Kernel(f, annotations_of(f, tree_of(f)))
+
+
+def annotations_of(f, tree):
+    """Annotations of parameters (objects or text) and of variables (text)."""
+    found = {n.target.id: ast.unparse(n.annotation) for n in walk(tree) if _annotates(n)}
+    return {**found, **{n: a for n, a in f.__annotations__.items() if n != "return"}}
+
+
+def _annotates(node):
+    return isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
 
 
 def loop_kernel(r, loop, body_events, known, keeps, d):
@@ -99,7 +134,7 @@ def loop_kernel(r, loop, body_events, known, keeps, d):
 
     `keeps` are the variables that the loop changes and somebody reads later.
     """
-    if not isinstance(loop.target, ast.Name) or any(hasattr(n, "_omp") for s in loop.body for n in ast.walk(s)):
+    if not isinstance(loop.target, ast.Name) or any(hasattr(n, "_omp") for s in loop.body for n in walk(s)):
         return None
     stored = {n for n, kind, _ in body_events if n and kind != "load"}
     read = [n for n in dict.fromkeys(n for n, kind, _ in body_events if n)]
@@ -123,9 +158,11 @@ def loop_kernel(r, loop, body_events, known, keeps, d):
     result = ast.Return(ast.Tuple([ast.Name(n, ast.Load()) for n in gives], ast.Load()))
     name = f"loop_of_{r.function.__name__}_line_{loop.lineno}"
     f = ast.FunctionDef(name=name, args=args, body=[again, result], decorator_list=[], returns=None, type_params=[])
-    module = ast.fix_missing_locations(ast.Module([ast.copy_location(f, loop)], []))
+    module = locate(ast.Module([ast.copy_location(f, loop)], []))
     code = next(c for c in compile(module, r.filename, "exec").co_consts if isinstance(c, types.CodeType))
-    kernel = Kernel(types.FunctionType(code, r.function.__globals__, name))
+    original = {new: r.renamed.get(new, new) for new in {*names, *stored, loop.target.id}}
+    annotations = {new: r.annotations[old] for new, old in original.items() if old in r.annotations}
+    kernel = Kernel(types.FunctionType(code, r.function.__globals__, name), annotations, params[:3])
     return r.value(r.fresh("kernel"), kernel), names, gives
 
 

@@ -6,8 +6,10 @@ expressions as syntax trees, so that renaming a variable in a block reaches the 
 """
 
 import ast
+import keyword
 import re
 
+from ._rt import walk
 from .grammar import CLAUSES, COMBINED, LISTS, ONCE, STANDALONE
 from .source import located
 
@@ -119,11 +121,16 @@ class _Parser:
         raise self.fail("a parenthesis is not closed")
 
     def expression(self, text, kind):
+        plain = text.strip()
+        if plain.isidentifier() and not keyword.iskeyword(plain):
+            return ast.copy_location(ast.Name(plain, ast.Load()), self.where)
+        if plain.isdecimal() and plain[0] != "0":
+            return ast.copy_location(ast.Constant(int(plain)), self.where)
         try:
             tree = ast.parse(text.strip(), mode="eval").body
         except SyntaxError:
             raise self.fail(f"{kind}({text}): not a Python expression") from None
-        for node in ast.walk(tree):
+        for node in walk(tree):
             if isinstance(node, (ast.Await, ast.Yield, ast.YieldFrom)):
                 raise self.fail(f"{kind}({text}): no yield or await here")
             if hasattr(node, "lineno"):

@@ -2,12 +2,15 @@
 """rewrite(function): from a function to the one that runs its directives, once a code object. Called by @omp."""
 
 import ast
+import types
 
+from ._rt import locate, walk
+from . import _rt
 from .annotate import Annotate, Super, Threadprivate
 from .build import PREFIX
 from .rewrite import Rewriter
 from .scope import Scope
-from .source import build, class_of, template, tree_of
+from .source import build, class_of, codes, template, tree_of
 from .threadprivate import threadprivate_of
 
 _cache = {}
@@ -44,7 +47,7 @@ def _prepare(r, tree):
     """Directives parsed, threadprivate variables and super() replaced; False when there is nothing to rewrite."""
     found = Annotate(_resolver(r.function), r.filename)
     tree.body = [s for b in tree.body for s in found._each(found.visit(b))]
-    private = threadprivate_of(r.function, [n._omp for n in ast.walk(tree) if hasattr(n, "_omp")])
+    private = threadprivate_of(r.function, [n._omp for n in walk(tree) if hasattr(n, "_omp")])
     if private:
         swap = Threadprivate(private.names, PREFIX + "threadprivate")
         r.threadprivate = private
@@ -68,6 +71,9 @@ def rewrite(function_, options):
         cached = _cache[key] = (function_.__code__, *_rewrite(function_, options))
     _, code, values, text = cached
     if code is None:
+        if cached[3] is None:
+            _share(function_.__code__)
+            _cache[key] = (*cached[:3], "")
         if options.get("compile"):
             from . import compiled
 
@@ -81,13 +87,31 @@ def rewrite(function_, options):
 def _rewrite(function_, options):
     tree = tree_of(function_)
     r = Rewriter(function_, options)
+    if options.get("compile"):
+        from . import compiled
+
+        r.annotations = compiled.annotations_of(function_, tree)
     if not _prepare(r, tree):
         return None, None, None
     outer = _Outer(function_.__code__.co_freevars)
     scope = Scope.of_function(tree, outer if outer.names else None)
     r.body(tree, scope, scope.known)
     code = template(tree, function_, list(r.values))
-    return code, r.values, _Text(tree, function_.__name__)
+    cells = {n: types.CellType(v) for n, v in r.values.items()}
+    _share(code)
+    for cell in cells.values():
+        _rt.immortal(cell)
+    return code, cells, _Text(tree, function_.__name__)
+
+
+def _share(code):
+    """Code that stays in the cache and that all threads run: it and the tuples among its constants are not counted."""
+    todo = list(codes(code))
+    while todo:
+        shared = todo.pop()
+        _rt.immortal(shared)
+        parts = shared.co_consts if isinstance(shared, types.CodeType) else shared
+        todo += [c for c in parts if isinstance(c, tuple)]
 
 
 class _Outer:
@@ -113,4 +137,4 @@ class _Text:
 
     def __str__(self):
         self.tree.name = self.name
-        return ast.unparse(ast.fix_missing_locations(self.tree)).replace(PREFIX, "rt_")
+        return ast.unparse(locate(self.tree)).replace(PREFIX, "rt_")

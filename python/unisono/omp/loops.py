@@ -3,6 +3,7 @@
 
 import ast
 
+from ._rt import walk
 from . import carried
 from .build import assign, attribute, call, const, expr, for_, if_, item, lambda_, name, try_finally, tuple_
 from .names import Events, Rename
@@ -56,7 +57,7 @@ def _is_note(s):
 
 
 def targets(loops):
-    return [t.id for loop in loops for t in ast.walk(loop.target) if isinstance(t, ast.Name)]
+    return [t.id for loop in loops for t in walk(loop.target) if isinstance(t, ast.Name)]
 
 
 def space(r, loops, where):
@@ -71,7 +72,7 @@ def space(r, loops, where):
     space_, at, makers, seen = r.fresh("space"), r.fresh("at"), [], []
     for loop in loops:
         makers.append(lambda_(_used(loop.iter, seen), loop.iter))
-        seen += [t.id for t in ast.walk(loop.target) if isinstance(t, ast.Name)]
+        seen += [t.id for t in walk(loop.target) if isinstance(t, ast.Name)]
     flat = all(isinstance(loop.target, ast.Name) for loop in loops)
     ids = tuple_(const(loop.target.id if flat else None) for loop in loops)
     target = ast.Tuple([loop.target for loop in loops], ast.Store())
@@ -82,7 +83,7 @@ def space(r, loops, where):
 
 
 def _used(tree, names):
-    return [n for n in names if any(isinstance(t, ast.Name) and t.id == n for t in ast.walk(tree))]
+    return [n for n in names if any(isinstance(t, ast.Name) and t.id == n for t in walk(tree))]
 
 
 def bounds_of(r, it):
@@ -216,7 +217,7 @@ def _cancels(body):
         and n._omp.words[0] in ("cancel", "cancellation point")
         and n._omp.argument in ("for", "sections")
         for s in body
-        for n in ast.walk(s)
+        for n in walk(s)
     )
 
 
@@ -245,12 +246,12 @@ def _views(r, d, node, loops, scope, known):
 
     The memory model allows it as long as nothing in the loop is a flush.
     """
-    if any(hasattr(n, "_omp") and _FLUSHES & set(n._omp.words) for s in node.body for n in ast.walk(s)):
+    if any(hasattr(n, "_omp") and _FLUSHES & set(n._omp.words) for s in node.body for n in walk(s)):
         return []
     if any(
         isinstance(n, (ast.Name, ast.Attribute)) and "lock" in (getattr(n, "id", None) or n.attr)
         for s in node.body
-        for n in ast.walk(s)
+        for n in walk(s)
     ):
         return []
     events = Events().run(loops[-1].body).events
@@ -264,6 +265,7 @@ def _views(r, d, node, loops, scope, known):
     if not names:
         return []
     mapping = {n: f"_omp_{n}_{r._next()}" for n in names}
+    r.renamed.update({new: r.renamed.get(n, n) for n, new in mapping.items()})
     loops[-1].body = [Rename(mapping).visit(s) for s in loops[-1].body]
     scope.refresh(node)
     scope.locals |= set(mapping.values())

@@ -10,6 +10,8 @@ a region can be told apart.
 
 import ast
 
+from ._rt import walk
+
 SCOPES = (
     ast.FunctionDef,
     ast.AsyncFunctionDef,
@@ -23,7 +25,11 @@ SCOPES = (
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
-class Events(ast.NodeVisitor):
+SIMPLE = {ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr}  # statements without blocks, the frequent ones
+_VISITORS = {}  # class of a node -> method of Events
+
+
+class Events:
     """Collects the events of statements that belong to one function."""
 
     def __init__(self, raw=False):
@@ -37,6 +43,36 @@ class Events(ast.NodeVisitor):
         for node in nodes:
             self.visit(node)
         return self
+
+    def visit(self, node):
+        kind = type(node)
+        method = _VISITORS.get(kind)
+        if method is None:
+            method = _VISITORS[kind] = getattr(Events, "visit_" + kind.__name__, Events.generic_visit)
+        if kind not in SIMPLE or hasattr(node, "_omp"):
+            return method(self, node)
+        known = node.__dict__.get("_events")  # every block around asks for them again; Rename forgets them
+        if known is None:
+            begin = len(self.events)
+            method(self, node)
+            node._events = self.events[begin:]
+        else:
+            self.events += known
+
+    def generic_visit(self, node):
+        for field in node._fields:
+            value = getattr(node, field, None)
+            if isinstance(value, ast.AST):
+                self.visit(value)
+            elif isinstance(value, list):
+                for v in value:
+                    if isinstance(v, ast.AST):
+                        self.visit(v)
+
+    def visit_Constant(self, node):
+        pass
+
+    visit_Load = visit_Store = visit_Del = visit_Constant
 
     def bound(self):
         return {n for n, kind, _ in self.events if kind in ("store", "for", "except")} - self.globals - self.nonlocals
@@ -66,7 +102,7 @@ class Events(ast.NodeVisitor):
 
     def visit_For(self, node):
         self.visit(node.iter)
-        for target in ast.walk(node.target):
+        for target in walk(node.target):
             if isinstance(target, ast.Name) and isinstance(target.ctx, ast.Store):
                 self.add(target.id, "for", node)
             elif isinstance(target, (ast.Subscript, ast.Attribute)):
@@ -157,7 +193,7 @@ class Events(ast.NodeVisitor):
         for i, g in enumerate(node.generators):
             if i:
                 inner.visit(g.iter)
-            targets |= {t.id for t in ast.walk(g.target) if isinstance(t, ast.Name)}
+            targets |= {t.id for t in walk(g.target) if isinstance(t, ast.Name)}
             inner.run(g.ifs)
         inner.run([node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt])
         for name, kind, where in inner.events:
@@ -239,14 +275,14 @@ def definite(statements):
                     t.id
                     for i in s.items
                     if i.optional_vars
-                    for t in ast.walk(i.optional_vars)
+                    for t in walk(i.optional_vars)
                     if isinstance(t, ast.Name)
                 }
                 names |= definite(s.body)
         elif isinstance(s, ast.Delete):
-            names -= {t.id for t in ast.walk(s) if isinstance(t, ast.Name)}
+            names -= {t.id for t in walk(s) if isinstance(t, ast.Name)}
         if not isinstance(s, ast.Delete):
-            names -= {t.id for t in ast.walk(s) if isinstance(t, ast.Name) and isinstance(t.ctx, ast.Del)}
+            names -= {t.id for t in walk(s) if isinstance(t, ast.Name) and isinstance(t.ctx, ast.Del)}
     return names
 
 
@@ -259,6 +295,10 @@ class Rename(ast.NodeTransformer):
 
     def to(self, name):
         return self.mapping.get(name, name)
+
+    def visit(self, node):
+        node.__dict__.pop("_events", None)
+        return super().visit(node)
 
     def without(self, names):
         return Rename({k: v for k, v in self.mapping.items() if k not in names})
@@ -323,7 +363,7 @@ class Rename(ast.NodeTransformer):
 
     def _comprehension(self, node):
         node.generators[0].iter = self.visit(node.generators[0].iter)
-        targets = {t.id for g in node.generators for t in ast.walk(g.target) if isinstance(t, ast.Name)}
+        targets = {t.id for g in node.generators for t in walk(g.target) if isinstance(t, ast.Name)}
         deeper = self.without(targets)
         for i, g in enumerate(node.generators):
             if i:

@@ -4,6 +4,7 @@ declarations."""
 
 import ast
 
+from ._rt import walk
 from . import support
 from .build import PREFIX, assign, attribute, call, const, expr, for_, if_, item, name, tuple_
 from .names import Events
@@ -151,7 +152,7 @@ def _targets(body, d):
     """The variables of the loops that the directive shares out."""
     count, result = (d.one("collapse").value if d.one("collapse") else 1), []
     while count and len(body) == 1 and isinstance(body[0], ast.For):
-        result += [t for t in ast.walk(body[0].target) if isinstance(t, ast.Name)]
+        result += [t for t in walk(body[0].target) if isinstance(t, ast.Name)]
         body, count = body[0].body, count - 1
     return result
 
@@ -327,7 +328,7 @@ def atomic(r, d, node, scope, known):
         raise d.error("atomic capture: an update and an assignment that captures the value expected")
     updates = [s for s in body if isinstance(s, ast.AugAssign)] or [s for s in body if isinstance(s, ast.Assign)]
     if kind == "compare":
-        updates = [s for b in body for s in ast.walk(b) if isinstance(s, ast.Assign)]
+        updates = [s for b in body for s in walk(b) if isinstance(s, ast.Assign)]
     if not updates:
         raise d.error("atomic: nothing is updated here")
     target = updates[-1].target if isinstance(updates[-1], ast.AugAssign) else updates[-1].targets[0]
@@ -336,6 +337,7 @@ def atomic(r, d, node, scope, known):
         value = r.fresh("value")  # only the update is atomic: what is added is worked out before
         before = [assign(value, body[0].value)]
         body[0].value = name(value)
+        body[0].__dict__.pop("_events", None)
     inside = [s for b in body for s in r.statement(b, scope, known)]
     return before + r.guarded(r.call("atomic_enter", _storage(target)), inside, r.call("atomic_exit", _storage(target)))
 

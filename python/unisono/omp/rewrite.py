@@ -8,6 +8,7 @@ directive's words.
 
 import ast
 
+from ._rt import walk
 from . import support
 from .build import PREFIX, assign, call, const, expr, function, if_, lambda_, name, try_finally
 from .source import located
@@ -40,6 +41,7 @@ class Rewriter:
         self.reductions = {}  # declared ones: name -> (combiner, initializer or None)
         self.threadprivate = {}
         self.ordered = 0  # depth of blocks that order what threads write
+        self.annotations, self.renamed = {}, {}  # compiled mode: annotations; new name -> the user's name
         self.scans = 0  # depth of simd loops with inscan reductions
         self.across = []  # doacross loops around: (loop object, variables, scope)
 
@@ -62,9 +64,8 @@ class Rewriter:
     def put(self, where, *statements):
         """Gives made statements the place of the directive."""
         for s in statements:
-            for node in ast.walk(s):
-                if "lineno" in node._attributes and not hasattr(node, "lineno"):
-                    ast.copy_location(node, where)
+            if not hasattr(s, "lineno"):
+                ast.copy_location(s, where)  # what is inside takes it over when the whole is compiled
         return list(statements)
 
     def fail(self, message, node):
@@ -85,7 +86,7 @@ class Rewriter:
                 bound, gone = {s.targets[0].id}, set()
             else:
                 bound = definite([s])
-                gone = {t.id for t in ast.walk(s) if isinstance(t, ast.Name) and isinstance(t.ctx, ast.Del)}
+                gone = {t.id for t in walk(s) if isinstance(t, ast.Name) and isinstance(t.ctx, ast.Del)}
             result += self.statement(s, scope, known)
             result += self.noted(s, scope)
             known = (known | bound) - gone
@@ -99,7 +100,7 @@ class Rewriter:
         names = {
             t.id
             for target in targets
-            for t in ast.walk(target)
+            for t in walk(target)
             if isinstance(t, ast.Name) and isinstance(t.ctx, ast.Store)
         }
         return [
@@ -132,10 +133,10 @@ class Rewriter:
         if isinstance(s, (ast.For, ast.AsyncFor, ast.While)) and scope.hoist is None:
             hoist = scope.hoist = []
         if isinstance(s, (ast.For, ast.AsyncFor)):
-            known = known | {t.id for t in ast.walk(s.target) if isinstance(t, ast.Name)}
+            known = known | {t.id for t in walk(s.target) if isinstance(t, ast.Name)}
         elif isinstance(s, (ast.With, ast.AsyncWith)):
             known = known | {
-                t.id for i in s.items if i.optional_vars for t in ast.walk(i.optional_vars) if isinstance(t, ast.Name)
+                t.id for i in s.items if i.optional_vars for t in walk(i.optional_vars) if isinstance(t, ast.Name)
             }
         for field in ("body", "orelse", "finalbody"):
             if getattr(s, field, None) and isinstance(getattr(s, field), list):
@@ -238,6 +239,7 @@ class Rewriter:
     def rename(self, names, node, scope):
         """New names for variables that a construct in place has copies of; returns old -> new."""
         mapping = {n: f"_omp_{n}_{self._next()}" for n in names}
+        self.renamed.update({new: self.renamed.get(n, n) for n, new in mapping.items()})
         if mapping:
             rename = Rename(mapping)
             node.body = [rename.visit(s) for s in node.body]
@@ -300,15 +302,15 @@ def _combiner(rewriter, operator, text, initializer):
         else:
             tree, result = [], [ast.Return(value)]
     for node in tree:
-        for sub in ast.walk(node):
+        for sub in walk(node):
             if hasattr(sub, "lineno"):
                 del sub.lineno
     for node in result:
-        for sub in ast.walk(node):
+        for sub in walk(node):
             if hasattr(sub, "lineno"):
                 del sub.lineno
     start = ast.parse(initializer, mode="eval").body if initializer else rewriter.call("fresh", name("omp_orig"))
-    for sub in ast.walk(start):
+    for sub in walk(start):
         if hasattr(sub, "lineno"):
             del sub.lineno
     return [
@@ -320,7 +322,7 @@ def _combiner(rewriter, operator, text, initializer):
 def _has_directive(node):
     if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Return, ast.Pass)):
         return False
-    return any(hasattr(n, "_omp") for n in ast.walk(node))
+    return any(hasattr(n, "_omp") for n in walk(node))
 
 
 def _declared(statements):

@@ -8,6 +8,7 @@ bound only inside - private. The variable of a loop that is used only inside suc
 
 import ast
 
+from ._rt import walk
 from .names import Events, parameters
 
 
@@ -116,7 +117,7 @@ def loop_only(events):
 
 def _contains(outer, node):
     body = outer.body if isinstance(outer, (ast.For, ast.AsyncFor, ast.ExceptHandler)) else []
-    return any(node is child for s in body for child in ast.walk(s))
+    return any(node is child for s in body for child in walk(s))
 
 
 def plan(d, node, scope, known, task=False):

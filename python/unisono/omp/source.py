@@ -10,6 +10,7 @@ import linecache
 import types
 import warnings
 
+from ._rt import locate
 from .errors import OmpError, OmpSyntaxError
 
 FUNCTION = "_omprt_function"
@@ -110,7 +111,7 @@ def template(node, function, names):
         type_params=[],
     )
     module = ast.Module([ast.copy_location(factory, node)], [])
-    ast.fix_missing_locations(module)
+    locate(module)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SyntaxWarning)  # they were given when the module was compiled
         compiled = compile(module, code.co_filename, "exec", dont_inherit=True, flags=code.co_flags & 0x1FF0000)
@@ -142,10 +143,18 @@ def _renamed(found, original):
     return fix(found).replace(co_name=original.co_name)
 
 
+def codes(code):
+    """The code object and all those inside it."""
+    yield code
+    for const in code.co_consts:
+        if isinstance(const, types.CodeType):
+            yield from codes(const)
+
+
 def build(code, function, values):
-    """A function like the given one that runs the code; `values` are the objects for the run-time's names."""
+    """A function like the given one that runs the code; `values` are the cells of the run-time's names."""
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
-    closure = tuple(cells[n] if n in cells else types.CellType(values[n]) for n in code.co_freevars)
+    closure = tuple(cells[n] if n in cells else values[n] for n in code.co_freevars)
     new = types.FunctionType(code, function.__globals__, function.__name__, function.__defaults__, closure)
     new.__kwdefaults__ = function.__kwdefaults__
     new.__dict__.update(function.__dict__)

@@ -294,6 +294,10 @@ RUNTIME = {
     "min": _extreme("minimum", min),
     "max": _extreme("maximum", max),
 }
+for _function in RUNTIME.values():  # all threads use them, so they are not counted
+    if isinstance(_function, types.FunctionType):
+        _rt.immortal(_function)
+        _rt.immortal(_function.__code__)
 RUNTIME.update(
     {
         n: getattr(_rt, n)

@@ -3,6 +3,7 @@
 
 import ast
 
+from ._rt import walk
 from .build import assign, call, const, expr, for_, function, if_, item, name, tuple_
 from .loops import nest, space, targets
 from .regions import _ALWAYS, _touched
@@ -119,7 +120,7 @@ def taskgroup(r, d, node, scope, known):
     reductions = d.reductions("task_reduction")
     start, end = open_group(r, d, reductions, scope) if reductions else ([], [])
     body = r.guarded(r.call("taskgroup_enter"), r.block(node.body, scope, known), r.call("taskgroup_exit"))
-    if any(hasattr(n, "_omp") and n._omp.argument == "taskgroup" for s in node.body for n in ast.walk(s)):
+    if any(hasattr(n, "_omp") and n._omp.argument == "taskgroup" for s in node.body for n in walk(s)):
         body = [body[0], ast.Try(body[1:], [ast.ExceptHandler(name(r.rt("left")), None, [ast.Pass()])], [], [])]
     return start + body + end
 
@@ -204,7 +205,7 @@ def taskloop(r, d, node, scope, known):
 
 def _joined(r, d, node, reductions, scope):
     """reduction on taskloop is a taskgroup's task_reduction, too, when tasks inside take part in it."""
-    if not any("in_reduction" in [c.kind for c in n._omp.clauses] for n in ast.walk(node) if hasattr(n, "_omp")):
+    if not any("in_reduction" in [c.kind for c in n._omp.clauses] for n in walk(node) if hasattr(n, "_omp")):
         return [], []
     if d.one("nogroup"):
         raise d.error("reduction on taskloop needs the group that nogroup removes")

@@ -115,8 +115,9 @@ static void fill(const struct uno_msg *m, char *dst, size_t from, size_t n)
     if (m->packer) {
         uno_copy_own(dst, n);
         uno_pack(m->packer, dst, n);
-    } else
+    } else {
         uno_copy_out(dst, (const char *)m->data + from, n);
+    }
 }
 
 static size_t piece_of(size_t bytes, uint8_t flags)
@@ -372,6 +373,7 @@ static void shm_withdraw(struct uno_link *link, const struct uno_rts *rts)
     // Relaxed: the receiver answered CTS and does not look at the descriptor any more.
     atomic_store_explicit(&l->tx->desc[rts->desc].state, DESC_FREE, memory_order_relaxed);
     l->desc_used &= ~(1ULL << rts->desc);
+    shm_layouts_forget(l, (int)rts->desc);
 }
 
 // The links stay: they know how far the rings are read and written, and the library may open again (a later session).

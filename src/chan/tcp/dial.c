@@ -23,7 +23,8 @@
 #include "chan/tcp/tcp.h"
 
 #define MS 1000000ULL
-#define STEP_TIME (3000 * MS)    // for one handshake, connecting included
+#define STEP_TIME (3000 * MS)         // for one handshake, connecting included
+#define CROWDED_TIME (15000 * MS)     // the same where ranks wait for a core
 #define FIRST_PAUSE (5 * MS)     // before the second dial; doubles
 #define LAST_PAUSE (500 * MS)
 #define STIR (400 * MS)             // no sleep is longer while a connection is sought: mpiexec would see a deadlock
@@ -99,7 +100,7 @@ static struct tcp_shake *begin(int fd, struct tcp_link *l)
     s->peer = -1;
     s->connecting = l != NULL;
     s->expected = l ? TCP_CHALLENGE : TCP_HELLO;
-    s->deadline = uno_now_ns() + STEP_TIME;
+    s->deadline = uno_now_ns() + (uno_chan_self.crowded ? CROWDED_TIME : STEP_TIME);
     s->next = shakes;
     shakes = s;
     if (l)
@@ -186,7 +187,7 @@ void tcp_dial(struct tcp_link *l)
     socklen_t len = to_sockaddr(&card, l->tries % card.count, &a);
     int fd = socket(a.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0) {
-        dial_failed(l, strerror(errno));
+        dial_failed(l, errno == EMFILE ? "too many open files (ulimit -n)" : strerror(errno));
     } else {
         set_options(fd);
         l->state = TCP_DIALING;

@@ -264,8 +264,8 @@ def coll_skew(r):
 
 
 def phases(r, work):
-    """Start, work in slices with a Test after each, Wait: (all, start, wait) in seconds."""
-    slices = 8
+    """Start, work in slices with a Test after each (none with --tests 0), Wait: (all, start, wait) in seconds."""
+    slices = r.o.tests or 1
     r.comm.Barrier()
     begun = now()
     request = r.priv.start(*r.priv.args)
@@ -273,7 +273,8 @@ def phases(r, work):
     if work:
         for _ in range(slices):
             compute(work / slices)
-            request.Test()
+            if r.o.tests:
+                request.Test()
     worked = now()
     request.Wait()
     end = now()

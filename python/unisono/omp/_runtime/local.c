@@ -18,7 +18,7 @@ static PyObject *copy_int(PyObject *obj)
 PyObject *rt_localize(PyObject *obj)
 {
     // Our own objects are cheap already; immortal ones are not counted.
-    if (_Py_IsOwnedByCurrentThread(obj) || obj->ob_ref_local == _Py_IMMORTAL_REFCNT_LOCAL) return Py_NewRef(obj);
+    if (_Py_IsOwnedByCurrentThread(obj) || _Py_IsImmortal(obj)) return Py_NewRef(obj);
     PyTypeObject *type = Py_TYPE(obj);
     if (type == &PyFloat_Type) return PyFloat_FromDouble(PyFloat_AS_DOUBLE(obj));
     if (type == &PyLong_Type) return copy_int(obj);
@@ -31,6 +31,50 @@ PyObject *rt_localize(PyObject *obj)
     if (!array_type && !strcmp(type->tp_name, "numpy.ndarray")) array_type = type;
     if (type == array_type && rt_hook_view) return PyObject_CallOneArg(rt_hook_view, obj);
     return Py_NewRef(obj);
+}
+
+// A thief runs many tasks of one function, which its maker counts, too: from the second one on it calls a function of
+// its own with the same code and closure, and gives the references back in bursts.
+PyObject *rt_own_function(struct rt_member *m, PyObject *fn)
+{
+    if (fn == m->lent) return m->own;
+    bool first = m->seen != fn;
+    m->seen = fn;    // only compared
+    if (first || !PyFunction_Check(fn) || _Py_IsOwnedByCurrentThread(fn) || _Py_IsImmortal(fn)) return fn;
+    rt_settle(m);
+    m->own = PyFunction_New(PyFunction_GET_CODE(fn), PyFunction_GET_GLOBALS(fn));
+    PyObject *closure = PyFunction_GET_CLOSURE(fn), *defaults = PyFunction_GET_DEFAULTS(fn);
+    if (m->own && ((closure && PyFunction_SetClosure(m->own, closure) < 0) ||
+                   (defaults && PyFunction_SetDefaults(m->own, defaults) < 0))) {
+        Py_CLEAR(m->own);
+    }
+    if (!m->own) {
+        PyErr_Clear();
+        return fn;
+    }
+    m->lent = Py_NewRef(fn);
+    return m->own;
+}
+
+void rt_drop_function(struct rt_member *m, PyObject *fn)
+{
+    if (!fn || fn != m->lent) {
+        Py_XDECREF(fn);
+        return;
+    }
+    if (++m->owed < RT_CATCH) return;
+    for (; m->owed; m->owed--) Py_DECREF(fn);
+}
+
+void rt_settle(struct rt_member *m)
+{
+    PyObject *lent = m->lent, *own = m->own;
+    int owed = m->owed;
+    m->lent = m->own = NULL;
+    m->owed = 0;
+    for (; owed; owed--) Py_DECREF(lent);
+    Py_XDECREF(lent);
+    Py_XDECREF(own);
 }
 
 // Objects that live as long as the process need no counting.
@@ -46,6 +90,23 @@ PyObject *rt_localize(PyObject *obj)
     return Py_NewRef(obj);
 }
 
+PyObject *rt_own_function(struct rt_member *m, PyObject *fn)
+{
+    (void)m;
+    return fn;
+}
+
+void rt_drop_function(struct rt_member *m, PyObject *fn)
+{
+    (void)m;
+    Py_XDECREF(fn);
+}
+
+void rt_settle(struct rt_member *m)
+{
+    (void)m;
+}
+
 void rt_immortal(PyObject *obj)
 {
     Py_INCREF(obj);
@@ -58,4 +119,13 @@ static PyObject *localize(PyObject *self, PyObject *obj)
     return rt_localize(obj);
 }
 
-PyMethodDef rt_local_methods[] = {{"localize", localize, METH_O, NULL}, {0}};
+// immortal(obj): for what lives as long as the process, such as the code of rewritten functions.
+static PyObject *immortal(PyObject *self, PyObject *obj)
+{
+    (void)self;
+    rt_immortal(obj);
+    Py_RETURN_NONE;
+}
+
+PyMethodDef rt_local_methods[] = {
+    {"localize", localize, METH_O, NULL}, {"immortal", immortal, METH_O, NULL}, {0}};

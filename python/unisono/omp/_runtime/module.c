@@ -279,7 +279,7 @@ static int exec_module(PyObject *module)
         return -1;
     }
     PyMethodDef *tables[] = {rt_sync_methods,  rt_icv_methods,      rt_local_methods,
-                             rt_trace_methods, rt_affinity_methods, rt_barrier_methods};
+                             rt_trace_methods, rt_affinity_methods, rt_barrier_methods, rt_walk_methods};
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
         if (PyModule_AddFunctions(module, tables[i]) < 0) return -1;
     }

@@ -90,6 +90,7 @@ static struct rt_member *root(void)
     team->n = 1;
     struct rt_member *m = team->m[0];
     rt_task_init(&m->implicit, NULL, &rt_settings.icv);
+    rt_task_ready(&m->implicit);
     m->task = &m->implicit;
     m->ident = PyThread_get_thread_ident();
     m->places = rt_settings.nplaces;    // a thread that Python started is bound nowhere, but may use all places
@@ -179,6 +180,7 @@ static void run_member(struct rt_member *m)
     Py_XSETREF(m->value, r);
     if (start) rt_trace("region", start);
     rt_join(m);
+    rt_settle(m);
     me = m->outer;
 }
 
@@ -190,6 +192,7 @@ static void prepare(struct rt_team *team, int num)
     if (team->level < rt_settings.nbinds) icv.bind = rt_settings.binds[team->level];
     rt_task_forget(&m->implicit);
     rt_task_init(&m->implicit, team->parent->task, &icv);
+    rt_task_ready(&m->implicit);
     m->task = &m->implicit;
     m->epoch = team->epoch;
     // Relaxed: a thread that still looks around sees the old region or the new one, and compares it with its own.
@@ -252,6 +255,9 @@ PyObject *rt_worker_main(void)
         m->ident = PyThread_get_thread_ident();
         if (rt_settings.nplaces && w->place != m->place) rt_bind_self(w->place = m->place);
         run_member(m);
+        // Release: pairs with the acquire in at_rest().
+        atomic_store_explicit(&w->busy, 0, memory_order_release);
+        rt_wake(w->team);
     }
     atomic_fetch_sub(&threads_now, 1);
     Py_RETURN_NONE;
@@ -309,6 +315,7 @@ static void start_workers(struct rt_team *team)
 {
     for (int i = 1; i < team->n; i++) {
         struct rt_worker *w = team->workers[i];
+        atomic_store_explicit(&w->busy, 1, memory_order_relaxed);    // relaxed: the worker sees it through go
         // Release: pairs with the acquire in idle_go(). Sequentially consistent for the load of asleep that follows.
         atomic_fetch_add(&w->go, 1);
         if (atomic_load(&w->asleep)) rt_futex_wake(&w->go, 1);
@@ -334,7 +341,19 @@ static int team_size(struct rt_member *m, PyObject *nthreads, int enabled)
     return (int)n;
 }
 
-// The first failure, with the others attached; NULL if there were none.
+// Puts the group at the end of what was being handled when the exception was raised, so that its traceback shows it.
+static void append_context(PyObject *first, PyObject *group)
+{
+    PyObject *last = Py_NewRef(first), *next;
+    for (int i = 0; i < 1000 && (next = PyException_GetContext(last)); i++) Py_SETREF(last, next);
+    PyObject *more = PyException_GetContext(last);
+    if (!more && last != group) PyException_SetContext(last, Py_NewRef(group));
+    Py_XDECREF(more);
+    Py_DECREF(last);
+}
+
+// The first failure, as it is, so that the user's `except ValueError` works whether one thread raised or several (which
+// is chance); the others in an exception group, attached as omp_others. NULL if there were none.
 static PyObject *failure(struct rt_team *team)
 {
     PyObject *all = team->failures;
@@ -348,9 +367,7 @@ static PyObject *failure(struct rt_team *team)
             PyErr_Clear();
         else if (PyObject_SetAttrString(first, "omp_others", group) < 0)
             PyErr_Clear();
-        PyObject *context = PyException_GetContext(first);
-        if (group && !context) PyException_SetContext(first, Py_NewRef(group));
-        Py_XDECREF(context);
+        if (group) append_context(first, group);
         Py_XDECREF(group);
     }
     Py_DECREF(all);
@@ -378,6 +395,17 @@ static PyObject *finish(struct rt_team *team, int collect)
     Py_CLEAR(team->args);
     if (first) rt_exc_put(first);
     return result;
+}
+
+// Whether the workers of the team's last region are through with it: the last to leave a join may still look around.
+static int at_rest(void *arg)
+{
+    struct rt_team *team = arg;
+    for (int i = 1; i < team->n; i++) {
+        // Acquire: pairs with the release in rt_worker_main().
+        if (team->workers[i] && atomic_load_explicit(&team->workers[i]->busy, memory_order_acquire)) return 0;
+    }
+    return 1;
 }
 
 static void reset(struct rt_team *team, struct rt_member *parent, int n, int bind)
@@ -442,7 +470,10 @@ PyObject *rt_parallel(PyObject *fn, PyObject *args, PyObject *nthreads, int enab
     else if (!(team = team_new(parent, n)))
         return NULL;
     team->spare = NULL;
-    if (n > 1) n = staff(team, n);
+    if (rt_wait(team, at_rest, team) < 0)
+        n = -1;
+    else if (n > 1)
+        n = staff(team, n);
     PyObject *result = n > 0 ? run_region(team, parent, n, &(struct region){fn, args, bind, collect}) : NULL;
     team->spare = parent->child;
     parent->child = team;

@@ -14,6 +14,10 @@
 #define RT_LINE 128    // two cache lines: neighbours are prefetched in pairs
 #define RT_SLOTS 8     // worksharing constructs that threads may run ahead of each other with nowait
 #define RT_DEPTH 48    // tasks that a thread runs inside each other before it defers them
+#define RT_CATCH 32    // tasks that a thief takes at once
+#define RT_PATIENCE 32    // looks that a thief takes at a deque with few tasks before it takes them
+#define RT_POOL 1024    // tasks that a thread keeps the memory of
+#define RT_BIAS (1 << 30)
 #define RT_QUEUE 64    // tasks in a thread's deque before it runs new ones at once
 
 #if PY_VERSION_HEX < 0x030C0000    // before 3.12 a pending exception was a triple
@@ -39,7 +43,8 @@ static inline void rt_exc_put(PyObject *e)
 
 enum rt_sched { RT_STATIC = 1, RT_DYNAMIC = 2, RT_GUIDED = 3, RT_AUTO = 4, RT_RUNTIME = 5 };
 enum rt_loop_flag { RT_ORDERED = 1, RT_NOWAIT = 2, RT_CANCELLABLE = 4, RT_INDEXED = 8, RT_DOACROSS = 16 };
-enum rt_task_flag { RT_UNDEFERRED = 1, RT_FINAL = 2, RT_UNTIED = 4, RT_MERGEABLE = 8 };
+// RT_LINKED: the task has dependences, so that others may know it before it runs.
+enum rt_task_flag { RT_UNDEFERRED = 1, RT_FINAL = 2, RT_UNTIED = 4, RT_MERGEABLE = 8, RT_LINKED = 16 };
 enum rt_cancel { RT_CANCEL_PARALLEL = 1, RT_CANCEL_FOR = 2, RT_CANCEL_SECTIONS = 3, RT_CANCEL_TASKGROUP = 4 };
 
 // The control variables of a task (those that the standard keeps per data environment).
@@ -54,21 +59,27 @@ struct rt_group {
     struct rt_group *outer;
 };
 
+// The first line is written when the task is made. The second one is ready for use in memory that waits in a pool: what
+// finishes children and what makes them do not meet in one line, and a task without children never touches it.
 struct rt_task {
     PyObject *fn, *args;
     struct rt_task *parent;
     struct rt_group *group;    // group that the task belongs to; children inherit it
-    _Atomic int refs;          // one while kids is not zero, one a dependence entry
-    _Atomic int kids;          // one for the task itself until it ends, and one a child that is not finished
-    _Atomic int waiting;       // predecessors that are not finished (plus one while it is being created)
+    struct rt_deps *deps;      // dependences among my children, touched only by the thread that runs me
+    struct rt_icv icv;
+    struct rt_member *home;    // whose pool the memory belongs to, and the next task there
+    struct rt_task *next;
+    int flags, priority;
+    int born;               // children made, by the thread that runs the task
+    _Atomic int refs;       // one while the task or a child of it is not finished, one a dependence entry
+    _Atomic int waiting;    // predecessors that are not finished (plus one while it is being created)
+    bool lingers;           // ended before its children did; keeps its parent, whom they look up to
+    // RT_BIAS minus the children that are finished while the task runs, then those that are not.
+    _Atomic int kids __attribute__((aligned(RT_LINE)));
     _Atomic int lock, done;    // lock guards done and succ
     struct rt_task **succ;     // tasks that wait for this one
     int nsucc, csucc;
-    int flags, priority;
-    bool lingers;            // ended before its children did; keeps its parent, whom they look up to
-    struct rt_deps *deps;    // dependences among my children, touched only by the thread that runs me
-    struct rt_icv icv;
-};
+} __attribute__((aligned(RT_LINE)));
 
 struct rt_deque {
     _Atomic int lock;
@@ -105,7 +116,13 @@ struct rt_member {
     _Atomic unsigned created __attribute__((aligned(RT_LINE)));    // a line that others only look at when they are idle
     _Atomic unsigned finished, pushed;    // tasks by this thread; only it writes them, see rt_tasks_left()
     struct rt_task *task __attribute__((aligned(RT_LINE)));    // what runs now
+    struct rt_task *pool;    // memory of tasks that are over; only this thread takes from it
+    unsigned pooled;
+    // The function of the tasks that this thread runs for another one, see local.c.
+    PyObject *seen, *lent, *own;
+    int owed;
     struct rt_task implicit;
+    _Atomic(struct rt_task *) returned __attribute__((aligned(RT_LINE)));    // the same, put there by other threads
     struct rt_deque queue __attribute__((aligned(RT_LINE)));
     struct rt_loop *loop __attribute__((aligned(RT_LINE)));    // innermost running worksharing loop (borrowed)
     PyObject *value;                                           // partial result, or the outlined function's result
@@ -140,6 +157,7 @@ struct rt_team {
 struct rt_worker {
     _Atomic unsigned go;    // region counter; the worker runs a region each time it grows
     _Atomic unsigned asleep;
+    _Atomic unsigned busy;    // from the start of a region until the worker looks at nothing of the team any more
     struct rt_team *team;
     int num;
     int place;
@@ -244,6 +262,7 @@ int rt_loop_cancelled(struct rt_member *m);
 
 // task.c
 void rt_task_init(struct rt_task *task, struct rt_task *parent, const struct rt_icv *icv);
+void rt_task_ready(struct rt_task *task);    // for its next use
 int rt_task_new(PyObject *const *args, Py_ssize_t n);    // fn, args, flags, priority, depend
 int rt_taskwait(struct rt_member *m);
 int rt_taskwait_deps(struct rt_member *m, PyObject *deps);
@@ -272,7 +291,13 @@ extern PyMethodDef rt_icv_methods[];
 // local.c
 PyObject *rt_localize(PyObject *obj);    // a new reference: the thread's own copy or view, or obj itself
 void rt_immortal(PyObject *obj);
+PyObject *rt_own_function(struct rt_member *m, PyObject *fn);    // borrowed; valid until the next call or rt_settle()
+void rt_drop_function(struct rt_member *m, PyObject *fn);    // takes a reference, given up at once or a little later
+void rt_settle(struct rt_member *m);                             // gives up all of them
 extern PyMethodDef rt_local_methods[];
+
+// walk.c
+extern PyMethodDef rt_walk_methods[];
 
 // trace.c
 void rt_trace(const char *name, int64_t start);    // an event from start (rt_now()) until now

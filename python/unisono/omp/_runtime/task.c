@@ -7,11 +7,66 @@
 
 void rt_task_init(struct rt_task *task, struct rt_task *parent, const struct rt_icv *icv)
 {
-    memset(task, 0, sizeof *task);
+    task->fn = task->args = NULL;
     task->parent = parent;
-    task->refs = 1;
-    task->kids = 1;
+    task->group = NULL;
+    task->deps = NULL;
     task->icv = *icv;
+    task->flags = task->priority = task->born = 0;
+    task->lingers = false;
+    // Relaxed: nobody else has the task yet.
+    atomic_store_explicit(&task->refs, 1, memory_order_relaxed);
+    atomic_store_explicit(&task->waiting, 0, memory_order_relaxed);
+}
+
+void rt_task_ready(struct rt_task *task)
+{
+    atomic_store_explicit(&task->kids, RT_BIAS, memory_order_relaxed);    // relaxed: as above
+    atomic_store_explicit(&task->done, 0, memory_order_relaxed);
+    atomic_store_explicit(&task->lock, 0, memory_order_relaxed);
+    PyMem_RawFree(task->succ);
+    task->succ = NULL;
+    task->nsucc = task->csucc = 0;
+}
+
+// Memory for a task: one that is over, of this thread's pool, or new.
+static struct rt_task *obtain(struct rt_member *m)
+{
+    // Acquire: pairs with the release in give_back(); whoever returned the task is through with it.
+    if (!m->pool && atomic_load_explicit(&m->returned, memory_order_relaxed)) {
+        m->pool = atomic_exchange_explicit(&m->returned, NULL, memory_order_acquire);
+        m->pooled = 0;    // counted from here on: a hint that keeps the pool from growing
+    }
+    struct rt_task *task = m->pool;
+    if (task) {
+        m->pool = task->next;
+        m->pooled -= m->pooled > 0;
+        return task;
+    }
+    if (posix_memalign((void **)&task, RT_LINE, sizeof *task)) return NULL;
+    memset(task, 0, sizeof *task);
+    task->home = m;
+    rt_task_ready(task);
+    return task;
+}
+
+static void give_back(struct rt_task *task)
+{
+    struct rt_member *m = task->home;
+    rt_task_ready(task);
+    if (m != rt_me()) {
+        task->next = atomic_load_explicit(&m->returned, memory_order_relaxed);
+        // Release: pairs with the acquire in obtain().
+        while (!atomic_compare_exchange_weak_explicit(&m->returned, &task->next, task, memory_order_release,
+                                                      memory_order_relaxed)) {
+        }
+    } else if (m->pooled < RT_POOL) {
+        task->next = m->pool;
+        m->pool = task;
+        m->pooled++;
+    } else {
+        free(task);
+    }
 }
 
 // Adds one to a counter that only this thread writes. Release: pairs with the acquires in rt_tasks_left() and
@@ -45,16 +100,15 @@ void rt_task_unref(struct rt_task *task)
     while (task && atomic_fetch_sub(&task->refs, 1) == 1) {
         struct rt_task *parent = task->lingers ? task->parent : NULL;
         rt_task_forget(task);
-        PyMem_RawFree(task->succ);
-        PyMem_RawFree(task);
+        give_back(task);
         task = parent;
     }
 }
 
-// A child of the task, or the task itself, is over.
-static void one_less(struct rt_task *task)
+// The count of children falls, or the task itself ends and takes the bias away; at zero all of them are over.
+static void lower(struct rt_task *task, int by)
 {
-    if (atomic_fetch_sub(&task->kids, 1) == 1) rt_task_unref(task);
+    if (atomic_fetch_sub(&task->kids, by) == by) rt_task_unref(task);
 }
 
 void rt_task_forget(struct rt_task *task)
@@ -94,19 +148,27 @@ static int grow(struct rt_deque *q)
     return 0;
 }
 
-// Puts a task that may run into the thread's deque. Cannot fail: out of memory means out of this process.
-void rt_task_push(struct rt_member *m, struct rt_task *task)
+// Puts tasks that may run into the thread's deque, the last one on top. Cannot fail: out of memory means out of this
+// process.
+static void push(struct rt_member *m, struct rt_task *const *tasks, unsigned n)
 {
     struct rt_deque *q = &m->queue;
     rt_lock(&q->lock);
     set(&q->epoch, m->team->epoch);
-    unsigned tail = get(&q->tail);
-    if (tail - get(&q->head) == q->cap && grow(q) < 0) Py_FatalError("unisono.omp: no memory for a task");
-    q->at[tail % q->cap] = task;
-    set(&q->tail, tail + 1);
+    unsigned tail = get(&q->tail), head = get(&q->head);
+    while (tail - head + n > q->cap) {
+        if (grow(q) < 0) Py_FatalError("unisono.omp: no memory for a task");
+    }
+    for (unsigned i = 0; i < n; i++) q->at[tail++ % q->cap] = tasks[i];
+    set(&q->tail, tail);
     rt_unlock(&q->lock);
     count(&m->pushed);
     rt_wake(m->team);
+}
+
+void rt_task_push(struct rt_member *m, struct rt_task *task)
+{
+    push(m, &task, 1);
 }
 
 // Which entry to take: the newest for the owner, the oldest for a thief; with priorities the highest one first.
@@ -145,21 +207,34 @@ static struct rt_task *take(struct rt_member *m, struct rt_member *from, const s
     return task;
 }
 
+// A victim that makes tasks faster than it is robbed gets a moment to make some more: taken one by one, small tasks
+// cost more in cache lines that travel than they bring.
+static void let_grow(const struct rt_deque *q)
+{
+    for (int i = 0; i < RT_PATIENCE && get(&q->tail) - get(&q->head) < RT_CATCH / 2; i++) rt_relax();
+}
+
 // A thief without work takes up to half of what the victim has: the rest of the catch goes into its own deque.
 static struct rt_task *plunder(struct rt_member *m, struct rt_member *from)
 {
-    struct rt_task *catch[32];
+    struct rt_task *catch[RT_CATCH];
     struct rt_deque *q = &from->queue;
     unsigned n = 0;
     if (get(&q->tail) == get(&q->head)) return NULL;
+    let_grow(q);
     rt_lock(&q->lock);
     if (get(&q->epoch) == m->epoch) {
         unsigned head = get(&q->head), half = (get(&q->tail) - head + 1) / 2;
-        while (n < half && n < 32) catch[n++] = q->at[head++ % q->cap];
+        while (n < half && n < RT_CATCH) catch[n++] = q->at[head++ % q->cap];
         set(&q->head, head);
     }
     rt_unlock(&q->lock);
-    for (unsigned i = n; i > 1; i--) rt_task_push(m, catch[i - 1]);
+    for (unsigned i = 1, j = n; i + 1 < j; i++) {    // the oldest of the rest on top, as it was the next to be stolen
+        struct rt_task *t = catch[i];
+        catch[i] = catch[--j];
+        catch[j] = t;
+    }
+    if (n > 1) push(m, catch + 1, n - 1);
     return n ? catch[0] : NULL;
 }
 
@@ -178,15 +253,15 @@ static struct rt_task *find(struct rt_member *m, const struct rt_task *under)
 static void finish(struct rt_member *m, struct rt_task *task)
 {
     struct rt_team *team = m->team;
-    Py_CLEAR(task->fn);
+    rt_drop_function(m, task->fn);
     Py_CLEAR(task->args);
-    rt_deps_done(m, task);
+    if (task->flags & RT_LINKED) rt_deps_done(m, task);
     if (task->group) atomic_fetch_sub(&task->group->pending, 1);
     // Only we made children of this task, so their number can only fall now.
-    task->lingers = atomic_load_explicit(&task->kids, memory_order_relaxed) != 1;
+    task->lingers = atomic_load_explicit(&task->kids, memory_order_relaxed) != RT_BIAS - task->born;
     if (task->lingers) atomic_fetch_add(&task->parent->refs, 1);
-    one_less(task->parent);
-    one_less(task);
+    lower(task->parent, 1);
+    lower(task, RT_BIAS - task->born);
     // Last: when all are counted the region may end, and the implicit tasks that we held belong to the next one.
     count(&m->finished);
     rt_wake(team);
@@ -210,7 +285,7 @@ static void run(struct rt_member *m, struct rt_task *task)
     m->depth++;
     if (task->fn && !dropped(m->team, task)) {
         int64_t start = rt_trace_start();
-        PyObject *r = PyObject_Call(task->fn, task->args, NULL);
+        PyObject *r = PyObject_Call(rt_own_function(m, task->fn), task->args, NULL);
         if (start) rt_trace("task", start);
         if (r)
             Py_DECREF(r);
@@ -278,7 +353,8 @@ static int wait_children(struct rt_member *m, _Atomic int *count, int until)
 
 static int start(struct rt_member *m, struct rt_task *task, bool at_once)
 {
-    if (atomic_fetch_sub(&task->waiting, 1) != 1) {
+    bool free = !(task->flags & RT_LINKED) || atomic_fetch_sub(&task->waiting, 1) == 1;
+    if (!free) {
         if (!at_once) return 0;
         // An undeferred task with unfinished predecessors: help until they are through.
         if (wait_children(m, &task->waiting, 0) < 0) {
@@ -298,7 +374,7 @@ static int start(struct rt_member *m, struct rt_task *task, bool at_once)
 
 static struct rt_task *create(struct rt_member *m, PyObject *fn, PyObject *args, int flags)
 {
-    struct rt_task *task = PyMem_RawMalloc(sizeof *task);
+    struct rt_task *task = obtain(m);
     if (!task) {
         PyErr_NoMemory();
         return NULL;
@@ -308,12 +384,13 @@ static struct rt_task *create(struct rt_member *m, PyObject *fn, PyObject *args,
     task->fn = Py_XNewRef(fn);
     task->args = Py_XNewRef(args);
     task->flags = flags | (parent->flags & RT_FINAL);
-    task->waiting = 1;
+    atomic_store_explicit(&task->waiting, 1, memory_order_relaxed);    // relaxed: nobody else has the task yet
     task->group = parent->group;
     if (task->group) atomic_fetch_add(&task->group->pending, 1);
-    atomic_fetch_add(&parent->kids, 1);
-    atomic_store_explicit(&m->team->tasked, 1,
-                          memory_order_release);    // release: pairs with the acquire in rt_tasks_left()
+    parent->born++;
+    // Release: pairs with the acquire in rt_tasks_left(). Once a region, as others look at the line all the time.
+    if (!atomic_load_explicit(&m->team->tasked, memory_order_relaxed))
+        atomic_store_explicit(&m->team->tasked, 1, memory_order_release);
     count(&m->created);
     return task;
 }
@@ -334,11 +411,12 @@ int rt_task_new(PyObject *const *args, Py_ssize_t n)
     int flags = (int)PyLong_AsLong(args[2]);
     long priority = n > 3 ? PyLong_AsLong(args[3]) : 0;
     if (PyErr_Occurred()) return -1;
-    struct rt_task *task = create(m, args[0], args[1], flags);
+    bool linked = n > 4 && args[4] != Py_None;
+    struct rt_task *task = create(m, args[0], args[1], flags | (linked ? RT_LINKED : 0));
     if (!task) return -1;
     task->priority = priority > rt_settings.max_priority ? rt_settings.max_priority : (int)priority;
     bool at_once = runs_at_once(m, task);
-    if (n > 4 && args[4] != Py_None && rt_deps_add(m->task, task, args[4]) < 0) {
+    if (linked && rt_deps_add(m->task, task, args[4]) < 0) {
         Py_CLEAR(task->fn);
         PyObject *e = rt_exc_take();
         start(m, task, true);
@@ -350,13 +428,13 @@ int rt_task_new(PyObject *const *args, Py_ssize_t n)
 
 int rt_taskwait(struct rt_member *m)
 {
-    return wait_children(m, &m->task->kids, 1);
+    return wait_children(m, &m->task->kids, RT_BIAS - m->task->born);
 }
 
 // taskwait depend(...): an empty undeferred task with these dependences.
 int rt_taskwait_deps(struct rt_member *m, PyObject *deps)
 {
-    struct rt_task *task = create(m, NULL, NULL, RT_UNDEFERRED);
+    struct rt_task *task = create(m, NULL, NULL, RT_UNDEFERRED | RT_LINKED);
     if (!task) return -1;
     int bad = rt_deps_add(m->task, task, deps);
     PyObject *e = bad < 0 ? rt_exc_take() : NULL;
