@@ -20,7 +20,7 @@
 
 enum mode { BLOCKING, NONBLOCKING, PERSISTENT };
 enum sync { SYNC_AUTO, SYNC_BATCH, SYNC_BARRIER, SYNC_WINDOW };
-enum format { TABLE, CSV, JSON };
+enum format { TABLE, CSV, JSON, SILENT };
 enum noise { NOISE_NONE, NOISE_SINGLE, NOISE_UNIFORM, NOISE_GAUSS };
 enum cache { HOT, ROTATE, FLUSH };
 
@@ -31,9 +31,9 @@ struct opts {
     long iterations, warmup;    // 0: adaptive
     double time, ci;            // bound in seconds a size; wanted half width of the interval of the median
     int each;                   // 1: one operation a sample
-    int window, threads, parts, parts_recv, depth, groups, ranks;
+    int window, threads, parts, parts_recv, depth, groups, ranks, tests;
     int root;    // -1: rotating
-    int in_place, no_check, quick, bounded;
+    int in_place, no_check, quick, bounded, idle;
     int level;    // thread level asked for, -1: what the rows need
     int session, map_reverse, win;
     enum sync sync;
@@ -44,8 +44,8 @@ struct opts {
     double noise_pct, noise_abs, compute;    // per cent of compute, seconds, seconds
     long align, flush;
     unsigned long seed;
-    const char *variant, *type, *op, *mem, *json, *raw, *profile, *launcher, *compat, *arrival, *file, *gain, *dims,
-        *label;
+    const char *variant, *type, *op, *mem, *json, *raw, *profile, *launcher, *compat, *arrival, *file, *gain, *graph,
+        *dims, *label;
     int launches, np;
     const char *rows[64];
     int nrows;
@@ -130,6 +130,7 @@ void bench_list(void);
 // options.c
 int bench_options(struct opts *o, int argc, char **argv);    // 0, or 2 after its one line on stderr
 int bench_sizes_parse(struct opts *o, const char *text);
+int bench_in_job(void);    // 1: a launcher has started this process as a rank
 int bench_speaks(void);    // 1 on the one rank that complains about the command line
 
 // driver.c: runs one row over sizes and variants; returns the number of failures.
@@ -168,6 +169,8 @@ struct bench_clock {
 };
 void bench_clock_measure(struct bench_clock *c);
 double bench_clock_sync(MPI_Comm comm, int remote_only);    // returns the error bound of this rank's offset
+// How far the offsets have moved since then: the worst rank's, with the error bound; on rank 0.
+double bench_clock_drift(MPI_Comm comm, int remote_only, double *bound);
 void bench_compute_calibrate(void);
 void bench_compute(double seconds);    // a work loop of about that long, without MPI or clock reads
 
@@ -205,6 +208,7 @@ struct figures {
     struct stats extra[BENCH_EXTRAS];
     int nextra, batch, checked;
     double rank_min, rank_mean, rank_max, skew;    // over ranks: medians of the per-sample values, seconds
+    double drift, drift_bound;                     // of the clocks' offsets by the end, where start times were agreed
     long late;
     const char *stop, *sync;
 };
@@ -214,9 +218,15 @@ void bench_out_end(void);
 double bench_scale(const char *unit);    // seconds to unit; 1 for units that are not times
 extern double bench_init_time;           // seconds MPI_Init took on this rank
 
+// main.c: the rows of a command line on a communicator of a program that has started MPI itself, as the suite in Python
+// has; the sources are then compiled with -shared -fPIC. Collective over comm; 0, 1 (wrong data) or 2 (usage).
+int bench_rows_on(MPI_Comm comm, int argc, char **argv);
+
 // tools that need no MPI
 int bench_floor(const struct opts *o);
 int bench_hello(const struct opts *o);
+int bench_launches(const struct opts *o);
+int bench_job_words(const struct opts *o, char **words, int room);    // launcher -n np self; how many, or -1
 int bench_core(const struct opts *o);
 int bench_project(const struct opts *o);
 #endif

@@ -50,11 +50,12 @@ static void pong(MPI_Comm comm)
     }
 }
 
-double bench_clock_sync(MPI_Comm comm, int remote_only)
+// Measures every rank's offset (far ones only, if asked) into answer[0], with its error bound in answer[1].
+static void measure(MPI_Comm comm, int remote_only, double answer[2])
 {
     int rank, size, len;
     char mine[MPI_MAX_PROCESSOR_NAME] = "", root[MPI_MAX_PROCESSOR_NAME];
-    double answer[2] = {0, 0};
+    answer[0] = answer[1] = 0;
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &size);
     MPI_Get_processor_name(mine, &len);
@@ -74,8 +75,26 @@ double bench_clock_sync(MPI_Comm comm, int remote_only)
             MPI_Recv(answer, 2, MPI_DOUBLE, 0, 8, comm, MPI_STATUS_IGNORE);
         }
     }
-    if (remote_only) bench_offset = rank ? answer[0] : 0;
-    return rank ? answer[1] : 0;
+    if (rank == 0) answer[0] = answer[1] = 0;
+}
+
+double bench_clock_sync(MPI_Comm comm, int remote_only)
+{
+    double answer[2];
+    measure(comm, remote_only, answer);
+    if (remote_only) bench_offset = answer[0];
+    return answer[1];
+}
+
+double bench_clock_drift(MPI_Comm comm, int remote_only, double *bound)
+{
+    double answer[2], worst[2];
+    measure(comm, remote_only, answer);
+    answer[0] -= remote_only && answer[1] == 0 ? answer[0] : bench_offset;    // a near rank has no offset
+    if (answer[0] < 0) answer[0] = -answer[0];
+    MPI_Reduce(answer, worst, 2, MPI_DOUBLE, MPI_MAX, 0, comm);
+    *bound = worst[1];
+    return worst[0];
 }
 
 static volatile double sink;

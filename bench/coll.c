@@ -55,7 +55,8 @@ void bench_coll_end(struct run *r)
     r->priv = NULL;
 }
 
-// Share of rank i out of n where the mean share is `count`: even, linear, one heavy, random, every second one empty.
+// Share of rank i out of n where the mean share is `count`: even, linear, one heavy, random, every second one empty,
+// two partners a rank (alltoallv and w).
 static int share(const struct run *r, int i, unsigned long *state)
 {
     long n = r->size, count = r->count;
@@ -64,6 +65,7 @@ static int share(const struct run *r, int i, unsigned long *state)
     case 2: return (int)(i == 0 ? n * count / 2 : n * count / 2 / (n > 1 ? n - 1 : 1));
     case 3: return (int)(bench_uniform(state) * 2 * (double)count);
     case 4: return i % 2 ? 0 : (int)(2 * count);
+    case 5: return i < 2 ? (int)count : 0;
     default: return (int)count;
     }
 }

@@ -7,7 +7,8 @@ import targets
 def key_of(record):
     row = record.get("row", "")
     variant = record.get("variant", "")
-    return f"{row}/{variant}" if variant else row
+    over = f" over {record['over']}" if "over" in record else ""
+    return (f"{row}/{variant}" if variant else row) + over
 
 
 def pick(results, job, mpi, row, size, field):
@@ -26,9 +27,10 @@ def judge(target, results, names):
     quotient = None
     if target["kind"] == "own":
         job, row, size = target["against"]
-        figures = {
-            name: divide(value, pick(results, job, name, row, size, target["field"])) for name, value in figures.items()
-        }
+        base = {name: pick(results, job, name, row, size, target["field"]) for name in names}
+        if row.startswith("socket"):  # no MPI took part
+            base = dict.fromkeys(names, base.get("ours"))
+        figures = {name: divide(value, base[name]) for name, value in figures.items()}
         quotient = figures.get("ours")
     elif target["kind"] == "limit":
         quotient = ours

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What this machine allows between two processes, without MPI: one-way time and rate of 64-byte slots in a shared ring,
 // memcpy, and a large copy across address spaces that both sides share (one reads its half, the other writes the other
-// half), handshake included. `unisono-bench floor`; the demo shows these beside the library's figures. The two
-// processes are pinned to two allowed cores.
+// half), handshake included, and a ping-pong over a plain TCP connection on the loopback, both sides spinning.
+// `unisono-bench floor`; the demo shows these beside the library's figures. The two processes are pinned to two
+// allowed cores.
 #include "bench.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -14,6 +18,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -169,6 +174,48 @@ static double plain_copy(char *a, char *b, size_t n)
     return lowest(sample);
 }
 
+static int socket_move(int fd, char *buf, size_t n, int out)
+{
+    for (size_t done = 0; done < n;) {
+        ssize_t k = out ? send(fd, buf + done, n - done, MSG_DONTWAIT | MSG_NOSIGNAL)
+                        : recv(fd, buf + done, n - done, MSG_DONTWAIT);
+        if (k == 0 || (k < 0 && errno != EAGAIN && errno != EINTR)) return -1;
+        if (k > 0) done += (size_t)k;
+    }
+    return 0;
+}
+
+// One way, the two sides spinning; negative when the connection failed.
+static double socket_lat(int me, uint32_t *at, int fd, char *buf, size_t n)
+{
+    double sample[SAMPLES];
+    int turns = n < 1 << 16 ? 200 : 4, failed = 0;
+    for (int s = 0; s < SAMPLES; s++) {
+        meet(me, (*at)++);
+        double start = bench_now();
+        for (int i = 0; i < turns; i++)
+            for (int out = 1; out >= 0; out--) failed |= socket_move(fd, buf, n, out != me);
+        sample[s] = (bench_now() - start) / turns / 2;
+    }
+    return failed ? -1 : lowest(sample);
+}
+
+// Two ends of a TCP connection on the loopback; -1 with errno.
+static int socket_pair(int fd[2])
+{
+    struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t len = sizeof a;
+    int on = 1, listener = socket(AF_INET, SOCK_STREAM, 0);
+    fd[0] = socket(AF_INET, SOCK_STREAM, 0);
+    fd[1] = -1;
+    if (listener >= 0 && fd[0] >= 0 && bind(listener, (struct sockaddr *)&a, len) == 0 && listen(listener, 1) == 0 &&
+        getsockname(listener, (struct sockaddr *)&a, &len) == 0 && connect(fd[0], (struct sockaddr *)&a, len) == 0)
+        fd[1] = accept(listener, NULL, NULL);
+    for (int i = 0; i < 2; i++) setsockopt(fd[i], IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    if (listener >= 0) close(listener);
+    return fd[1] < 0 ? -1 : 0;
+}
+
 static void line(const struct opts *o, const char *name, long size, const char *unit, double value, const char *text)
 {
     if (o->format == TABLE) printf("%-12s %10ld %12.4g %-5s %s\n", name, size, value, unit, text);
@@ -179,10 +226,21 @@ static void line(const struct opts *o, const char *name, long size, const char *
                name, size, unit, value);
 }
 
-static void both(int me, const struct opts *o, pid_t other, char *buf, char *spare)
+static void sockets(int me, const struct opts *o, uint32_t *at, int fd, char *buf)
+{
+    static const size_t sizes[] = {1, 4096, 65536, 1 << 20, 4 << 20};
+    for (int i = 0; i < 5; i++) {
+        double t = socket_lat(me, at, fd, buf, sizes[i]);
+        if (me == 0 && t > 0)
+            line(o, "socket-lat", (long)sizes[i], "us", t * 1e6, "over TCP on the loopback, one way, both spinning");
+    }
+}
+
+static void both(int me, const struct opts *o, pid_t other, int fd, char *buf)
 {
     static const size_t sizes[] = {4096, 65536, 262144, 1 << 20, 4 << 20};
     uint32_t at = 1;
+    char *spare = buf + (4 << 20);
     pin(me);
     double one_way = slots(me, &at, 1000, bounce) / 2, each = slots(me, &at, 200000, stream);
     if (me == 0) {
@@ -198,6 +256,7 @@ static void both(int me, const struct opts *o, pid_t other, char *buf, char *spa
         if (me == 0 && t <= 0)
             fprintf(stderr, "both-copy: skipped: cross-memory attach is not allowed here (%s)\n", strerror((int)-t));
     }
+    if (fd >= 0) sockets(me, o, &at, fd, buf);
 }
 
 int bench_floor(const struct opts *o)
@@ -213,15 +272,19 @@ int bench_floor(const struct opts *o)
     if (o->format == TABLE) printf("# what this machine allows (no MPI)\n%-12s %10s %12s\n", "floor", "bytes", "value");
     if (o->format == CSV) printf("row,size,value,unit\n");
     fflush(stdout);
+    int fd[2];
+    if (socket_pair(fd)) fprintf(stderr, "socket-lat: skipped: no TCP on the loopback (%s)\n", strerror(errno));
     pid_t child = fork();
     if (child == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         memset(buf, 2, 2 * most);
-        both(1, o, parent, buf, NULL);
+        close(fd[0]);    // the other end notices when this process ends
+        both(1, o, parent, fd[1], buf);
         _exit(0);
     }
     if (child < 0) return perror("unisono-bench: fork"), 1;
-    both(0, o, child, buf, buf + most);
+    close(fd[1]);
+    both(0, o, child, fd[1] < 0 ? -1 : fd[0], buf);
     int status;
     waitpid(child, &status, 0);
     return 0;

@@ -30,17 +30,11 @@ static int launch(char **words)
 
 int bench_hello(const struct opts *o)
 {
-    char *words[WORDS + 8], command[1024], self[1024] = "", np[16];
+    char *words[WORDS + 8];
     double sample[MOST];
     struct stats s;
-    int n = 0, launches = o->launches > MOST ? MOST : o->launches;
-    snprintf(command, sizeof command, "%s", o->launcher);
-    for (char *w = strtok(command, " "); w && n < WORDS; w = strtok(NULL, " ")) words[n++] = w;
-    if (readlink("/proc/self/exe", self, sizeof self - 1) <= 0 || n == 0) return 2;
-    snprintf(np, sizeof np, "%d", o->np);
-    words[n++] = "-n";
-    words[n++] = np;
-    words[n++] = self;
+    int n = bench_job_words(o, words, WORDS), launches = o->launches > MOST ? MOST : o->launches ? o->launches : 5;
+    if (n < 0) return 2;
     words[n++] = "noop";
     words[n] = NULL;
     for (int i = 0; i < launches; i++) {

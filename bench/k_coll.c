@@ -5,6 +5,7 @@
 #include "bench.h"
 
 #include <string.h>
+#include <time.h>
 
 static void barrier(struct run *r, MPI_Request *q)
 {
@@ -232,19 +233,31 @@ static double skew_sample(struct run *r)
     return r->rank ? 0 : end - last;
 }
 
-// Start, work in k slices with a Test after each, Wait. Times of the three phases are this rank's.
+// The computation of an overlapped operation.
+static void spend(const struct run *r, double seconds)
+{
+    if (r->o->idle)
+        nanosleep(
+            &(struct timespec){.tv_sec = (time_t)seconds, .tv_nsec = (long)(1e9 * (seconds - (double)(time_t)seconds))},
+            NULL);
+    else
+        bench_compute(seconds);
+}
+
+// Start, work in slices with a Test after each (--tests; 0: one piece of work, no Test), Wait. Times of the three
+// phases are this rank's.
 static double nonblocking(struct run *r, double work, double *phase)
 {
-    enum { SLICES = 8 };
+    int slices = r->o->tests ? r->o->tests : 1;
     MPI_Request q;
     int done;
     MPI_Barrier(r->comm);
     double start = bench_now();
     chosen(r, &q);
     double started = bench_now();
-    for (int i = 0; work > 0 && i < SLICES; i++) {
-        bench_compute(work / SLICES);
-        MPI_Test(&q, &done, MPI_STATUS_IGNORE);
+    for (int i = 0; work > 0 && i < slices; i++) {
+        spend(r, work / slices);
+        if (r->o->tests) MPI_Test(&q, &done, MPI_STATUS_IGNORE);
     }
     double worked = bench_now();
     MPI_Wait(&q, MPI_STATUS_IGNORE);
@@ -263,7 +276,7 @@ static double ovl_sample(struct run *r)
     MPI_Allreduce(MPI_IN_PLACE, &pure, 1, MPI_DOUBLE, MPI_MAX, r->comm);
     work = r->o->compute > 0 ? r->o->compute : pure;
     alone = bench_now();
-    bench_compute(work);
+    spend(r, work);
     alone = bench_now() - alone;
     double total = nonblocking(r, work, phase), least = pure < alone ? pure : alone;
     r->mode = mode;

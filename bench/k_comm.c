@@ -50,11 +50,9 @@ static void comm_group(struct run *r, long n)
     }
 }
 
-// Volatile: gcc takes the constant for the address of an array too short to read.
-static int *volatile unweighted = MPI_UNWEIGHTED;
-
 static void make_graph(struct run *r, int adjacent, MPI_Comm *c)
 {
+    int *volatile unweighted = MPI_UNWEIGHTED;    // gcc takes the constant for an array too short to read
     int mine = r->rank, degree = 2, ends[2] = {(r->rank + 1) % r->size, (r->rank + r->size - 1) % r->size};
     if (adjacent)
         MPI_Dist_graph_create_adjacent(r->comm, 2, ends, unweighted, 2, ends, unweighted, MPI_INFO_NULL, 0, c);

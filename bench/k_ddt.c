@@ -1,12 +1,27 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Family dtype: derived types sent, packed and made. Size is the payload; every layout moves exactly those bytes, in
-// 8-byte pieces (struct: a byte, an int and a double an element), and is checked through a packed copy.
+// 8-byte pieces (struct: a byte, an int and a double an element; panel: rows of neighbouring columns; rows: 4 KiB), and
+// is checked through a packed copy. The matrix has 2048 x 2048 doubles: 16 KiB are one column of it, 1 MiB are 64.
 #include "bench.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { TAG = 41, CONTIG = 0, VEC, INDEXED, STRUCT, SUBARRAY, RESIZED, COLUMN = 2048 };
+enum {
+    TAG = 41,
+    CONTIG = 0,
+    VEC,
+    INDEXED,
+    STRUCT,
+    SUBARRAY,
+    RESIZED,
+    COLUMNS,
+    PANEL,
+    EIGHTH,
+    ROWS,
+    QUARTER = 512,
+    COLUMN = 2048
+};
 
 struct layout {
     MPI_Datatype type;
@@ -45,6 +60,23 @@ static void make_struct(MPI_Datatype *type)
     MPI_Type_free(&bare);
 }
 
+// Columns of the matrix: one after the other, or (panel) row by row. Fewer than one column's rows for small n.
+static void make_columns(int which, long n, struct layout *l)
+{
+    int rows = (int)(n < COLUMN ? n : COLUMN), columns = (int)(n / rows);
+    l->bytes = 8L * rows * columns;
+    l->span = ((size_t)rows * COLUMN + (size_t)columns) * 8;
+    if (which == PANEL) {
+        MPI_Type_vector(rows, columns, COLUMN, MPI_DOUBLE, &l->type);
+        return;
+    }
+    MPI_Datatype column;
+    MPI_Type_vector(rows, 1, COLUMN, MPI_DOUBLE, &column);
+    MPI_Type_create_resized(column, 0, sizeof(double), &l->type);
+    MPI_Type_free(&column);
+    l->count = columns;
+}
+
 // n: 8-byte pieces wanted. Not committed here, so that the row type-make can time that too.
 static void make(int which, long n, struct layout *l)
 {
@@ -55,7 +87,21 @@ static void make(int which, long n, struct layout *l)
         MPI_Type_contiguous((int)n, MPI_DOUBLE, &l->type);
         l->span = (size_t)n * 8;
         break;
-    case VEC:    // a column of a row-major matrix with 2048 columns, as far as that goes without gigabytes
+    case COLUMNS:
+    case PANEL: make_columns(which, n, l); break;
+    case EIGHTH:    // one double in each line
+        MPI_Type_vector((int)n, 1, 8, MPI_DOUBLE, &l->type);
+        l->span = (size_t)n * 64;
+        break;
+    case ROWS:    // the first quarter of each row
+    {
+        int length = (int)(n < QUARTER ? n : QUARTER), rows = (int)(n / length);
+        MPI_Type_vector(rows, length, COLUMN, MPI_DOUBLE, &l->type);
+        l->bytes = 8L * rows * length;
+        l->span = (size_t)rows * COLUMN * 8;
+        break;
+    }
+    case VEC:    // as a column of that matrix, but ever longer, as far as that goes without gigabytes
     {
         int stride = n * COLUMN * 8 > 256L << 20 ? (int)((256L << 20) / (n * 8)) : COLUMN;
         MPI_Type_vector((int)n, 1, stride, MPI_DOUBLE, &l->type);
@@ -203,7 +249,7 @@ static void type_make(struct run *r, long n)
     }
 }
 
-#define LAYOUTS .variants = "contig,vector,indexed,struct,subarray,resized"
+#define LAYOUTS .variants = "contig,vector,indexed,struct,subarray,resized,columns,panel,eighth,rows"
 const struct kernel bench_ddt_rows[] = {
     {.name = "ddt-lat",
      .family = "dtype",

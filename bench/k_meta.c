@@ -20,6 +20,7 @@ static double clksync_sample(struct run *r)
     MPI_Reduce(&bound, &worst, 1, MPI_DOUBLE, MPI_MAX, 0, r->comm);
     double apart = bench_offset < 0 ? -bench_offset : bench_offset;
     MPI_Reduce(&apart, &r->extra[0], 1, MPI_DOUBLE, MPI_MAX, 0, r->comm);
+    r->extra[1] = bench_clock_drift(r->comm, 0, &bound);
     return worst;
 }
 
@@ -54,7 +55,7 @@ const struct kernel bench_meta_rows[] = {
      .what = "error bound of the ranks' clock offsets, by ping-pong",
      .min_ranks = 2,
      .flags = NOSIZE,
-     .extras = "offset us",
+     .extras = "offset us,drift us",
      .sample = clksync_sample},
     {.name = "callcost",
      .family = "meta",

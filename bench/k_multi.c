@@ -168,9 +168,10 @@ static void fan(struct run *r, long n)
 {
     int in = !strcmp(r->k->name, "fan-in"), one = r->rank == 0, send = in != one;
     int all = one ? r->window * (r->size - 1) : r->window;
-    char ack = 0;
+    double link = 0, least = 0, most = 0;    // seconds that a link's window took, as its far end saw it
     for (long i = 0; i < n; i++) {
         char *p = send ? r->sbuf : r->rbuf;
+        double begun = one ? 0 : bench_now();
         for (int w = 0; w < all; w++, p += r->bytes) {
             int peer = one ? 1 + w / r->window : 0;
             if (send)
@@ -179,10 +180,18 @@ static void fan(struct run *r, long n)
                 MPI_Irecv(p, r->count, r->type, peer, TAG, r->comm, &r->req[w]);
         }
         MPI_Waitall(all, r->req, MPI_STATUSES_IGNORE);
-        for (int peer = 1; peer < r->size && one; peer++)
-            MPI_Recv(&ack, 1, MPI_BYTE, peer, ACK, r->comm, MPI_STATUS_IGNORE);
-        if (!one) MPI_Send(&ack, 1, MPI_BYTE, 0, ACK, r->comm);
+        least = most = 0;
+        for (int peer = 1; peer < r->size && one; peer++) {
+            MPI_Recv(&link, 1, MPI_DOUBLE, peer, ACK, r->comm, MPI_STATUS_IGNORE);
+            if (peer == 1 || link < least) least = link;
+            if (link > most) most = link;
+        }
+        if (!one) link = bench_now() - begun;
+        if (!one) MPI_Send(&link, 1, MPI_DOUBLE, 0, ACK, r->comm);
     }
+    r->extra[0] = least;
+    r->extra[1] = most;
+    r->extra[2] = least > 0 ? most / least : 0;
 }
 
 static int random_setup(struct run *r)
@@ -306,6 +315,7 @@ const struct kernel bench_multi_rows[] = {
     {.name = "fan-in",
      P2P,
      .what = "windows from all others to rank 0",
+     .extras = "link_least us,link_most us,link_spread x",
      .op = fan,
      .setup = fan_setup,
      .fill = fan_fill,
@@ -313,6 +323,7 @@ const struct kernel bench_multi_rows[] = {
     {.name = "fan-out",
      P2P,
      .what = "windows from rank 0 to all others",
+     .extras = "link_least us,link_most us,link_spread x",
      .op = fan,
      .setup = fan_setup,
      .fill = fan_fill,

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Family neigh: neighbourhood collectives on a graph where every rank has the --depth nearest ranks on either side
-// (default 1). Size is the block for one neighbour. The graph's creation is timed once, by the row `topo`.
+// (default 1), or on the edges of --graph FILE: a line `FROM TO` each, # begins a comment, edges of absent ranks are
+// left out. Size is the block for one neighbour. The graph's creation is timed once, by the row `topo`.
 #include "bench.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +13,8 @@ enum { MOST = 64 };
 struct neigh {
     struct coll c;    // first: the shared rows' code sees it as its own
     MPI_Comm graph;
-    int n, who[MOST], counts[MOST], displs[MOST];
+    int in, out, from[MOST], to[MOST];    // neighbours that send to this rank, and that it sends to
+    int counts[MOST], displs[MOST];
     MPI_Aint bytes[MOST];
     MPI_Datatype types[MOST];
 };
@@ -81,31 +84,66 @@ static void alltoallw(struct run *r, MPI_Request *q)
     }
 }
 
-// Volatile: gcc takes the constant for the address of an array too short to read.
-static int *volatile unweighted = MPI_UNWEIGHTED;
+static void near_ranks(struct run *r, struct neigh *g)
+{
+    int radius = r->o->depth ? r->o->depth : 1;
+    for (int d = 1; d <= radius && g->out + 2 <= MOST && 2 * d < r->size; d++) {
+        g->from[g->in++] = g->to[g->out++] = (r->rank + d) % r->size;
+        g->from[g->in++] = g->to[g->out++] = (r->rank - d + r->size) % r->size;
+    }
+}
+
+// Every rank reads the file and takes its own edges. 0, or -1 with the reason.
+static int graph_file(struct run *r, struct neigh *g)
+{
+    FILE *f = fopen(r->o->graph, "r");
+    char line[256], *end;
+    if (!f) return snprintf(r->skip, sizeof r->skip, "--graph %.200s cannot be read", r->o->graph), -1;
+    for (int number = 1; fgets(line, sizeof line, f); number++) {
+        line[strcspn(line, "#\n")] = 0;
+        if (!line[strspn(line, " \t\r")]) continue;
+        long from = strtol(line, &end, 10), to = strtol(end, &end, 10);
+        if (end[strspn(end, " \t\r")] || from < 0 || to < 0) {
+            snprintf(r->skip, sizeof r->skip, "--graph %.160s, line %d: FROM TO is needed", r->o->graph, number);
+            fclose(f);
+            return -1;
+        }
+        if (from >= r->size || to >= r->size) continue;
+        if (to == r->rank && g->in < MOST) g->from[g->in++] = (int)from;
+        if (from == r->rank && g->out < MOST) g->to[g->out++] = (int)to;
+    }
+    fclose(f);
+    return 0;
+}
 
 static int setup(struct run *r)
 {
+    int *volatile unweighted = MPI_UNWEIGHTED;    // gcc takes the constant for an array too short to read
     struct neigh *g = calloc(1, sizeof *g);
-    int radius = r->o->depth ? r->o->depth : 1;
     r->priv = g;
+    g->graph = MPI_COMM_NULL;
     r->type = MPI_BYTE;
     r->count = (int)r->bytes;
-    for (int d = 1; d <= radius && g->n + 2 <= MOST && 2 * d < r->size; d++) {
-        g->who[g->n++] = (r->rank + d) % r->size;
-        g->who[g->n++] = (r->rank - d + r->size) % r->size;
-    }
-    for (int i = 0; i < g->n; i++) {
+    int bad = 0, any;
+    if (r->o->graph)
+        bad = graph_file(r, g);
+    else
+        near_ranks(r, g);
+    MPI_Allreduce(&bad, &any, 1, MPI_INT, MPI_MIN, r->comm);
+    if (any) return -1;
+    for (int i = 0; i < MOST; i++) {
         g->counts[i] = r->count;
         g->displs[i] = i * r->count;
         g->bytes[i] = (MPI_Aint)i * r->count;
         g->types[i] = MPI_BYTE;
     }
-    MPI_Dist_graph_create_adjacent(r->comm, g->n, g->who, unweighted, g->n, g->who, unweighted, MPI_INFO_NULL, 0,
+    MPI_Dist_graph_create_adjacent(r->comm, g->in, g->from, unweighted, g->out, g->to, unweighted, MPI_INFO_NULL, 0,
                                    &g->graph);
     bench_guard(g->graph);
-    r->payload = (double)r->bytes * g->n;
-    return bench_coll_setup(r, (size_t)r->payload, (size_t)r->payload);
+    int most = 1;
+    MPI_Allreduce(&g->out, &most, 1, MPI_INT, MPI_MAX, r->comm);
+    r->payload = (double)r->bytes * most;    // of the rank that sends most
+    return bench_coll_setup(r, (size_t)r->bytes * (size_t)(g->out + 1), (size_t)r->bytes * (size_t)(g->in + 1));
 }
 
 static void end(struct run *r)
@@ -114,26 +152,26 @@ static void end(struct run *r)
     if (!g) return;
     MPI_Comm graph = g->graph;
     bench_coll_end(r);
-    if (graph != NULL && graph != MPI_COMM_NULL) MPI_Comm_free(&graph);
+    if (graph && graph != MPI_COMM_NULL) MPI_Comm_free(&graph);
 }
 
 static void fill(struct run *r)
 {
     struct neigh *g = r->priv;
     int one = strstr(r->k->name, "gather") != NULL;
-    for (int i = 0; i < (one ? 1 : g->n); i++)
+    for (int i = 0; i < (one ? 1 : g->out); i++)
         bench_fill(r->sbuf + (long)i * r->count, (size_t)r->bytes,
-                   (unsigned long)(r->rank * 4099 + (one ? 0 : g->who[i])) + 1);
-    memset(r->rbuf, 0, (size_t)r->payload);
+                   (unsigned long)(r->rank * 4099 + (one ? 0 : g->to[i])) + 1);
+    memset(r->rbuf, 0, (size_t)r->bytes * (size_t)g->in);
 }
 
 static long check(struct run *r)
 {
     struct neigh *g = r->priv;
     int one = strstr(r->k->name, "gather") != NULL;
-    for (int i = 0; i < g->n; i++) {
+    for (int i = 0; i < g->in; i++) {
         long bad = bench_check(r->rbuf + (long)i * r->count, (size_t)r->bytes,
-                               (unsigned long)(g->who[i] * 4099 + (one ? 0 : r->rank)) + 1);
+                               (unsigned long)(g->from[i] * 4099 + (one ? 0 : r->rank)) + 1);
         if (bad >= 0) return (long)i * r->count + bad;
     }
     return -1;

@@ -217,7 +217,8 @@ static long check_pairs(struct run *r)
     .family = "coll", .min_ranks = 2, .flags = SPAN | MODES | VECTOR, .op = bench_coll_op, .teardown = bench_coll_end
 #define SHARES .variants = "even,linear,heavy,random,holes", .setup = vector_setup
 #define PAIRS                                                                                                          \
-    .variants = "even,linear,heavy,random,holes", .setup = pairwise_setup, .fill = fill_pairs, .check = check_pairs
+    .variants = "even,linear,heavy,random,holes,sparse", .setup = pairwise_setup, .fill = fill_pairs,                  \
+    .check = check_pairs
 const struct kernel bench_vector_rows[] = {
     {.name = "gather",
      COLL,

@@ -123,19 +123,40 @@ static MPI_Comm start(const struct opts *o, int *argc, char ***argv, int *level)
     return comm;
 }
 
+static int run_chosen(const struct opts *o, MPI_Comm world, int level)
+{
+    int failed = 0;
+    bench_guard(world);
+    bench_clock_sync(world, 1);
+    bench_out_begin(o, world, level);
+    for (int i = 0; i < chosen_count; i++) {
+        failed += bench_run(chosen[i].k, chosen[i].mode, chosen[i].variant, o, world);
+        MPI_Barrier(world);
+    }
+    bench_out_end();
+    return failed;
+}
+
+int bench_rows_on(MPI_Comm comm, int argc, char **argv)
+{
+    static struct opts o;
+    MPI_Comm world;
+    int level, bad = bench_options(&o, argc, argv);
+    chosen_count = 0;
+    if (bad || choose_rows(&o)) return 2;
+    MPI_Query_thread(&level);
+    MPI_Comm_dup(comm, &world);
+    int failed = run_chosen(&o, world, level);
+    MPI_Comm_free(&world);
+    return failed ? 1 : 0;
+}
+
 static int run_all(const struct opts *o, int argc, char **argv)
 {
     int level, failed = 0;
     MPI_Comm world = start(o, &argc, &argv, &level);
     if (world != MPI_COMM_NULL) {
-        bench_guard(world);
-        bench_clock_sync(world, 1);
-        bench_out_begin(o, world, level);
-        for (int i = 0; i < chosen_count; i++) {
-            failed += bench_run(chosen[i].k, chosen[i].mode, chosen[i].variant, o, world);
-            MPI_Barrier(world);
-        }
-        bench_out_end();
+        failed = run_chosen(o, world, level);
         MPI_Comm_free(&world);
     }
     bench_buffers_free();
@@ -177,5 +198,6 @@ int main(int argc, char **argv)
     if (!strcmp(first, "core")) return bench_core(&o);
     if (!strcmp(first, "project")) return bench_project(&o);
     if (choose_rows(&o)) return 2;
+    if (o.launches > 0) return bench_launches(&o);
     return run_all(&o, argc, argv);
 }

@@ -261,6 +261,10 @@ int bench_measure(struct run *r, struct figures *f)
         collect(r, &p, sync);
     }
     if (!oneshot) failed += bench_validate(r);
+    if (sync == SYNC_WINDOW) f->drift = bench_clock_drift(r->comm, 1, &f->drift_bound);
+    if (r->rank == 0 && f->drift > f->drift_bound + 1e-6)
+        fprintf(stderr, "unisono-bench: %s, size %ld: the ranks' clocks went %.1f us apart while it ran\n", r->k->name,
+                r->bytes, f->drift * 1e6);
     if (r->rank == 0) summarise(r, f, &p, sync);
     return failed;
 }

@@ -60,19 +60,24 @@ static const struct option table[] = {
     {"--arrival", NULL, WORD, AT(arrival), NULL, "coll-skew: last, linear or random"},
     {"--win", NULL, WORD, AT(win), "allocate,create,dynamic,shared", "one-sided: how the window is made"},
     {"--compute", "--compute-time", MICROS, AT(compute), NULL, "work between messages, us (overlap, part, pattern)"},
+    {"--tests", "--num-test-calls", INT, AT(tests), NULL, "ovl-coll: MPI_Test calls in the computation (default 8; 0)"},
+    {"--idle", NULL, FLAG, AT(idle), NULL, "ovl-coll: the core sleeps instead of computing (as beside an accelerator)"},
     {"--noise", "--noise-type", WORD, AT(noise), "none,single,uniform,gauss", "noise on that work"},
     {"--noise-pct", "--percent-noise", REAL, AT(noise_pct), NULL,
      "amount of noise in per cent of the work (default 4)"},
     {"--noise-us", NULL, MICROS, AT(noise_abs), NULL, "amount of noise in us, on top of that"},
     {"--seed", NULL, LONG, AT(seed), NULL, "of content, noise and random patterns"},
+    {"--graph", NULL, TEXT, AT(graph), NULL, "neighbourhood rows: file of edges, a line FROM TO each"},
     {"--file", NULL, TEXT, AT(file), NULL, "path for the io rows (default: in TMPDIR)"},
-    {"--launcher", NULL, TEXT, AT(launcher), NULL, "hello: command that starts ranks, up to its -n (default mpiexec)"},
-    {"--np", NULL, INT, AT(np), NULL, "hello: ranks a job (default 2)"},
-    {"--launches", NULL, INT, AT(launches), NULL, "hello: jobs started (default 5)"},
+    {"--launcher", NULL, TEXT, AT(launcher), NULL,
+     "hello, --launches: command that starts ranks, up to its -n (default mpiexec)"},
+    {"--np", NULL, INT, AT(np), NULL, "hello, --launches: ranks a job (default 2)"},
+    {"--launches", NULL, INT, AT(launches), NULL,
+     "any row in so many jobs, medians over them (hello: default 5); without mpiexec"},
     {"--profile", NULL, TEXT, AT(profile), NULL, "project: profile written by mpiexec --profile (JSON) or by mpiP"},
     {"--gain", NULL, TEXT, AT(gain), NULL, "project: JSON of measured pattern rows, or a number"},
     {"--compat", NULL, WORD, AT(compat), NULL, "omb, imb or mpm: fixed counts and plain loop as that suite has them"},
-    {"--format", NULL, WORD, AT(format), "table,csv,json", "what goes to stdout"},
+    {"--format", NULL, WORD, AT(format), "table,csv,json,none", "what goes to stdout"},
     {"--json", NULL, TEXT, AT(json), NULL, "also write one JSON record per (row, size) to this file"},
     {"--raw", NULL, TEXT, AT(raw), NULL, "also write all samples to this file"},
     {"--label", NULL, TEXT, AT(label), NULL, "name of this run in the records"},
@@ -80,13 +85,21 @@ static const struct option table[] = {
 };
 enum { OPTIONS = sizeof table / sizeof *table };
 
+static const char *const rank_names[] = {"PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "UNISONO_RANK",
+                                         "SLURM_PROCID"};
+
+int bench_in_job(void)
+{
+    for (int i = 0; i < 5; i++)
+        if (getenv(rank_names[i])) return 1;
+    return 0;
+}
+
 // Before MPI is started every rank parses the same line; by the launchers' variables only rank 0 complains.
 int bench_speaks(void)
 {
-    static const char *const names[] = {"PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "UNISONO_RANK",
-                                        "SLURM_PROCID"};
     for (int i = 0; i < 5; i++) {
-        const char *rank = getenv(names[i]);
+        const char *rank = getenv(rank_names[i]);
         if (rank && strcmp(rank, "0") != 0) return 0;
     }
     return 1;
@@ -248,7 +261,7 @@ static int check_words(const struct opts *o)
     int logic = o->op && o->op[0] == 'b';
     if (logic && o->type && (!strcmp(o->type, "float") || !strcmp(o->type, "double")))
         return complain("a bitwise --op has no meaning on --type", o->type, NULL);
-    if (o->threads > 64 || o->parts < 1 || o->window < 1 || o->launches < 1 || o->np < 1 || o->groups < 1)
+    if (o->threads > 64 || o->parts < 1 || o->window < 1 || o->launches < 0 || o->np < 1 || o->groups < 1)
         return complain("counts must be 1 or more (threads at most 64): parts, window, groups, launches, np,",
                         "threads", NULL);
     return 0;
@@ -281,13 +294,13 @@ int bench_options(struct opts *o, int argc, char **argv)
     *o = (struct opts){.time = 1,
                        .ci = 2,
                        .window = 64,
+                       .tests = 8,
                        .parts = 8,
                        .level = -1,
                        .mem = "host",
                        .noise_pct = 4,
                        .flush = 64L << 20,
                        .seed = 1,
-                       .launches = 5,
                        .np = 2,
                        .launcher = "mpiexec",
                        .groups = 1,

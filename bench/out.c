@@ -158,6 +158,8 @@ static void record(FILE *f, const struct run *r, const char *variant, const stru
             s->p5 * k, s->p25 * k, s->p75 * k, s->p95 * k, s->p99 * k, s->max * k, s->lag1);
     fprintf(f, ", \"rank_min\": %.6g, \"rank_mean\": %.6g, \"rank_max\": %.6g, \"skew\": %.6g, \"late\": %ld",
             g->rank_min * k, g->rank_mean * k, g->rank_max * k, g->skew * k, g->late);
+    if (!strcmp(g->sync, "window"))
+        fprintf(f, ", \"drift_us\": %.3g, \"drift_bound_us\": %.3g", g->drift * 1e6, g->drift_bound * 1e6);
     fprintf(f,
             ", \"batch\": %d, \"stop\": \"%s\", \"sync\": \"%s\", \"checked\": %s, \"window\": %d, \"threads\": %d, "
             "\"parts\": %d",

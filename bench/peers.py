@@ -8,6 +8,7 @@ Used by bench/compare alone. A peer is a virtual environment with PyPI packages 
 import fcntl
 import os
 import pathlib
+import shlex
 import subprocess
 import sys
 
@@ -15,6 +16,22 @@ HERE = pathlib.Path(__file__).resolve().parent
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "unisono" / "peers"
 PACKAGES = {"mpich": ["mpich"], "openmpi": ["openmpi"], "impi": ["impi-rt", "impi-devel"]}
 TITLES = {"ours": "Unisono", "mpich": "MPICH", "openmpi": "Open MPI", "impi": "Intel MPI"}
+# What makes each send everything over TCP on the loopback: words for mpiexec, variables.
+TCP = {
+    "ours": (["--set", "chan=tcp"], {}),
+    "mpich": ([], {"UCX_TLS": "tcp,self", "MPIR_CVAR_NOLOCAL": "1"}),
+    "openmpi": (shlex.split("--mca pml ob1 --mca btl tcp,self --mca btl_tcp_if_include lo"), {}),
+    "impi": (
+        [],
+        {
+            "I_MPI_FABRICS": "ofi",
+            "FI_PROVIDER": "tcp",
+            "I_MPI_OFI_PROVIDER": "tcp",
+            "FI_TCP_IFACE": "lo",
+            "I_MPI_COLL_INTRANODE": "pt2pt",
+        },
+    ),
+}
 
 
 def say(text):
@@ -41,7 +58,7 @@ def install(name):
 
 
 class Mpi:
-    """One MPI: name, title, environment and command of a job."""
+    """One MPI: name, title, compiler, environment and command of a job."""
 
     def __init__(self, name, binary, mpiexec, env):
         self.name, self.title, self.binary, self.mpiexec, self.env = (
@@ -51,6 +68,12 @@ class Mpi:
             [str(w) for w in mpiexec],
             env,
         )
+        self.mpicc = None  # the compiler of the binary
+
+    def over_tcp(self):
+        """The same MPI made to send everything over TCP."""
+        words, env = TCP[self.name]
+        return Mpi(self.name, self.binary, [*self.mpiexec, *words], {**self.env, **env})
 
     def command(self, np, args):
         return [*self.mpiexec, "-n", str(np), self.binary, *args]
@@ -62,8 +85,8 @@ class Mpi:
         return env
 
 
-def compile_with(mpicc, out, env=None):
-    """Builds the suite; kept while no source is newer. None after one line if it does not compile."""
+def compile_with(mpicc, out, env=None, shared=False):
+    """Builds the suite, or a library of it; kept while no source is newer. None if it does not compile."""
     sources = sorted(str(p) for p in HERE.glob("*.c"))
     headers = [str(p) for p in HERE.glob("*.h")]
     out.parent.mkdir(parents=True, exist_ok=True)
@@ -72,7 +95,8 @@ def compile_with(mpicc, out, env=None):
         return out
     say(f"compare: compiling the suite with {mpicc}")
     draft = out.with_suffix(f".{os.getpid()}")
-    made = subprocess.run([str(mpicc), "-O2", "-o", str(draft), *sources], env=env, capture_output=True, text=True)
+    flags = ["-O2", "-shared", "-fPIC"] if shared else ["-O2"]
+    made = subprocess.run([str(mpicc), *flags, "-o", str(draft), *sources], env=env, capture_output=True, text=True)
     if made.returncode != 0:
         say(f"compare: {mpicc} does not compile the suite: {made.stderr.strip().splitlines()[0]}")
         return None
@@ -85,11 +109,12 @@ def find_all(wanted, ours, built):
     homes = {name: install(name) for name in wanted if name in PACKAGES}
     mpis = []
     abi = None
-    if homes.get("mpich"):
-        abi = compile_with(homes["mpich"] / "bin" / "mpicc_abi", built / "unisono-bench.abi")
+    mpicc = homes["mpich"] / "bin" / "mpicc_abi" if homes.get("mpich") else None
+    if mpicc:
+        abi = compile_with(mpicc, built / "unisono-bench.abi")
     own_mpicc = ours and ours / "bin" / "mpicc"
     if not abi and own_mpicc and own_mpicc.exists():
-        abi = compile_with(own_mpicc, built / "unisono-bench.ours")
+        abi, mpicc = compile_with(own_mpicc, built / "unisono-bench.ours"), own_mpicc
     for name in wanted:
         home = homes.get(name)
         if name == "ours":
@@ -117,6 +142,8 @@ def find_all(wanted, ours, built):
             start = [home / "bin" / "mpiexec", "--allow-run-as-root", "--oversubscribe"]
             if binary:
                 mpis.append(Mpi(name, binary, start, env))
+    for mpi in mpis:
+        mpi.mpicc = homes["openmpi"] / "bin" / "mpicc" if mpi.name == "openmpi" else mpicc
     return mpis
 
 

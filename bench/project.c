@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // `unisono-bench project`: what porting a program's point-to-point traffic to partitioned communication would bring.
-// Takes a profile (time and bytes per call site: our JSON, or mpiP's text) and measured gains (--gain: records of
-// pattern rows with the variants st and part, or one number), and prints T / (T - sum t_i + sum t_i / gain(bytes_i))
-// with its error bar from the gains' intervals.
+// Takes a profile (time and bytes per call site: the JSON of mpiexec --profile, or mpiP's text) and measured gains
+// (--gain: records of pattern rows with the variants st and part, or one number), and prints T / (T - sum t_i + sum t_i
+// / gain(bytes_i)) with its error bar from the gains' intervals.
 #include "bench.h"
 
 #include <ctype.h>
@@ -70,8 +70,14 @@ static void text(const char *object, const char *end, const char *key, char *out
     if (p && *p == '"') snprintf(out, len, "%.*s", (int)strcspn(p + 1, "\""), p + 1);
 }
 
+static int waits(const char *call)
+{
+    return !strncasecmp(call, "MPI_Wait", 8) || !strncasecmp(call, "MPI_Test", 8);
+}
+
 // {"app_s": seconds over ranks, "calls": [{"call": "MPI_Send", "site": "f.c:9", "count": n, "time_s": t, "bytes": b},
-// ...]}
+// ...]}. Where the time of waits is told by what was started ("wait_s"), the waits themselves are left out; "sized":
+// how many of the calls had a size.
 static int read_own(const char *json)
 {
     const char *calls = strstr(json, "\"calls\""), *end = json + strlen(json);
@@ -82,10 +88,11 @@ static int read_own(const char *json)
         struct site *s = &profile.site[profile.n];
         text(p, close ? close : end, "call", s->call, sizeof s->call);
         text(p, close ? close : end, "site", s->where, sizeof s->where);
-        s->time = number(p, close ? close : end, "time_s");
+        int told = member(p, close ? close : end, "wait_s") != NULL;
+        s->time = number(p, close ? close : end, "time_s") + number(p, close ? close : end, "wait_s");
         s->bytes = number(p, close ? close : end, "bytes");
-        s->count = number(p, close ? close : end, "count");
-        if (s->call[0]) profile.n++;
+        s->count = number(p, close ? close : end, told ? "sized" : "count");
+        if (s->call[0] && !(told && waits(s->call))) profile.n++;
     }
     return profile.app > 0 ? 0 : -1;
 }
@@ -184,6 +191,11 @@ static int read_gain(const char *given)
     fixed_gain = 0;
     char *all = slurp(given);
     if (!all) return fprintf(stderr, "unisono-bench: project: cannot read %s\n", given), -1;
+    if (strstr(all, "\"oversubscribed\": true"))
+        fprintf(stderr,
+                "unisono-bench: project: the gains in %s were measured with more ranks than cores: they tell how "
+                "ranks waited for a core\n",
+                given);
     for (char *line = strtok(all, "\n"); line; line = strtok(NULL, "\n"))
         if (*line == '{') take_record(line);
     free(all);

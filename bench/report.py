@@ -90,6 +90,39 @@ def draw_row(plt, key, per):
     return fig
 
 
+def python_lines(data):
+    """{label: [(size, time, what Python adds)]} of our library's ping-pong in C and by each way from Python."""
+    names, found = {"py-lat": "mpi4py, NumPy", "py-lat-raw": "unisono.fast", "py-lat-pickle": "mpi4py, pickle"}, {}
+    for per in data["results"].values():
+        for r in per.get("ours", []):
+            if r.get("row") in names and "c_value" in r and r["size"] > 0:
+                found.setdefault(names[r["row"]], []).append((r["size"], r["value"], r["delta"]))
+                if r["row"] == "py-lat":
+                    found.setdefault("C", []).append((r["size"], r["c_value"], 0))
+    return {name: sorted(points) for name, points in found.items() if len(points) >= 3}
+
+
+def draw_python(plt, per):
+    """Left: ping-pong from C and from Python on our library; right: what Python adds to C, in the same processes."""
+    fig, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
+    looks = {"C": ("#444444", "x"), "unisono.fast": (COLOURS["ours"], "o"), "mpi4py, NumPy": ("#2c6fbb", "s")}
+    sizes = sorted({s for points in per.values() for s, _, _ in points})
+    for name in sorted(per, key=lambda n: per[n][0][1]):
+        colour, mark = looks.get(name, ("#8e6bbf", "^"))
+        x, time, extra = zip(*per[name], strict=True)
+        left.plot(x, time, color=colour, marker=mark, markersize=4, label=name)
+        if name != "C":
+            right.plot(x, extra, color=colour, marker=mark, markersize=4, label=name)
+    left.set_yscale("log")
+    right.set_yscale("log")
+    for ax in (left, right):
+        axes_of(ax, sizes)
+        ax.legend(fontsize=8)
+    left.set(xlabel="message size", ylabel="half round trip (us)", title="Ping-pong on Unisono, from C and Python")
+    right.set(xlabel="message size", ylabel="time beyond C (us)", title="What Python adds")
+    return fig
+
+
 def draw_targets(plt, lines):
     """Bars: ours over the best peer; the line is the figure to reach."""
     lines = [line for line in lines if line["kind"] == "ratio" and line["quotient"] is not None]
@@ -135,8 +168,11 @@ def pictures(data, lines, folder):
     drawn = []
     figure = draw_targets(plt, lines)
     figures = [("overview", figure)] if figure else []
+    beside = python_lines(data)
+    if "C" in beside:
+        figures.append(("python", draw_python(plt, beside)))
     figures += [
-        (f"{row.replace('/', '-')}-{field}", draw_row(plt, (row, field, unit), per))
+        (f"{row.replace('/', '-').replace(' ', '-')}-{field}", draw_row(plt, (row, field, unit), per))
         for (row, field, unit), per in series(data).items()
     ]
     for name, fig in figures:

@@ -27,6 +27,11 @@ JOBS = {
     "hello32": ("life", 32, ["hello"]),
     "hello128": ("life", 128, ["hello"]),
     "ddt": ("types", 2, ["ddt-lat", "--sizes", "16K,1M", "--variant", "all"]),
+    "icoll": (
+        "overlap",
+        2,
+        ["ibarrier", "iallreduce", "ibcast", "ialltoall", "iallgather", "pallreduce", "--sizes", "8,64K,1M", *BATCH],
+    ),
     "ovl": ("overlap", 2, ["ovl-coll", "--variant", "allreduce", "--sizes", "64K,1M"]),
     "part": ("part", 2, ["part-lat", "--sizes", "1K,64K,1M,4M"]),
     "early": (
@@ -39,7 +44,19 @@ JOBS = {
     ),
     "halo": ("pattern", 8, ["halo3d", "--sizes", "64K", "--variant", "all", "--threads", "2"]),
     "sweep": ("pattern", 4, ["sweep3d", "--sizes", "64K", "--variant", "all", "--threads", "2"]),
+    "tsock": ("tcp", 2, ["floor"]),
+    "tlat": ("tcp", 2, ["lat", "--sizes", "1,4K,64K,1M,4M"]),
+    "tbw": ("tcp", 2, ["bw", "--sizes", "8,64K,1M,4M"]),
+    "tcoll": ("tcp", 2, ["allreduce", "--sizes", "8,64K", *BATCH]),
     "rma": ("rma", 2, ["put-lat", "get-lat", "acc-lat", "fop-lat", "put-bw", "--sizes", "8,64K"]),
+}
+PY_SIZES = ["--sizes", "1,8,64,512,4K,32K,256K,1M,4M", "--against-c"]
+JOBS |= {  # the suite in Python; --against-c: the figure in C from the same processes
+    "pylat": ("python", 2, ["py", "lat", *PY_SIZES]),
+    "pyraw": ("python", 2, ["py", "lat", "--buffer", "raw", *PY_SIZES]),
+    "pypickle": ("python", 2, ["py", "lat", "--buffer", "pickle", *PY_SIZES]),
+    "pybw": ("python", 2, ["py", "bw", "--sizes", "8,64K,1M"]),
+    "pycoll": ("python", 2, ["py", "barrier", "bcast", "allreduce", "alltoall", "--sizes", "8,64K", *BATCH]),
 }
 for parts in (1, 8, 32, 128):
     JOBS[f"part{parts}"] = ("part", 2, ["part-lat", "--sizes", "1K,64K,1M,4M", "--parts", str(parts), "--threads", "1"])
@@ -74,6 +91,21 @@ def limit(name, job, row, want, size=0, field="value"):
     }
 
 
+def against(name, job, row, size, want, base):
+    """One figure of ours over another: base = (job, row, size)."""
+    return {
+        "kind": "own",
+        "name": name,
+        "job": job,
+        "row": row,
+        "size": size,
+        "want": want,
+        "field": "value",
+        "better": LOW,
+        "against": base,
+    }
+
+
 TARGETS = [
     ratio("latency 1 B, us", "lat", "lat", 1, 0.75),
     ratio("latency 4 KiB, us", "lat", "lat", 4096, 0.8),
@@ -86,17 +118,7 @@ TARGETS = [
     ratio("bandwidth 4 MiB, MB/s", "bw", "bw", 4 << 20, 1.3, "MB_s", HIGH),
     ratio("both ways 512 KiB, MB/s", "bibw", "bibw", 1 << 19, None, "MB_s", HIGH),
     ratio("two thread pairs 1 B, us", "mtlat", "mt-lat", 1, None),
-    {
-        "kind": "own",
-        "name": "thread multiple / single, 1 B",
-        "job": "mt",
-        "row": "lat",
-        "size": 1,
-        "want": 1.15,
-        "field": "value",
-        "better": LOW,
-        "against": ("lat", "lat", 1),
-    },
+    against("thread multiple / single, 1 B", "mt", "lat", 1, 1.15, ("lat", "lat", 1)),
     ratio("barrier, us", "coll", "barrier", 0, 0.75),
     ratio("allreduce 8 B, us", "coll", "allreduce", 8, 0.75),
     ratio("allreduce 64 KiB, us", "coll", "allreduce", 65536, 0.6),
@@ -118,10 +140,32 @@ TARGETS = [
     limit("hello 2 ranks, s", "hello2", "hello", 0.06),
     ratio("hello 32 ranks, s", "hello32", "hello", 0, None),
     limit("hello 128 ranks, s", "hello128", "hello", 1.5),
-    ratio("strided column 1 MiB, us", "ddt", "ddt-lat/vector", 1 << 20, 0.7),
+    ratio("column of a 2,048 x 2,048 matrix, us", "ddt", "ddt-lat/columns", 16384, 0.7),
+    ratio("64 columns of it, us", "ddt", "ddt-lat/columns", 1 << 20, 0.7),
+    ratio("64 columns as one block, us", "ddt", "ddt-lat/panel", 1 << 20, None),
+    ratio("indexed gather 16 KiB, us", "ddt", "ddt-lat/indexed", 16384, 0.7),
     ratio("indexed gather 1 MiB, us", "ddt", "ddt-lat/indexed", 1 << 20, 0.7),
+    ratio("mixed struct 16 KiB, us", "ddt", "ddt-lat/struct", 16384, 0.7),
     ratio("mixed struct 1 MiB, us", "ddt", "ddt-lat/struct", 1 << 20, 0.7),
+    ratio("rows of 4 KiB, 1 MiB, us", "ddt", "ddt-lat/rows", 1 << 20, None),
+    ratio("ibarrier, us", "icoll", "ibarrier", 0, 1.0),
+    *(
+        ratio(f"{row} {text}, us", "icoll", row, size, 1.0)
+        for row in ("iallreduce", "ibcast", "ialltoall", "iallgather", "pallreduce")
+        for size, text in ((8, "8 B"), (65536, "64 KiB"), (1 << 20, "1 MiB"))
+    ),
     ratio("iallreduce 1 MiB with computation, us", "ovl", "ovl-coll/allreduce", 1 << 20, None),
+    against("TCP: 1 B / plain spinning sockets", "tlat", "lat", 1, 1.15, ("tsock", "socket-lat", 1)),
+    ratio("TCP: latency 1 B, us", "tlat", "lat", 1, None),
+    ratio("TCP: latency 4 KiB, us", "tlat", "lat", 4096, None),
+    ratio("TCP: latency 64 KiB, us", "tlat", "lat", 65536, None),
+    ratio("TCP: latency 1 MiB, us", "tlat", "lat", 1 << 20, None),
+    ratio("TCP: latency 4 MiB, us", "tlat", "lat", 4 << 20, None),
+    ratio("TCP: message rate 8 B, M/s", "tbw", "bw", 8, None, "Mmsg_s", HIGH),
+    ratio("TCP: bandwidth 64 KiB, MB/s", "tbw", "bw", 65536, None, "MB_s", HIGH),
+    ratio("TCP: bandwidth 1 MiB, MB/s", "tbw", "bw", 1 << 20, None, "MB_s", HIGH),
+    ratio("TCP: bandwidth 4 MiB, MB/s", "tbw", "bw", 4 << 20, 1.0, "MB_s", HIGH),
+    ratio("TCP: allreduce 8 B, us", "tcoll", "allreduce", 8, None),
 ]
 for parts in (1, 8, 32, 128):
     for size, text in ((1024, "1 KiB"), (65536, "64 KiB"), (1 << 20, "1 MiB"), (4 << 20, "4 MiB")):
@@ -129,3 +173,18 @@ for parts in (1, 8, 32, 128):
 TARGETS.append(
     limit("8 x 1 MiB, last late: (rest - 2 us) / plain", "early", "part-pbw", 0.125, 8 << 20, "rest_less_2us")
 )
+TARGETS += [
+    ratio("Python (mpi4py): latency 8 B, us", "pylat", "py-lat", 8, 0.8),
+    ratio("Python (mpi4py): allreduce 8 B, us", "pycoll", "py-allreduce", 8, None),
+    {
+        "kind": "own",
+        "name": "unisono.fast over C / mpi4py over C, 8 B",
+        "job": "pyraw",
+        "row": "py-lat-raw",
+        "size": 8,
+        "want": 0.5,
+        "field": "delta",
+        "better": LOW,
+        "against": ("pylat", "py-lat", 8),
+    },
+]

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads the processor topology from sysfs once and answers who is bound where (cpus.h). Called by the placement and by
-// nodes. Without a policy of the user's, the ranks of a host share its cores out among them in equal, neighbouring
-// parts, as long as every rank gets at least one; a job that finds another job bound already leaves its ranks to the
-// kernel.
+// Answers who is bound where (cpus.h). Called by the placement and by nodes. Without a policy of the user's, the ranks
+// of a host share its cores out among them in equal, neighbouring parts, as long as every rank gets at least one; a job
+// that finds another job bound already leaves its ranks to the kernel.
 #include "cpus.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,90 +11,52 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/hw.h"
+
 #define UNITS (UNO_BY_SOCKET + 1)
 
-// id[unit] names the unit that the processor belongs to: the lowest processor in it.
+// id[unit] names the unit that the processor belongs to.
 struct cpu {
     int cpu, id[UNITS];
 };
 
-static struct cpu *cpus;
+static struct cpu *cpus;    // that this process may use, in the order of the machine
 static int ncpus, ncores;
 
-// Lowest number of a list such as "0-3,8", or -1.
-static int first_of(const char *path)
+static void describe(struct cpu *c, const struct uno_hw_pu *pu)
 {
-    char text[64];
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return -1;
-    ssize_t n = read(fd, text, sizeof text - 1);
-    close(fd);
-    if (n <= 0) return -1;
-    text[n] = '\0';
-    return (int)strtol(text, NULL, 10);
-}
-
-static int numa_of(int cpu)
-{
-    char path[96];
-    for (int node = 0; node < 1024; node++) {
-        snprintf(path, sizeof path, "/sys/devices/system/node/node%d", node);
-        if (access(path, F_OK) != 0) break;
-        snprintf(path, sizeof path, "/sys/devices/system/node/node%d/cpu%d", node, cpu);
-        if (access(path, F_OK) == 0) return node;
-    }
-    return 0;
-}
-
-static void describe(struct cpu *c, int cpu)
-{
-    static const char *const file[UNITS] = {
-        [UNO_BY_CORE] = "topology/thread_siblings_list",
-        [UNO_BY_L3] = "cache/index3/shared_cpu_list",
-        [UNO_BY_SOCKET] = "topology/core_siblings_list",
+    static const enum uno_hw_level level[UNITS] = {
+        [UNO_BY_HWTHREAD] = UNO_HW_PU, [UNO_BY_CORE] = UNO_HW_CORE,      [UNO_BY_L3] = UNO_HW_L3,
+        [UNO_BY_NUMA] = UNO_HW_NUMA,   [UNO_BY_SOCKET] = UNO_HW_PACKAGE,
     };
-    char path[128];
-    c->cpu = cpu;
-    for (int u = 0; u < UNITS; u++) {
-        c->id[u] = cpu;
-        if (file[u] == NULL) continue;
-        snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/%s", cpu, file[u]);
-        int first = first_of(path);
-        if (first >= 0)
-            c->id[u] = first;
-        else if (u != UNO_BY_CORE)
-            c->id[u] = 0;
-    }
-    c->id[UNO_BY_NUMA] = numa_of(cpu);
+    c->cpu = pu->cpu;
+    for (int u = 0; u < UNITS; u++) c->id[u] = pu->part[level[u]];
+    if (c->id[UNO_BY_CORE] < 0) c->id[UNO_BY_CORE] = pu->cpu;
 }
 
-static int by_place(const void *a, const void *b)
+// Full: with all that hwloc knows; else cores and sockets will do.
+static void read_machine(bool full)
 {
-    static const int order[] = {UNO_BY_SOCKET, UNO_BY_NUMA, UNO_BY_L3, UNO_BY_CORE};
-    const struct cpu *x = a, *y = b;
-    for (size_t i = 0; i < sizeof order / sizeof order[0]; i++) {
-        if (x->id[order[i]] != y->id[order[i]]) return x->id[order[i]] < y->id[order[i]] ? -1 : 1;
-    }
-    return x->cpu < y->cpu ? -1 : x->cpu > y->cpu;
-}
-
-static void read_machine(void)
-{
-    if (cpus != NULL) return;
+    static const struct uno_hw *known;
+    const struct uno_hw *hw = full ? uno_hw_read() : uno_hw_read_plain();
+    if (hw == NULL || hw == known) return;
+    known = hw;
     cpu_set_t may;
     CPU_ZERO(&may);
     if (sched_getaffinity(0, sizeof may, &may) != 0) CPU_SET(0, &may);
-    cpus = uno_xalloc((size_t)CPU_COUNT(&may) * sizeof *cpus);
-    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
-        if (CPU_ISSET(cpu, &may)) describe(&cpus[ncpus++], cpu);
+    free(cpus);
+    ncpus = ncores = 0;
+    cpus = uno_xalloc((size_t)(hw->n ? hw->n : 1) * sizeof *cpus);
+    for (int i = 0; i < hw->n; i++) {
+        bool mine = hw->pu[i].cpu < CPU_SETSIZE && (hw->imagined || CPU_ISSET(hw->pu[i].cpu, &may));
+        if (mine) describe(&cpus[ncpus++], &hw->pu[i]);
     }
-    qsort(cpus, (size_t)ncpus, sizeof *cpus, by_place);
     for (int i = 0; i < ncpus; i++) ncores += i == 0 || cpus[i].id[UNO_BY_CORE] != cpus[i - 1].id[UNO_BY_CORE];
 }
 
 int uno_cpus_count(void)
 {
-    read_machine();
+    read_machine(false);
     return ncores;
 }
 
@@ -171,7 +130,7 @@ bool uno_cpus_bind(const struct uno_plan *p, int local, int nlocal, cpu_set_t *s
     if (p->bind == UNO_BY_NONE) return false;
     bool auto_map = p->map == UNO_BY_AUTO || p->map == UNO_BY_SLOT || p->map == UNO_BY_NODE;
     if (p->bind == UNO_BY_AUTO && auto_map && nlocal < 2) return false;
-    read_machine();
+    read_machine(p->bind != UNO_BY_AUTO || !auto_map);
     if (p->bind == UNO_BY_AUTO && auto_map) return share_out(local, nlocal, set);
     enum uno_unit bind = p->bind == UNO_BY_AUTO ? p->map : p->bind;
     enum uno_unit map = auto_map ? (bind == UNO_BY_HWTHREAD ? UNO_BY_HWTHREAD : UNO_BY_CORE) : p->map;

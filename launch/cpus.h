@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The processors of this host as the kernel tells them in sysfs, and which of them a rank is bound to.
-// hwloc would say the same about cores, caches, NUMA nodes and sockets, but loading it costs more than starting two
-// ranks. Only processors that this process may use are considered.
+// The processors of this host (base/hw.h) and which of them a rank is bound to. hwloc is asked when the user names a
+// unit; the default binding needs cores alone, for loading hwloc costs more than starting two ranks. Only processors
+// that this process may use are considered.
 #pragma once
 #include <sched.h>
 

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "input.h"
+#include "profile.h"
 #include "sink.h"
 #include "verdict.h"
 
@@ -27,6 +28,7 @@ struct front {
     struct uno_sinks *sinks;
     struct uno_input *input;
     struct uno_verdict verdict;
+    struct uno_profile *profile;
     int epoll, sigfd, running, signals;    // signals: how many asked for the end
     bool ending, done, paused;
     int64_t kill_at, timeout_at, abandon_at;
@@ -145,6 +147,7 @@ static void take_frame(struct front *f, const struct uno_frame *fr, const char *
     case UNO_WHERE: take_where(f, fr, data); break;
     case UNO_QUIET: take_quiet(f, fr, data); break;
     case UNO_STDIN_ROOM: uno_input_room(f->input, fr->rank, fr->arg); break;
+    case UNO_PROFILE: uno_profile_take(f->profile, data, fr->bytes); break;
     case UNO_DONE: f->done = true; break;
     case UNO_STARTED:
         memcpy(&pid, data, sizeof pid);
@@ -301,6 +304,12 @@ static void reap_any(void *unused)
     while (waitpid(-1, NULL, WNOHANG | __WALL) > 0) continue;
 }
 
+static void say(struct front *f, char *text)
+{
+    if (text != NULL) uno_sinks_say(f->sinks, text);
+    free(text);
+}
+
 int uno_front_run(const struct uno_plan *p, int fd, int node, bool forward_stdin)
 {
     static const int sigs[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT, SIGCHLD};
@@ -311,6 +320,7 @@ int uno_front_run(const struct uno_plan *p, int fd, int node, bool forward_stdin
     f.sigfd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
     f.epoll = epoll_create1(EPOLL_CLOEXEC);
     f.sinks = uno_sinks_new(p);
+    f.profile = uno_profile_new(p);
     f.input = uno_input_new(p, forward_stdin);
     f.quiet = uno_xalloc((size_t)p->nhosts * sizeof *f.quiet);
     for (int h = 0; h < p->nhosts; h++) f.nodes += uno_plan_count(p, h) > 0;
@@ -324,10 +334,9 @@ int uno_front_run(const struct uno_plan *p, int fd, int node, bool forward_stdin
     else
         waitpid(node, NULL, 0);
     uno_sinks_drain(f.sinks);
-    char *text = uno_verdict_text(&f.verdict);
-    if (text != NULL) uno_sinks_say(f.sinks, text);
+    say(&f, uno_profile_end(f.profile));
+    say(&f, uno_verdict_text(&f.verdict));
     uno_sinks_drain(f.sinks);
-    free(text);
     if (f.verdict.status == 0 && uno_sinks_failed(f.sinks)) return 1;
     return f.verdict.status;
 }

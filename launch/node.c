@@ -18,6 +18,7 @@
 
 #include "cpus.h"
 #include "pm.h"
+#include "profile.h"
 #include "tree.h"
 
 #define PASS_BYTES (64 * 1024)
@@ -95,6 +96,10 @@ static void ended(struct uno_node *n, int index, int status)
     e.asleep = atomic_load_explicit(&b->asleep, memory_order_relaxed) > 0;
     memcpy(e.call, e.asleep ? b->wait_call : b->last_call, sizeof e.call - 1);
     memcpy(e.why, b->why, sizeof e.why - 1);
+    struct uno_bytes profile = {0};
+    uno_profile_pack(n->job, b, &profile);
+    if (profile.len > 0) uno_node_tell(n, UNO_PROFILE, r->world, 0, uno_bytes_first(&profile), profile.len);
+    uno_bytes_free(&profile);
     r->exited = true;
     uno_pm_gone(n, r->world);
     n->running--;

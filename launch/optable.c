@@ -46,6 +46,8 @@ const struct uno_opt_row uno_opt_rows[] = {
     {UNO_OPT_KEEP, "keep-waiting", "", "do not end the job when all ranks wait for each other"},
     {UNO_OPT_HELP, "", "", "Settings and insight"},
     {UNO_OPT_SET, "set", "NAME=VALUE", "set a parameter (unisono-info lists them)"},
+    {UNO_OPT_PROFILE, "profile", "[=FILE]",
+     "time, bytes and callers of every MPI call, as a table at the end or\nin FILE (JSON when its name ends in .json)"},
     {UNO_OPT_DRY, "dry-run", "", "show what would be started, and where, and stop"},
     {UNO_OPT_VERBOSE, "v verbose", "", "tell what is done"},
     {UNO_OPT_VERSION, "V version", "", "print the version"},
@@ -53,7 +55,6 @@ const struct uno_opt_row uno_opt_rows[] = {
     {UNO_OPT_IGNORED, "allow-run-as-root oversubscribe genvall envall nooversubscribe q", "", NULL},
     {UNO_OPT_OTHER, "mca gmca pmixmca prtemca omca", "", own_set},
     {UNO_OPT_OTHER, "launcher bootstrap launcher-exec rsh-agent", "", "use --launch-agent CMD"},
-    {UNO_OPT_OTHER, "profile", "", "this version has no profile yet"},
     {UNO_OPT_OTHER, "rr rank-by", "", "ranks are numbered in the order of --map-by; --map-by node takes hosts in turn"},
     {UNO_OPT_OTHER, "iface", "", "use --set with the TCP channel's interface parameter"},
     {UNO_OPT_OTHER, "gdb gtool xterm", "", "run the tool as the program: mpiexec -n 2 TOOL ./program"},
@@ -115,7 +116,8 @@ static void print_row(const struct uno_opt_row *r)
     while ((word = word_at(&s, &n)) != NULL && at < 40)
         at += (size_t)snprintf(left + at, sizeof left - at, "%s%s%.*s", at > 2 ? ", " : "", n > 2 ? "--" : "-", (int)n,
                                word);
-    if (r->args[0]) at += (size_t)snprintf(left + at, sizeof left - at, " %s", r->args);
+    if (r->args[0])
+        at += (size_t)snprintf(left + at, sizeof left - at, "%s%s", r->args[0] == '[' ? "" : " ", r->args);
     printf("%-34s%s", left, at > 33 ? "\n                                  " : "");
     for (s = r->help; *s; s++) {
         putchar(*s);

@@ -13,6 +13,7 @@
 
 #include "base/fail.h"
 #include "base/start.h"
+#include "profile.h"
 
 #define DEPTH_MAX 8    // configuration files that name configuration files
 
@@ -101,6 +102,7 @@ static void apply_job(struct uno_plan *p, enum uno_opt id, const char *opt, char
     case UNO_OPT_TIMEOUT: p->timeout_s = (int)number(opt, arg[0], 1, 1 << 30); break;
     case UNO_OPT_KEEP: p->keep_waiting = true; break;
     case UNO_OPT_SET: set_parameter(p, opt, arg[0]); break;
+    case UNO_OPT_PROFILE: p->profile = uno_xstrdup(arg[0]); break;
     case UNO_OPT_VERBOSE: p->verbose = true; break;
     case UNO_OPT_DRY: p->dry_run = true; break;
     case UNO_OPT_HELP: uno_help();
@@ -122,7 +124,7 @@ static void apply(struct uno_plan *p, struct uno_app *a, enum uno_opt id, const 
 
 static int count_args(const struct uno_opt_row *r)
 {
-    if (r->args[0] == '\0') return 0;
+    if (r->args[0] == '\0' || r->args[0] == '[') return 0;
     return strchr(r->args, ' ') ? 2 : 1;
 }
 
@@ -165,7 +167,8 @@ static int read_option(struct uno_plan *p, struct uno_app *a, struct uno_words *
     }
     if (r->id == UNO_OPT_OTHER) uno_usage("%.*s is not an option of this mpiexec; %s", (int)len, w, r->help);
     char none[] = "", *arg[2] = {none, none}, *opt = uno_xformat("%.*s", (int)len, w);
-    if (eq != NULL && count_args(r) == 0) uno_usage("%s takes no value", opt);
+    if (eq != NULL && r->args[0] == '\0') uno_usage("%s takes no value", opt);
+    if (eq != NULL && r->args[0] == '[') arg[0] = uno_xstrdup(eq + 1);
     i = take_args(r, opt, eq != NULL ? uno_xstrdup(eq + 1) : NULL, word, i, arg);
     apply(p, a, r->id, opt, arg);
     free(opt);
@@ -286,4 +289,5 @@ void uno_options_read(struct uno_plan *p, int argc, char **argv)
     while (i < word.count);
     if (word.count > 0 && strcmp(word.item[word.count - 1], ":") == 0) uno_usage("no program behind the last \":\"");
     read_parameters(p);
+    if (p->profile) uno_profile_prepare(p);
 }

@@ -26,6 +26,7 @@ enum uno_opt {
     UNO_OPT_TIMEOUT,
     UNO_OPT_KEEP,
     UNO_OPT_SET,
+    UNO_OPT_PROFILE,
 
     UNO_OPT_VERBOSE,
     UNO_OPT_DRY,
@@ -38,7 +39,7 @@ enum uno_opt {
 struct uno_opt_row {
     enum uno_opt id;
     const char *names;    // separated by blanks, without dashes; the first ones are shown by --help
-    const char *args;     // as shown by --help; one word an argument; "" none
+    const char *args;     // as shown by --help; one word an argument; "" none; [=X] only behind an equals sign
     const char *help;     // for UNO_OPT_OTHER: what to use instead
 };
 extern const struct uno_opt_row

@@ -43,9 +43,10 @@ struct uno_plan {
     int *rank_app, *rank_host;    // nranks entries each
     struct uno_words env;         // the whole environment of the ranks but for their own variables
     char *cwd;
-    char *agent;    // command that runs another on a host: "ssh -q"
+    char *agent;    // command that runs another on a host: "ssh"
     enum uno_unit bind, map;
     bool report_bindings, verbose, dry_run, keep_waiting;
+    char *profile;    // NULL: none; "": a table on standard error; else the file (front alone)
     int stdin_rank, tags, timeout_s, grace_ms;
     uint64_t job_id;
     unsigned char secret[32];

@@ -19,6 +19,7 @@ enum uno_frame_type {
     UNO_QUIET,         // arg = 1 all ranks of the node sleep in MPI (payload: struct uno_wait each), 0 no longer
     UNO_STDIN_ROOM,    // arg = bytes that were passed on to the rank
     UNO_LOST,          // a host is gone; payload: one line
+    UNO_PROFILE,       // rank; payload: what it recorded (profile.h)
     UNO_DONE,          // nothing of the job is left on the node and below it
     // from the front to nodes
     UNO_PLAN = 32,    // payload: the plan (plan.h)

@@ -39,15 +39,21 @@ static int check_one_count(MPI_Count n, const char *name, int i)
     return uno_fail(MPI_ERR_COUNT, "%s[%d] is %lld, negative", name, i, (long long)n);
 }
 
+// A NULL buffer may be MPI_BOTTOM, with addresses as displacements: then no block may lie in the first pages.
+static int check_bottom(const struct side *s, int i, const struct MPI_ABI_Datatype *type, MPI_Count unit)
+{
+    MPI_Count low = uno_at(s->displs, i) * unit + type->true_lb;
+    if (s->buf || uno_at(s->counts, i) == 0 || type->size == 0 || low < 0 || low >= 65536) return MPI_SUCCESS;
+    return uno_fail(MPI_ERR_BUFFER, "%s is NULL, and block %d (see %s) starts at address %lld", s->buf_name, i,
+                    s->displ_name, (long long)low);
+}
+
 static int check_w(const struct side *s)
 {
     int err = s->n ? uno_check_pointer(s->types, s->type_name) : MPI_SUCCESS;
     for (int i = 0; !err && i < s->n; i++) {
         err = uno_check_type(s->types[i]);
-        MPI_Count at = err ? 0 : uno_at(s->displs, i);
-        if (!err)
-            err =
-                uno_check_buffer(at ? (const void *)(uintptr_t)1 : s->buf, uno_at(s->counts, i), uno_type(s->types[i]));
+        if (!err) err = check_bottom(s, i, uno_type(s->types[i]), 1);
     }
     return err;
 }
@@ -55,14 +61,10 @@ static int check_w(const struct side *s)
 static int check_side(const struct side *s)
 {
     int err = MPI_SUCCESS;
-    MPI_Count most = s->count;
     if (s->vector && s->n) {
         err = uno_check_pointer(s->counts.at, s->count_name);
         if (!err && s->displ_name) err = uno_check_pointer(s->displs.at, s->displ_name);
-        for (int i = 0; !err && i < s->n; i++) {
-            err = check_one_count(uno_at(s->counts, i), s->count_name, i);
-            if (uno_at(s->counts, i) > most) most = uno_at(s->counts, i);
-        }
+        for (int i = 0; !err && i < s->n; i++) err = check_one_count(uno_at(s->counts, i), s->count_name, i);
     } else if (!s->vector) {
         err = check_one_count(s->count, s->count_name, -1);
     }
@@ -71,10 +73,11 @@ static int check_side(const struct side *s)
     if (!(s->type->flags & UNO_TYPE_COMMITTED))
         return uno_fail(MPI_ERR_TYPE, "%s %s is not committed (call MPI_Type_commit first)", s->type_name,
                         s->type->name);
-    bool displaced = s->vector && s->displ_name;    // displacements may be addresses
     if (s->buf == MPI_IN_PLACE)
         return uno_fail(MPI_ERR_BUFFER, "%s is MPI_IN_PLACE, which has no meaning here", s->buf_name);
-    return displaced && s->buf == NULL ? MPI_SUCCESS : uno_check_buffer(s->buf, most, s->type);
+    if (!s->vector || !s->displ_name) return uno_check_buffer(s->buf, s->count, s->type);
+    for (int i = 0; !s->buf && !err && i < s->n; i++) err = check_bottom(s, i, s->type, s->type->extent);
+    return err;
 }
 
 struct interval {
@@ -191,6 +194,7 @@ static int check_reduction(const struct uno_call *c)
                      .type = c->rtype,
                      .counts = c->rcounts,
                      .vector = c->kind == UNO_REDUCE_SCATTER};
+    if (s.vector && s.counts.at) s.count = uno_at(s.counts, c->comm->rank);    // what this rank receives may be nothing
     if (s.vector || c->kind == UNO_REDUCE_SCATTER_BLOCK) s.count_name = s.vector ? "recvcounts" : "recvcount";
     bool root = c->comm->inter ? c->root == MPI_ROOT : c->root == c->comm->rank;
     bool receives = c->kind != UNO_REDUCE || root;
@@ -201,8 +205,10 @@ static int check_reduction(const struct uno_call *c)
     int err = check_side(&s);
     if (!err) err = uno_op_check(c->op, c->rtype);
     if (err || c->sbuf == MPI_IN_PLACE || (c->comm->inter && root && c->kind == UNO_REDUCE)) return err;
-    err = uno_check_buffer(c->sbuf, c->rcount, c->rtype);
-    if (!err && receives && c->sbuf == c->rbuf && c->sbuf && c->rcount && (c->rtype->flags & UNO_TYPE_PLAIN))
+    MPI_Count count = c->rcount;
+    for (int i = 0; s.vector && i < s.n; i++) count += uno_at(s.counts, i);
+    err = uno_check_buffer(c->sbuf, count, c->rtype);
+    if (!err && receives && c->sbuf == c->rbuf && c->sbuf && count && (c->rtype->flags & UNO_TYPE_PLAIN))
         err = uno_fail(MPI_ERR_BUFFER, "sendbuf and recvbuf are the same address (say MPI_IN_PLACE for that)");
     return err;
 }
@@ -212,11 +218,13 @@ static int check_own(const struct uno_call *c)
 {
     if (c->comm->inter || !c->stype || !c->rtype || c->rbuf == MPI_IN_PLACE) return MPI_SUCCESS;
     bool same = c->kind == UNO_ALLGATHER || c->kind == UNO_ALLTOALL || c->kind == UNO_GATHER || c->kind == UNO_SCATTER;
-    if (!same) return MPI_SUCCESS;
-    MPI_Count out = c->scount * c->stype->size, in = c->rcount * c->rtype->size;
+    bool own = c->kind == UNO_ALLGATHERV;
+    if (!same && !own) return MPI_SUCCESS;
+    MPI_Count count = own ? uno_at(c->rcounts, c->comm->rank) : c->rcount;
+    MPI_Count out = c->scount * c->stype->size, in = count * c->rtype->size;
     if (out > in) {
-        return uno_fail(MPI_ERR_TRUNCATE, "sendcount and sendtype make %lld bytes a block, recvcount and recvtype %lld",
-                        (long long)out, (long long)in);
+        return uno_fail(MPI_ERR_TRUNCATE, "sendcount and sendtype make %lld bytes a block, %s and recvtype %lld",
+                        (long long)out, own ? "this rank's recvcounts" : "recvcount", (long long)in);
     }
     bool plain = c->stype->flags & c->rtype->flags & UNO_TYPE_PLAIN,
          everywhere = c->kind == UNO_ALLGATHER || c->kind == UNO_ALLTOALL;

@@ -3,7 +3,11 @@
 // Always holds: a call on a communicator of another kind is MPI_ERR_TOPOLOGY; outputs are written on success only.
 #include "api/check.h"
 #include "coll/construct.h"
+#include "topo/dist.h"
+#include "topo/map.h"
 #include "topo/topo.h"
+
+#include <stdlib.h>
 
 static int get_topo(MPI_Comm comm, int kind, struct uno_topo **t)
 {
@@ -19,7 +23,34 @@ static int least(int a, int b)
     return a < b ? a : b;
 }
 
+// The communicator of a graph with n nodes, in an order of ranks that shortens the links where there is one. All
+// processes of c know all links.
+static int place_graph(struct MPI_ABI_Comm *c, int n, size_t nlinks, const struct uno_link *link,
+                       struct MPI_ABI_Comm **out)
+{
+    int err;
+    struct uno_spot *spot = uno_spots(c, uno_spot_if_bound(), &err);
+    int *order = err ? NULL : malloc(((size_t)n + 1) * sizeof *order);
+    if (!err && !order) err = uno_fail(MPI_ERR_NO_MEM, "no memory for the order of a graph");
+    if (!err) err = uno_comm_reorder(c, n, uno_graph_order(n, spot, nlinks, link, order) ? order : NULL, out);
+    free(spot);
+    free(order);
+    return err;
+}
+
 // ---- graph ----
+
+static int reorder_graph(struct MPI_ABI_Comm *c, int n, const int *index, const int *edges, struct MPI_ABI_Comm **out)
+{
+    int nedges = n ? index[n - 1] : 0;
+    struct uno_link *link = malloc(((size_t)nedges + 1) * sizeof *link);
+    if (!link) return uno_fail(MPI_ERR_NO_MEM, "no memory for the edges of a topology");
+    for (int i = 0, k = 0; i < n; i++)
+        for (; k < index[i]; k++) link[k] = (struct uno_link){i, edges[k], 1};
+    int err = place_graph(c, n, (size_t)nedges, link, out);
+    free(link);
+    return err;
+}
 
 static int check_graph(const struct MPI_ABI_Comm *c, int nnodes, const int *index, const int *edges)
 {
@@ -43,13 +74,15 @@ int MPI_Graph_create(MPI_Comm comm_old, int nnodes, const int indx[], const int 
                      MPI_Comm *comm_graph)
 {
     static const char call[] = "MPI_Graph_create";
-    (void)reorder;    // allowed, not demanded: ranks stay as they are
     uno_enter(call);
     int err = uno_check_intracomm(comm_old);
     if (!err) err = check_graph(uno_comm(comm_old), nnodes, indx, edges);
     if (!err) err = uno_check_pointer(comm_graph, "comm_graph");
     struct MPI_ABI_Comm *child = NULL;
-    if (!err) err = uno_comm_reorder(uno_comm(comm_old), nnodes, NULL, &child);
+    if (!err && reorder)
+        err = reorder_graph(uno_comm(comm_old), nnodes, indx, edges, &child);
+    else if (!err)
+        err = uno_comm_reorder(uno_comm(comm_old), nnodes, NULL, &child);
     if (!err && child) err = uno_topo_graph(child, nnodes, indx, edges);
     if (!err) *comm_graph = child ? child->handle : MPI_COMM_NULL;
     return uno_finish_comm(comm_old, call, err);
@@ -155,12 +188,29 @@ static int check_ends(const struct MPI_ABI_Comm *c, const char *name, int n, con
     return err;
 }
 
+// Every process says both ends of its edges. When ranks change, a process takes over what was said for its new rank.
+static int adjacent_graph(struct MPI_ABI_Comm *c, const struct uno_edges *in, const struct uno_edges *out,
+                          bool weighted, bool reorder, struct MPI_ABI_Comm **child)
+{
+    if (!reorder || c->size < 3) {
+        int err = uno_comm_reorder(c, c->size, NULL, child);
+        return err ? err : uno_topo_dist(*child, in, out, weighted);
+    }
+    struct uno_link_table from = {NULL, NULL}, to = {NULL, NULL};
+    int err = uno_links_collect(c, &(struct uno_edge_list){1, &c->rank, &in->n, in->rank, in->weight}, &from);
+    if (!err) err = uno_links_collect(c, &(struct uno_edge_list){1, &c->rank, &out->n, out->rank, out->weight}, &to);
+    if (!err) err = place_graph(c, c->size, to.first[c->size], to.all, child);
+    if (!err) err = uno_topo_said(*child, &from, &to, weighted);
+    uno_links_free(&from);
+    uno_links_free(&to);
+    return err;
+}
+
 int MPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, const int sources[], const int sourceweights[],
                                    int outdegree, const int destinations[], const int destweights[], MPI_Info info,
                                    int reorder, MPI_Comm *comm_dist_graph)
 {
     static const char call[] = "MPI_Dist_graph_create_adjacent";
-    (void)reorder;    // allowed, not demanded: ranks stay as they are
     uno_enter(call);
     int err = uno_check_intracomm(comm_old);
     if (!err) err = check_ends(uno_comm(comm_old), "sources", indegree, sources, sourceweights);
@@ -170,13 +220,12 @@ int MPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, const int so
     }
     if (!err) err = uno_check_info(info);
     if (!err) err = uno_check_pointer(comm_dist_graph, "comm_dist_graph");
-    struct MPI_ABI_Comm *child;
-    if (!err) err = uno_comm_reorder(uno_comm(comm_old), uno_comm(comm_old)->size, NULL, &child);
+    struct MPI_ABI_Comm *child = NULL;
     if (!err) {
         bool weighted = sourceweights != MPI_UNWEIGHTED;
         struct uno_edges in = {indegree, sources, weighted ? sourceweights : NULL};
         struct uno_edges out = {outdegree, destinations, weighted ? destweights : NULL};
-        err = uno_topo_dist(child, &in, &out, weighted);
+        err = adjacent_graph(uno_comm(comm_old), &in, &out, weighted, reorder != 0, &child);
     }
     if (!err) *comm_dist_graph = child->handle;
     return uno_finish_comm(comm_old, call, err);
@@ -196,21 +245,32 @@ static int check_list(const struct MPI_ABI_Comm *c, int n, const int *sources, c
     return err ? err : check_ends(c, "destinations", total, dest, weight);
 }
 
+static int general_graph(struct MPI_ABI_Comm *c, const struct uno_edge_list *list, bool reorder,
+                         struct MPI_ABI_Comm **child)
+{
+    struct uno_link_table table;
+    int err = uno_links_collect(c, list, &table);
+    if (err) return err;
+    size_t n = table.first[c->size];
+    err = reorder ? place_graph(c, c->size, n, table.all, child) : uno_comm_reorder(c, c->size, NULL, child);
+    if (!err) err = uno_topo_keep(*child, table.all, n, list->weight != NULL);
+    uno_links_free(&table);
+    return err;
+}
+
 int MPI_Dist_graph_create(MPI_Comm comm_old, int n, const int sources[], const int degrees[], const int destinations[],
                           const int weights[], MPI_Info info, int reorder, MPI_Comm *comm_dist_graph)
 {
     static const char call[] = "MPI_Dist_graph_create";
-    (void)reorder;    // allowed, not demanded: ranks stay as they are
     uno_enter(call);
     int err = uno_check_intracomm(comm_old);
     if (!err) err = check_list(uno_comm(comm_old), n, sources, degrees, destinations, weights);
     if (!err) err = uno_check_info(info);
     if (!err) err = uno_check_pointer(comm_dist_graph, "comm_dist_graph");
-    struct MPI_ABI_Comm *c = uno_comm(comm_old), *child;
-    if (!err) err = uno_comm_reorder(c, c->size, NULL, &child);
+    struct MPI_ABI_Comm *child = NULL;
     if (!err) {
         struct uno_edge_list list = {n, sources, degrees, destinations, weights == MPI_UNWEIGHTED ? NULL : weights};
-        err = uno_topo_collect(c, &list, child);
+        err = general_graph(uno_comm(comm_old), &list, reorder != 0, &child);
     }
     if (!err) *comm_dist_graph = child->handle;
     return uno_finish_comm(comm_old, call, err);

@@ -10,6 +10,7 @@
 #include "api/library.h"
 #include "base/wait.h"
 #include "coll/choose.h"
+#include "core/helper.h"
 #include "p2p/buffered.h"
 #include "p2p/inner.h"
 #include "p2p/peer.h"
@@ -32,6 +33,7 @@ static bool resting;
 
 static void close_for_good(void)
 {
+    uno_helper_stop();
     uno_peers_close();
     uno_world_close();
 }
@@ -57,7 +59,8 @@ int uno_library_open(int level)
         return MPI_SUCCESS;
     }
     int err = uno_world_open(level);
-    return err ? err : uno_choose_open();
+    if (!err) err = uno_choose_open();
+    return err ? err : uno_helper_start();
 }
 
 void uno_library_close(void)

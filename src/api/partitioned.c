@@ -71,44 +71,52 @@ static int raise_request(const char *call, MPI_Request r, int err)
     return known ? uno_raise_comm(r->comm->handle, call, err) : uno_raise_self(call, err);
 }
 
-// Something about MPI_Pready was not as usual from partition i on: says what.
-static int refused(const char *call, int i, int last, MPI_Request r)
+// Something about the call was not as usual: says what. Names the call only here, because a Pready takes no longer than
+// the store of a name.
+static __attribute__((noinline, cold)) int refused(const char *call, int i, MPI_Request r)
 {
     int err = check_request(r, true, true);
-    if (!err && i > last) err = uno_fail(MPI_ERR_ARG, "partition_low %d is above partition_high %d", i, last);
-    for (; i <= last && !err; i++) err = uno_part_refusal(r, i);
-    return err ? raise_request(call, r, err) : MPI_SUCCESS;
+    return raise_request(call, r, err ? err : uno_part_refusal(r, i));
 }
 
-static int ready(const char *call, int first, int last, MPI_Request r)
+static __attribute__((noinline)) int ready(const char *call, int i, MPI_Request r)
 {
-    if (!uno_world.threads) uno_world.call = call;    // threads call this at once, without the lock
-    int i = first;
-    while (i <= last && uno_part_ready(r, i)) i++;
-    return i > last && first <= last ? MPI_SUCCESS : refused(call, i, last, r);
+    return uno_part_ready(r, i) ? MPI_SUCCESS : refused(call, i, r);
 }
 
 int MPI_Pready(int partition, MPI_Request request)
 {
-    return ready("MPI_Pready", partition, partition, request);
+    if (uno_part_ready_alone(request, partition)) return MPI_SUCCESS;
+    return ready("MPI_Pready", partition, request);
 }
 
 int MPI_Pready_range(int partition_low, int partition_high, MPI_Request request)
 {
-    return ready("MPI_Pready_range", partition_low, partition_high, request);
+    int err = MPI_SUCCESS;
+    if (__builtin_expect(partition_low > partition_high, 0)) {
+        err = check_request(request, true, true);
+        if (!err)
+            err = uno_fail(MPI_ERR_ARG, "partition_low %d is above partition_high %d", partition_low, partition_high);
+        return raise_request("MPI_Pready_range", request, err);
+    }
+    for (long i = partition_low; i <= partition_high && !err; i++)
+        if (!uno_part_ready_alone(request, (int)i)) err = ready("MPI_Pready_range", (int)i, request);
+    return err;
 }
 
 int MPI_Pready_list(int length, const int partitions[], MPI_Request request)
 {
     int err = uno_check_count(length);
+    if (!err && length > 0) err = uno_check_pointer(partitions, "array_of_partitions");
+    if (!err && length == 0) err = check_request(request, true, true);
     if (err) return raise_request("MPI_Pready_list", request, err);
-    for (int i = 0; i < length && !err; i++) err = ready("MPI_Pready_list", partitions[i], partitions[i], request);
+    for (int i = 0; i < length && !err; i++)
+        if (!uno_part_ready_alone(request, partitions[i])) err = ready("MPI_Pready_list", partitions[i], request);
     return err;
 }
 
 int MPI_Parrived(MPI_Request request, int partition, int *flag)
 {
-    if (!uno_world.threads) uno_world.call = "MPI_Parrived";
     *flag = 1;
     if (request == MPI_REQUEST_NULL) return MPI_SUCCESS;    // MPI-4.1, 4.2.2: null and inactive ones have arrived
     int err = check_request(request, false, false);

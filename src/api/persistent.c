@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // MPI chapter "Point-to-point communication": persistent requests, made here and started by MPI_Start(all).
 #include "api/p2p.h"
+#include "p2p/sign.h"
 
 static int send_init(struct uno_args a, enum uno_mode mode, MPI_Request *request)
 {
@@ -11,6 +12,7 @@ static int send_init(struct uno_args a, enum uno_mode mode, MPI_Request *request
     MPI_Request r = uno_request_new(UNO_REQ_SEND);
     if (!r) return uno_end(a, uno_fail(MPI_ERR_NO_MEM, "no memory for a request"));
     uno_send_setup(r, a.buf, a.count, type, &to);
+    if (uno_signing.num) uno_sign_expect(r, type, a.count);
     r->mode = (uint8_t)mode;
     r->persistent = true;
     r->active = false;

@@ -7,9 +7,9 @@
 #include "api/check.h"
 #include "coll/construct.h"
 #include "core/info.h"
-#include "p2p/team.h"
 #include "topo/hw.h"
 #include "topo/order.h"
+#include "topo/parts.h"
 #include "topo/topo.h"
 
 // The grid of comm, or an error.
@@ -63,20 +63,26 @@ static int check_grid(const struct MPI_ABI_Comm *c, int ndims, const int *dims, 
     return err;
 }
 
-// The communicator of a grid with n places: on several hosts, and if the user allows it, in an order that keeps
-// neighbours together.
+// The communicator of a grid with n places: if the user allows it, in an order that keeps neighbours together, on the
+// hosts or on the widest parts of one host that the processes are divided over.
 static int cart_group(struct MPI_ABI_Comm *c, const struct uno_grid *g, int n, bool reorder, struct MPI_ABI_Comm **out)
 {
-    if (!reorder || uno_world.job->nhosts < 2) return uno_comm_reorder(c, n, NULL, out);
-    int *host = malloc((size_t)c->size * sizeof *host), *order = malloc(((size_t)n + 1) * sizeof *order);
-    int err = host && order ? MPI_SUCCESS : uno_fail(MPI_ERR_NO_MEM, "no memory for the order of a grid");
-    struct uno_team team = uno_team_all(c, 0);
+    if (!reorder || c->size < 4) return uno_comm_reorder(c, n, NULL, out);
+    int err, *part = NULL, *order = NULL;
+    struct uno_spot *spot = uno_spots(c, uno_spot_if_bound(), &err);
     if (!err) {
-        host[c->rank] = (int)uno_world.job->host;
-        err = uno_team_allgather(&team, host, sizeof *host);
+        part = malloc((size_t)c->size * sizeof *part);
+        order = malloc(((size_t)n + 1) * sizeof *order);
     }
-    if (!err) err = uno_comm_reorder(c, n, uno_cart_order(g, n, host, order) ? order : NULL, out);
-    free(host);
+    if (!err && !(part && order)) err = uno_fail(MPI_ERR_NO_MEM, "no memory for the order of a grid");
+    if (!err) {
+        int level = uno_spot_level(spot, n);
+        for (int r = 0; r < n && level < UNO_HW_LEVELS; r++) part[r] = uno_spot_part(&spot[r], level);
+        bool better = level < UNO_HW_LEVELS && uno_cart_order(g, n, part, order);
+        err = uno_comm_reorder(c, n, better ? order : NULL, out);
+    }
+    free(spot);
+    free(part);
     free(order);
     return err;
 }

@@ -13,6 +13,9 @@
 
 #include "base/param.h"
 
+#undef uno_fail    // what the analyzer sees in their place
+#undef uno_fail_errno
+
 static struct uno_param verbose =
     UNO_PARAM_INT("verbose", 0, 0, 3,
                   "how much the library tells on standard error: 0 nothing but fatal errors and strangers on the "

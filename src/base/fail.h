@@ -10,6 +10,12 @@ int uno_fail(int mpi_class, const char *fmt, ...) __attribute__((format(printf, 
 // As uno_fail, with the text of the current errno appended.
 int uno_fail_errno(int mpi_class, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+#ifdef __clang_analyzer__
+// The analyzer does not see across files what these return: without it, whatever was checked elsewhere may be NULL.
+#define uno_fail(mpi_class, ...) ((uno_fail)(mpi_class, __VA_ARGS__), (mpi_class))
+#define uno_fail_errno(mpi_class, ...) ((uno_fail_errno)(mpi_class, __VA_ARGS__), (mpi_class))
+#endif
+
 // The kept reason of this thread ("" when none) and forgetting it.
 const char *uno_fail_text(void);
 void uno_fail_clear(void);

@@ -120,3 +120,41 @@ int uno_job_map(int fd, struct uno_job_head **head)
     *head = p;
     return 0;
 }
+
+static void give_back(struct uno_job_head *h, size_t first, size_t count)
+{
+    for (size_t i = first; i < first + count; i++)
+        // Release: pairs with the acquire in claim; our use of the chunk is over.
+        atomic_fetch_and_explicit(&h->heap_used[i / 64], ~(1ULL << i % 64), memory_order_release);
+}
+
+// Tries to take count chunks from first on; returns how many it got in a row (all, or given back again).
+static size_t claim(struct uno_job_head *h, size_t first, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint64_t bit = 1ULL << (first + i) % 64;
+        // Acq_rel: pairs with the release in give_back.
+        if (atomic_fetch_or_explicit(&h->heap_used[(first + i) / 64], bit, memory_order_acq_rel) & bit) {
+            give_back(h, first, i);
+            return i;
+        }
+    }
+    return count;
+}
+
+int64_t uno_job_take(struct uno_job_head *h, size_t count)
+{
+    for (size_t first = 0; first + count <= UNO_HEAP_CHUNKS;) {
+        size_t got = claim(h, first, count);
+        if (got == count) return (int64_t)first;
+        first += got + 1;
+    }
+    return -1;
+}
+
+void uno_job_give(struct uno_job_head *h, size_t first, size_t count)
+{
+    // The pages go back, and are zero when they are next used.
+    madvise(uno_job_chunk(h, first), count * UNO_HEAP_CHUNK, MADV_REMOVE);
+    give_back(h, first, count);
+}

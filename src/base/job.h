@@ -50,6 +50,7 @@ struct uno_board {
     char last_call[UNO_NAME_MAX];    // last MPI call entered, when known (set at sleep, abort and on fatal signals)
     _Atomic uint32_t card_bytes;     // 0 until the rank has published how it is reached
     unsigned char card[UNO_CARD_BYTES];
+    _Atomic uint32_t profile;    // under mpiexec --profile: first heap chunk of what the rank recorded, plus 1
     char why[256];    // reason of an abort, one line, for the launcher's message
 } __attribute__((aligned(UNO_LINE)));
 
@@ -117,4 +118,14 @@ static inline _Atomic uint64_t *uno_job_active(struct uno_job_head *h, uint32_t 
 static inline void *uno_job_pair(struct uno_job_head *h, uint32_t to, uint32_t from)
 {
     return (char *)h + h->pair_off + ((size_t)to * h->nlocal + from) * UNO_PAIR_BYTES;
+}
+
+// The heap: runs of chunks of UNO_HEAP_CHUNK bytes, zero when taken, for what some ranks of a host share. take: the
+// first chunk of a run, -1 when there is none.
+int64_t uno_job_take(struct uno_job_head *h, size_t count);
+void uno_job_give(struct uno_job_head *h, size_t first, size_t count);
+
+static inline void *uno_job_chunk(struct uno_job_head *h, size_t first)
+{
+    return (char *)h + h->heap_off + first * UNO_HEAP_CHUNK;
 }

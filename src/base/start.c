@@ -3,7 +3,7 @@
 #include "base/start.h"
 
 struct uno_param uno_start_agent =
-    UNO_PARAM_TEXT("launch_agent", "ssh -q -o BatchMode=yes",
+    UNO_PARAM_TEXT("launch_agent", "ssh -o BatchMode=yes -o LogLevel=ERROR",
                    "what mpiexec runs to start its daemon on another host; called as AGENT HOST COMMAND");
 UNO_PARAM_DECLARE(uno_start_agent);
 struct uno_param uno_start_grace =

@@ -5,12 +5,13 @@
 //
 // A link is one peer as reached by one channel; the channel embeds struct uno_link in its own and finds itself by
 // container_of. All functions are called with the library lock held. Upwards a channel calls uno_deliver (and the
-// rendezvous hooks below), which src/p2p defines. No function blocks, but for the bounded wait in `read` for a sender
+// rendezvous hooks below), which src/p2p defines. No function blocks, but for the bounded wait in `look` for a sender
 // in the middle of its copy.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/copy.h"
 #include "base/job.h"
 
 #define UNO_FULL (-1)        // nothing was sent: poll, then call again
@@ -42,11 +43,29 @@ struct uno_hdr {
 
 struct uno_rts {
     uint64_t token, bytes, addr;
-    uint32_t desc, direct;
-};    // direct: desc names memory both sides can copy
+    uint32_t desc, direct;    // direct: desc names memory both sides can copy, of so many runs
+    uint32_t row, tile;       // the order that the sender's layout likes (core/pack.h)
+};
 struct uno_cts {
     uint64_t token, reply, bytes;
+    uint32_t row, tile;    // the order to stream in
 };
+
+// Memory for a direct copy: runs in the order of the message; a run ends before byte `end` of it. A list of more than
+// one run stays in place until uno_direct_done or withdraw; a single run need not.
+struct uno_run {
+    char *at;
+    size_t end;
+};
+struct uno_mem {
+    const struct uno_run *run;
+    size_t runs;
+};
+
+static inline size_t uno_mem_bytes(const struct uno_mem *m)
+{
+    return m->run[m->runs - 1].end;
+}
 
 struct uno_packer;
 
@@ -74,16 +93,19 @@ struct uno_chan_ops {
     // Delivers what has arrived, at most budget messages; returns how many. poll_link: from this link alone.
     int (*poll)(struct uno_chan *self, int budget);
     int (*poll_link)(struct uno_link *link);
-    // Only inside uno_deliver with payload NULL: the next n bytes of the arriving payload (dst NULL: drop them).
-    void (*read)(struct uno_link *link, void *dst, size_t n);
-    // Rendezvous by direct copy. offer: the sender publishes n bytes at buf, fills rts->addr, desc, direct;
+    // Only inside uno_deliver with payload NULL: where the next bytes of the payload are, at most n (> 0); returns how
+    // many. They count as taken, and stay until the next look or the return.
+    size_t (*look)(struct uno_link *link, size_t n, const void **at);
+    // Rendezvous by direct copy. offer: the sender publishes rts->bytes in its memory, fills rts->addr, desc, direct;
     // UNO_DECLINED: stream. The channel calls uno_direct_done(token, bytes) on either side once all bytes are there.
-    int (*offer)(struct uno_link *link, const void *buf, struct uno_rts *rts);
-    // accept: the receiver names where up to `room` bytes go; both sides then copy from within poll.
-    int (*accept)(struct uno_link *link, const struct uno_rts *rts, void *dst, size_t room, uint64_t token);
+    int (*offer)(struct uno_link *link, const struct uno_mem *mem, struct uno_rts *rts);
+    // accept: the receiver names where up to all bytes of mem go; both sides then copy from within poll. UNO_DECLINED:
+    // as for offer; the caller answers CTS.
+    int (*accept)(struct uno_link *link, const struct uno_rts *rts, const struct uno_mem *mem, uint64_t token);
     // The offer was not taken (the receiver answered CTS instead): forget it.
     void (*withdraw)(struct uno_link *link, const struct uno_rts *rts);
-    // A descriptor readable when poll would find something, -1: the door rings for this channel.
+    // A descriptor readable when poll would find something, -1: the door rings for this channel. Called before each
+    // sleep on it.
     int (*wait_fd)(struct uno_chan *self);
     // Sends what may still be buffered, lets peers go; safe after a failed open.
     void (*close)(struct uno_chan *self);
@@ -98,16 +120,22 @@ struct uno_link {
     struct uno_chan *chan;
     const struct uno_chan_ops *ops;    // = chan->ops, one load less
     int proc;                          // world rank of the other side
-    uint32_t eager_max;                // largest UNO_EAGER payload
-    uint32_t data_max;                 // largest UNO_DATA payload
+    uint32_t eager_max;                // UNO_EAGER payloads up to here: larger ones do better by direct copy
+    uint32_t data_max;                 // largest payload of any kind
 };
 
 // ---- upwards, defined in src/p2p/deliver.c ----
 
-// A message arrived. payload points to all h->bytes of it, or is NULL: fetch them by link->ops->read before returning.
+// A message arrived. payload points to all h->bytes of it, or is NULL: fetch them by uno_link_read or link->ops->look
+// before returning.
 void uno_deliver(struct uno_link *link, const struct uno_hdr *h, const void *payload);
 
-// A direct copy ended on this side; token is that of offer's rts or accept's. failed: the memory could not be reached.
+// The header of a message arrived, its payload is still under way. NULL: the channel collects the payload and delivers
+// the whole. Else the receive is found: the payload goes to that address, then uno_direct_done(*token) ends it.
+void *uno_deliver_into(struct uno_link *link, const struct uno_hdr *h, uint64_t *token);
+
+// A direct copy ended on this side; token is that of offer's rts, accept's or uno_deliver_into's. failed: the memory
+// could not be reached.
 void uno_direct_done(uint64_t token, size_t bytes, int failed);
 
 // src/core/pack.c: how a channel takes bytes out of a message that is packed while it is copied.
@@ -115,6 +143,19 @@ size_t uno_pack(struct uno_packer *p, void *dst, size_t n);
 
 // The link is gone for good (tcp after all attempts to reconnect): pending operations of that peer fail.
 void uno_link_lost(struct uno_link *link, const char *why);
+
+// The next n bytes of a payload that is fetched (dst NULL: drops them).
+static inline void uno_link_read(struct uno_link *link, void *dst, size_t n)
+{
+    const void *from;
+    char *to = dst;
+    for (size_t k; n > 0; n -= k) {
+        k = link->ops->look(link, n, &from);
+        if (!to) continue;
+        uno_copy_in(to, from, k);
+        to += k;
+    }
+}
 
 // ---- chan.c: the list of channels ----
 

@@ -70,13 +70,110 @@ static void short_body(void)
     direct_body();
 }
 
+// ---- from layout to layout: lists of runs on both sides, or on the sender's alone ----
+
+#define LISTS 100    // more than may be offered at once
+#define PAGES 40     // of a message, in runs of a page and a bit, with gaps
+#define GAP 24
+
+static char *list_memory[2][LISTS];
+static struct uno_run list_runs[2][LISTS][2 * PAGES];
+
+static size_t list_bytes(size_t k)
+{
+    return (size_t)PAGES * 4096 - 300 * k;
+}
+
+// Memory for `bytes` of message k in runs of `length` bytes.
+static struct uno_mem list_of(int side, size_t k, size_t bytes, size_t length)
+{
+    struct uno_mem mem = {list_runs[side][k], 0};
+    size_t span = bytes + (bytes / length + 2) * GAP;
+    char *at = list_memory[side][k] = malloc(span);
+    memset(at, 0x77, span);
+    for (size_t done = 0; done < bytes; at += length + GAP) {
+        done += bytes - done < length ? bytes - done : length;
+        list_runs[side][k][mem.runs++] = (struct uno_run){at, done};
+    }
+    return mem;
+}
+
+// Copies between the runs and consecutive memory; the bytes behind each run are checked on the way in.
+static void move_list(const struct uno_mem *mem, char *packed, size_t n, bool out)
+{
+    for (size_t i = 0, start = 0; i < mem->runs && start < n; start = mem->run[i++].end) {
+        size_t length = (mem->run[i].end < n ? mem->run[i].end : n) - start;
+        memcpy(out ? mem->run[i].at : packed + start, out ? packed + start : mem->run[i].at, length);
+        if (!out) CHECK(mem->run[i].at[length] == 0x77);
+    }
+}
+
+static struct uno_mem taken_list[LISTS];
+
+static void take_list(struct uno_link *link, const struct uno_hdr *h, const void *payload)
+{
+    struct uno_rts rts;
+    memcpy(&rts, whole(link, h, payload), sizeof rts);
+    size_t k = rts.token & 0xffff, room = k % 5 == 0 ? list_bytes(k) / 2 : list_bytes(k) + 8;
+    taken_list[k] = list_of(1, k, room, k % 3 == 0 ? room : 2500 + 31 * k);
+    CHECK(rts.bytes == list_bytes(k) && rts.direct > 1);
+    CHECK(link->ops->accept(link, &rts, &taken_list[k], 2 << 16 | k) == 0);
+}
+
+static void list_done(uint64_t token, size_t bytes, int failed)
+{
+    static char packed[PAGES * 4096 + 64];
+    (void)bytes;
+    CHECK(!failed);
+    size_t k = token & 0xffff;
+    if (token >> 16 == 1) {
+        done_out++;
+        return;
+    }
+    size_t room = uno_mem_bytes(&taken_list[k]), n = list_bytes(k) < room ? list_bytes(k) : room;
+    move_list(&taken_list[k], packed, n, false);
+    CHECK(same_bytes(packed, k, n));
+    done_in++;
+}
+
+static void layouts_body(void)
+{
+    static char packed[PAGES * 4096];
+    struct uno_link *l = links[ranks == 1 ? 0 : 1 - me];
+    on_arrival = take_list;
+    on_done = list_done;
+    for (size_t k = 0; k < LISTS; k++) {
+        struct uno_mem mem = list_of(0, k, list_bytes(k), 4000 + 17 * k);
+        fill_bytes(packed, k, list_bytes(k));
+        move_list(&mem, packed, list_bytes(k), true);
+        struct uno_rts rts = {.token = 1 << 16 | k, .bytes = list_bytes(k)};
+        int err = l->ops->offer(l, &mem, &rts);
+        CHECK(err == 0 || err == UNO_DECLINED);
+        if (err) continue;
+        offered++;
+        if (k % 7 == 6) {
+            l->ops->withdraw(l, &rts);
+            offered--;
+            continue;
+        }
+        struct uno_msg m = {.kind = UNO_RTS, .src = me, .bytes = sizeof rts, .data = &rts};
+        must_send(l, &m);
+    }
+    atomic_store(&shared->number[me], (uint64_t)offered);
+    meet(true);
+    int coming = (int)atomic_load(&shared->number[ranks == 1 ? 0 : 1 - me]);
+    CHECK(chan != &uno_shm || offered >= 50);
+    while (done_out < offered || done_in < coming) poll_once();
+    meet(true);
+}
+
 // An offer that is withdrawn leaves nothing behind: the next ones still work.
 static void withdraw_body(void)
 {
     int to = ranks == 1 ? 0 : 1 - me;
     for (int i = 0; i < 300; i++) {
         struct uno_rts rts = {.token = 1, .bytes = 100000};
-        int err = links[to]->ops->offer(links[to], scratch, &rts);
+        int err = links[to]->ops->offer(links[to], &(struct uno_mem){&(struct uno_run){scratch, 100000}, 1}, &rts);
         CHECK(err == 0 || err == UNO_DECLINED);
         if (!err) links[to]->ops->withdraw(links[to], &rts);
     }
@@ -184,6 +281,12 @@ static void direct_cut_short(void **state)
     assert_int_equal(run_ranks(tested == &uno_self ? 1 : 2, tested, short_body, NULL), 0);
 }
 
+static void layouts(void **state)
+{
+    (void)state;
+    assert_int_equal(run_ranks(tested == &uno_self ? 1 : 2, tested, layouts_body, NULL), 0);
+}
+
 static void withdrawn(void **state)
 {
     (void)state;
@@ -210,7 +313,7 @@ static void closed(void **state)
     }
 #define ALL(which)                                                                                                     \
     ONE(order, which), ONE(order_of_four, which), ONE(full, which), ONE(direct, which), ONE(direct_cut_short, which),  \
-        ONE(withdrawn, which), ONE(woken, which), ONE(closed, which)
+        ONE(layouts, which), ONE(withdrawn, which), ONE(woken, which), ONE(closed, which)
 
 // With an argument, only the tests that match it: chan_test 'uno_tcp: *'.
 int main(int argc, char **argv)

@@ -14,8 +14,9 @@ struct uno_chan_self uno_chan_self;
 extern struct uno_chan uno_self;
 
 static struct uno_link link_to_self;
-static const struct uno_msg *arriving;    // the message inside uno_deliver, for read; sends nest
+static const struct uno_msg *arriving;    // the message inside uno_deliver, for look; sends nest
 static size_t arrived;
+static char scratch[SCRATCH];    // packed bytes, until the next look
 
 static int self_open(struct uno_chan *self)
 {
@@ -45,36 +46,34 @@ static int self_send(struct uno_link *link, const struct uno_msg *m)
     return MPI_SUCCESS;
 }
 
-static void self_read(struct uno_link *link, void *dst, size_t n)
+static size_t self_look(struct uno_link *link, size_t n, const void **at)
 {
     (void)link;
-    if (!arriving->packer) {
-        if (dst) memcpy(dst, (const char *)arriving->data + arrived, n);
-        arrived += n;
-        return;
+    if (arriving->packer) {
+        *at = scratch;
+        return uno_pack(arriving->packer, scratch, n < SCRATCH ? n : SCRATCH);
     }
-    char drop[SCRATCH];
-    while (n > 0) {
-        size_t k = dst || n < SCRATCH ? n : SCRATCH;
-        uno_pack(arriving->packer, dst ? dst : drop, k);
-        if (dst) dst = (char *)dst + k;
-        n -= k;
-    }
+    *at = (const char *)arriving->data + arrived;
+    arrived += n;
+    return n;
 }
 
-static int self_offer(struct uno_link *link, const void *buf, struct uno_rts *rts)
+static int self_offer(struct uno_link *link, const struct uno_mem *mem, struct uno_rts *rts)
 {
     (void)link;
-    rts->addr = (uint64_t)(uintptr_t)buf;
+    if (mem->runs > 1) return UNO_DECLINED;
+    rts->addr = (uint64_t)(uintptr_t)mem->run->at;
     rts->direct = 1;
     return MPI_SUCCESS;
 }
 
-static int self_accept(struct uno_link *link, const struct uno_rts *rts, void *dst, size_t room, uint64_t token)
+static int self_accept(struct uno_link *link, const struct uno_rts *rts, const struct uno_mem *mem, uint64_t token)
 {
     (void)link;
+    if (mem->runs > 1) return UNO_DECLINED;
+    size_t room = mem->run->end;
     size_t n = rts->bytes < room ? rts->bytes : room;
-    if (n) memmove(dst, (const void *)(uintptr_t)rts->addr, n);
+    if (n) memmove(mem->run->at, (const void *)(uintptr_t)rts->addr, n);
     uno_direct_done(rts->token, n, 0);
     uno_direct_done(token, n, 0);
     return MPI_SUCCESS;
@@ -117,7 +116,7 @@ static const struct uno_chan_ops self_ops = {
     .send = self_send,
     .poll = self_poll,
     .poll_link = self_poll_link,
-    .read = self_read,
+    .look = self_look,
     .offer = self_offer,
     .accept = self_accept,
     .withdraw = self_withdraw,

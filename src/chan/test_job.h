@@ -54,6 +54,8 @@ static int me, ranks;
 typedef void arrival_fn(struct uno_link *link, const struct uno_hdr *h, const void *payload);
 static arrival_fn *on_arrival;
 static void (*before_open)(int rank);    // what a rank does first; may be NULL
+static void *(*on_header)(struct uno_link *link, const struct uno_hdr *h,
+                          uint64_t *token);    // NULL: payloads come whole
 static void (*on_done)(uint64_t token, size_t bytes, int failed);
 static void (*on_lost)(struct uno_link *link);    // NULL: a lost link fails the test
 
@@ -70,6 +72,11 @@ void uno_deliver(struct uno_link *link, const struct uno_hdr *h, const void *pay
 void uno_direct_done(uint64_t token, size_t bytes, int failed)
 {
     on_done(token, bytes, failed);
+}
+
+void *uno_deliver_into(struct uno_link *link, const struct uno_hdr *h, uint64_t *token)
+{
+    return on_header ? on_header(link, h, token) : NULL;
 }
 
 void uno_link_lost(struct uno_link *link, const char *why)

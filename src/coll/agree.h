@@ -4,9 +4,7 @@
 #pragma once
 #include "coll/schedule.h"
 
-enum uno_form { UNO_BLOCKING, UNO_NONBLOCKING, UNO_PERSISTENT, UNO_INSIDE };
-
 bool uno_agree_on(void);
 
-// Emits the exchange of calls and their comparison, ahead of the operation itself. Nothing on intercommunicators.
+// Emits the exchange of calls and their comparison, ahead of the operation itself.
 void uno_build_agree(struct uno_sched *s, const struct uno_call *c, enum uno_form form);

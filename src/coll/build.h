@@ -9,6 +9,9 @@
 
 #include "coll/schedule.h"
 
+// The flat algorithm of any call on an intracommunicator.
+void uno_build(struct uno_sched *s, const struct uno_call *c);
+
 void uno_build_barrier(struct uno_sched *s);
 void uno_build_bcast(struct uno_sched *s, void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, int root);
 // in may be MPI_IN_PLACE: then out holds the contribution (at the root; for allreduce on all).
@@ -23,6 +26,8 @@ void uno_build_alltoall(struct uno_sched *s, const struct uno_call *c);
 void uno_build_reduce_scatter(struct uno_sched *s, const struct uno_call *c);
 void uno_build_scan(struct uno_sched *s, const struct uno_call *c);
 void uno_build_neighbor(struct uno_sched *s, const struct uno_call *c);
+// Straight between the buffers of the ranks of one host; nothing (false) where that does not fit.
+bool uno_build_direct(struct uno_sched *s, const struct uno_call *c);
 void uno_build_inter(struct uno_sched *s, const struct uno_call *c);
 
 // Block i of a call, with counts, displacements and types in whatever form the collective has them.

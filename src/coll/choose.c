@@ -6,6 +6,7 @@
 #include "coll/choose.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,6 +57,8 @@ static const struct rule built_in[] = {
     {UNO_REDUCE_SCATTER, 3, 16 << 10, UNO_ALG_RING},
     {UNO_SCAN, 0, 0, UNO_ALG_DOUBLING},
     {UNO_SCAN, 4, 64 << 10, UNO_ALG_CHAIN},
+    // Inside a host, up to what fits a slot (bench: allgather --sizes 1K:8K).
+    {UNO_ALLGATHER, 0, 6 << 10, UNO_ALG_COPIES},
 };
 
 static const char *const coll_words[UNO_COLL_KINDS] = {
@@ -95,6 +98,8 @@ static const char *const alg_words[UNO_ALG_END] = {
     [UNO_ALG_PAIRWISE] = "pairwise",
     [UNO_ALG_DIRECT] = "direct",
     [UNO_ALG_REDUCE] = "reduce",
+    [UNO_ALG_SLOTS] = "slots",
+    [UNO_ALG_COPIES] = "copies",
 };
 
 static struct rule *loaded;
@@ -110,10 +115,17 @@ const char *uno_alg_word(enum uno_alg alg)
     return alg < UNO_ALG_END ? alg_words[alg] : NULL;
 }
 
+// The rules for messages and those for inside a host do not meet.
+static bool in_host(enum uno_alg alg)
+{
+    return alg == UNO_ALG_SLOTS || alg == UNO_ALG_COPIES;
+}
+
 static void pick(const struct rule *rules, size_t n, const struct rule *want, enum uno_alg *alg)
 {
     for (size_t i = 0; i < n; i++)
-        if (rules[i].kind == want->kind && want->ranks >= rules[i].ranks && want->bytes >= rules[i].bytes)
+        if (rules[i].kind == want->kind && in_host(rules[i].alg) == in_host(want->alg) &&
+            want->ranks >= rules[i].ranks && want->bytes >= rules[i].bytes)
             *alg = rules[i].alg;
 }
 
@@ -123,7 +135,30 @@ enum uno_alg uno_choose(enum uno_coll_kind kind, int size, size_t bytes)
     enum uno_alg alg = UNO_ALG_LINEAR;
     pick(built_in, sizeof built_in / sizeof *built_in, &want, &alg);
     pick(loaded, nloaded, &want, &alg);
+    uno_log(3, "%s of %zu bytes over %d ranks: %s", uno_coll_word(kind), bytes, size, uno_alg_word(alg));
     return alg;
+}
+
+static size_t border(const struct rule *rules, size_t n, enum uno_coll_kind kind, int size, size_t least)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (rules[i].kind != kind || rules[i].alg != UNO_ALG_COPIES || rules[i].bytes >= least) continue;
+        struct rule want = {kind, size, rules[i].bytes, UNO_ALG_SLOTS};
+        enum uno_alg alg = UNO_ALG_SLOTS;
+        pick(built_in, sizeof built_in / sizeof *built_in, &want, &alg);
+        pick(loaded, nloaded, &want, &alg);
+        if (alg == UNO_ALG_COPIES) least = rules[i].bytes;
+    }
+    return least;
+}
+
+size_t uno_choose_copies(enum uno_coll_kind kind, int size)
+{
+    if (kind == UNO_REDUCE_SCATTER_BLOCK) kind = UNO_REDUCE_SCATTER;
+    if (kind == UNO_EXSCAN) kind = UNO_SCAN;
+    if (kind == UNO_ALLGATHERV) kind = UNO_ALLGATHER;
+    size_t least = border(built_in, sizeof built_in / sizeof *built_in, kind, size, SIZE_MAX);
+    return border(loaded, nloaded, kind, size, least);
 }
 
 // An algorithm may be named for a collective only if the built-in table or the builder knows it there.
@@ -136,6 +171,10 @@ static bool knows(enum uno_coll_kind kind, enum uno_alg alg)
     };
     for (size_t i = 0; i < sizeof built_in / sizeof *built_in; i++)
         if (built_in[i].kind == kind && built_in[i].alg == alg) return true;
+    static const unsigned host = 1u << UNO_BCAST | 1u << UNO_REDUCE | 1u << UNO_ALLREDUCE | 1u << UNO_GATHER |
+                                 1u << UNO_SCATTER | 1u << UNO_ALLGATHER | 1u << UNO_ALLTOALL |
+                                 1u << UNO_REDUCE_SCATTER | 1u << UNO_SCAN;
+    if (in_host(alg)) return host >> kind & 1;
     return extra[kind] >> alg & 1;
 }
 

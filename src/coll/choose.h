@@ -19,11 +19,16 @@ enum uno_alg {
     UNO_ALG_PAIRWISE,
     UNO_ALG_DIRECT,
     UNO_ALG_REDUCE,
+    UNO_ALG_SLOTS,     // inside a host: through the segment's slots (small.c)
+    UNO_ALG_COPIES,    // inside a host: straight between the ranks' buffers (large.c)
     UNO_ALG_END
 };
 
 // bytes: of the whole vector (bcast and reductions), else of one rank's block.
 enum uno_alg uno_choose(enum uno_coll_kind kind, int size, size_t bytes);
+
+// Inside a host: from how many bytes on blocking calls go by copies, SIZE_MAX when they never must.
+size_t uno_choose_copies(enum uno_coll_kind kind, int size);
 
 // Reads the parameters and the table file; at MPI_Init. 0, or MPI_ERR_ARG with the reason.
 int uno_choose_open(void);

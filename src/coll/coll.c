@@ -9,12 +9,14 @@
 #include "base/fail.h"
 #include "coll/agree.h"
 #include "coll/build.h"
+#include "coll/cache.h"
+#include "coll/hier.h"
 #include "coll/schedule.h"
 #include "coll/shm.h"
 
 #define PERSISTENT_TAG 0x40000000
 
-static void build(struct uno_sched *s, const struct uno_call *c)
+void uno_build(struct uno_sched *s, const struct uno_call *c)
 {
     switch (c->kind) {
     case UNO_BARRIER: uno_build_barrier(s); break;
@@ -50,25 +52,52 @@ static int hold_all(struct uno_sched *s, const struct uno_call *c)
     return err;
 }
 
+static int build(struct uno_sched *s, const struct uno_call *c, struct uno_hier *hier)
+{
+    int err = hold_all(s, c);
+    if (err) return err;
+    if (uno_agree_on() && s->form != UNO_INSIDE) uno_build_agree(s, c, s->form);
+    if (c->comm->inter)
+        uno_build_inter(s, c);
+    else if (s->form == UNO_INSIDE || (!uno_build_hier(s, c, hier) && !uno_build_direct(s, c)))
+        uno_build(s, c);
+    return s->error;
+}
+
+// What a blocking or persistent call, in which all ranks take part, finds out about the communicator once.
+static int settle(const struct uno_call *c, enum uno_form form, struct uno_hier **hier)
+{
+    int err = MPI_SUCCESS;
+    bool all_in = (form == UNO_BLOCKING || form == UNO_PERSISTENT) && c->kind < UNO_NEIGHBOR_ALLGATHER;
+    *hier = NULL;
+    if (form == UNO_INSIDE || !uno_coll_of(c->comm, &err)) return err;
+    if (all_in && !uno_agree_on()) uno_seg_get(c->comm, &err);
+    if (!err) *hier = uno_hier_get(c->comm, all_in, &err);
+    return err;
+}
+
 static int prepare(const struct uno_call *c, enum uno_form form, struct uno_sched **out)
 {
-    int tag = uno_coll_tag(c->comm) | (form == UNO_PERSISTENT ? PERSISTENT_TAG : 0);
-    struct uno_sched *s = uno_sched_new(c->comm, c->op, tag);
-    if (!s) return MPI_ERR_NO_MEM;
-    int err = hold_all(s, c);
-    if (!err) {
-        if (uno_agree_on() && form != UNO_INSIDE) uno_build_agree(s, c, form);
-        if (c->comm->inter)
-            uno_build_inter(s, c);
-        else
-            build(s, c);
-        err = s->error;
+    struct uno_hier *hier;
+    int err = settle(c, form, &hier);
+    if (err) return err;
+    // In the checking mode a persistent operation must meet the blocking one that another rank calls instead.
+    bool apart = form == UNO_PERSISTENT && !uno_agree_on();
+    int tag = uno_coll_tag(c->comm) | (apart ? PERSISTENT_TAG : 0);
+    struct uno_sched *s = form < UNO_PERSISTENT ? uno_cache_take(c, form, tag) : NULL;
+    if (!s) {
+        s = uno_sched_new(c->comm, c->op, tag);
+        if (!s) return MPI_ERR_NO_MEM;
+        s->form = form;
+        err = build(s, c, hier);
+        if (err) {
+            uno_sched_free(s);
+            return err;
+        }
+        uno_cache_label(s, c);
     }
-    if (err)
-        uno_sched_free(s);
-    else
-        *out = s;
-    return err;
+    *out = s;
+    return MPI_SUCCESS;
 }
 
 int uno_coll_run(struct uno_call *c)
@@ -79,7 +108,7 @@ int uno_coll_run(struct uno_call *c)
     err = prepare(c, UNO_BLOCKING, &s);
     if (err) return err;
     err = uno_sched_run(s);
-    uno_sched_free(s);
+    uno_cache_give(s);
     return err;
 }
 

@@ -2,12 +2,14 @@
 // Large reductions in a host: every rank combines one part of the vector, reading that part of all the others' buffers
 // piece by piece (cross-memory attach, pieces that stay in the cache). Called by shm.c when every rank may.
 //
-// Always holds: parts are folded from the last rank to the first, by one rank each: every rank gets the same bits in
-// every run.
+// Always holds: parts are folded from the last rank to the first (scans: from the first on), by one rank each: every
+// rank gets the same bits in every run.
 #include <stdlib.h>
 
 #include "base/fail.h"
+#include "base/huge.h"
 #include "base/param.h"
+#include "coll/build.h"
 #include "coll/shm.h"
 
 static struct uno_param piece_max = UNO_PARAM_INT("coll_piece", 128 << 10, 4096, 16 << 20,
@@ -33,11 +35,15 @@ static void keep(struct job *j, int err)
     if (err && !j->error) j->error = err;
 }
 
-// Part i of the vector: whole cache lines, so that ranks do not write the same one.
+// Where part i of the vector begins: whole cache lines, so that ranks do not write the same one. To read and combine an
+// element costs about 3 for each other rank, to hand it out 2: the root of a reduce need not, and takes so much more.
 static MPI_Count part(const struct job *j, int i)
 {
     MPI_Count unit = j->size < 64 ? (MPI_Count)(64 / j->size) : 1, units = (j->c->rcount + unit - 1) / unit;
-    MPI_Count at = units * i / j->u->n * unit;
+    MPI_Count n = j->u->n, each = 3 * (n - 1), more = j->c->kind == UNO_REDUCE ? 2 : 0;
+    if (n < 2) return i ? j->c->rcount : 0;
+    MPI_Count weight = i * each + (i > j->c->root ? more : 0), all = n * each + more;
+    MPI_Count at = (units / all * weight + units % all * weight / all) * unit;
     return at < j->c->rcount ? at : j->c->rcount;
 }
 
@@ -50,14 +56,17 @@ static const char *contribution(struct job *j, int r, MPI_Count at, MPI_Count co
     return room;
 }
 
-// The fold of one piece into dst. A user's operation must not have its first operand where the result goes.
+// The fold of one piece into dst. The first operand of others is read to where the result goes, if nothing needed is
+// there and the operation is ours (a user's must not have its first operand where the result goes).
 static void combine(struct job *j, MPI_Count at, MPI_Count count, char *dst)
 {
     const struct uno_call *c = j->c;
-    const char *acc = contribution(j, j->u->n - 1, at, count, j->sum);
-    for (int r = j->u->n - 2; r >= 0; r--) {
-        const char *x = contribution(j, r, at, count, j->pull);
-        char *out = r > 0 || x == dst ? j->sum : dst;
+    int me = j->u->me, top = j->u->n - 1;
+    bool direct = c->op->predefined && dst != j->in + (size_t)at * j->size;
+    const char *acc = contribution(j, top, at, count, direct ? dst : j->sum);
+    for (int r = top - 1; r >= 0; r--) {
+        const char *x = contribution(j, r, at, count, direct && r == top - 1 && top == me ? dst : j->pull);
+        char *out = direct || (r == 0 && x != dst) ? dst : j->sum;
         uno_op_apply3(c->op, x, acc, out, count, c->rtype);
         acc = out;
     }
@@ -68,6 +77,9 @@ static uint64_t exchange_addresses(struct job *j)
 {
     struct uno_coll *u = j->u;
     struct address mine = {(uint64_t)(uintptr_t)j->in, (uint64_t)(uintptr_t)j->c->rbuf};
+    size_t bytes = uno_call_bytes(j->c);
+    uno_huge_use(j->in, bytes);
+    if (j->c->kind == UNO_ALLREDUCE && (const void *)j->in != j->c->rbuf) uno_huge_use(j->c->rbuf, bytes);
     uint64_t k = uno_seg_begin(u);
     memcpy(uno_seg_slot(u, u->me, k, sizeof mine), &mine, sizeof mine);
     uno_seg_post(u, k);
@@ -93,13 +105,44 @@ static void hand_out(struct job *j, MPI_Count at, const char *from, MPI_Count co
     }
 }
 
-// Combines this rank's part, elements first to end of the vector, and leaves it at out (NULL: nowhere here).
-static void combine_part(struct job *j, MPI_Count first, MPI_Count end, char *out)
+// One piece of a scan: folded from the first rank on, each rank's result written to it. What a rank gets may lie where
+// its contribution was, so that is used before.
+static void scan_piece(struct job *j, MPI_Count at, MPI_Count count)
+{
+    const struct uno_call *c = j->c;
+    struct uno_coll *u = j->u;
+    uint64_t skip = (uint64_t)at * j->size;
+    size_t bytes = (size_t)count * j->size;
+    bool exclusive = c->kind == UNO_EXSCAN;
+    char *acc = j->sum, *next = j->pull;
+    const char *x = contribution(j, 0, at, count, acc);
+    if (x != acc) memcpy(acc, x, bytes);
+    if (!exclusive) keep(j, uno_seg_push(u, 0, j->peer[0].out + skip, acc, bytes));
+    for (int r = 1; r < u->n; r++) {
+        if (!exclusive || r < u->n - 1) {
+            x = contribution(j, r, at, count, next);
+            uno_op_apply3(c->op, acc, x, next, count, c->rtype);
+        }
+        keep(j, uno_seg_push(u, r, j->peer[r].out + skip, exclusive ? acc : next, bytes));
+        char *t = acc;
+        acc = next;
+        next = t;
+    }
+}
+
+// Combines this rank's part, elements first to end of the vector, and leaves it at out (NULL: nowhere here). One call
+// goes up and the next one down: what does not fit the cache is still half there when the same buffers are used again.
+static void combine_part(struct job *j, MPI_Count first, MPI_Count end, char *out, bool down)
 {
     MPI_Count step = (MPI_Count)((size_t)piece_max.num / j->size);
     if (step < 1) step = 1;
-    for (MPI_Count at = first; at < end; at += step) {
-        MPI_Count count = end - at < step ? end - at : step;
+    MPI_Count pieces = (end - first + step - 1) / step;
+    for (MPI_Count i = 0; i < pieces; i++) {
+        MPI_Count at = first + (down ? pieces - 1 - i : i) * step, count = end - at < step ? end - at : step;
+        if (j->c->kind == UNO_SCAN || j->c->kind == UNO_EXSCAN) {
+            scan_piece(j, at, count);
+            continue;
+        }
         char *dst = out ? out + (size_t)(at - first) * j->size : j->sum;
         combine(j, at, count, dst);
         hand_out(j, at, dst, count);
@@ -133,7 +176,7 @@ static void run(struct job *j)
     char *out = c->rbuf;
     if (c->kind == UNO_ALLREDUCE || c->kind == UNO_REDUCE) out += (size_t)first * j->size;
     if (c->kind == UNO_REDUCE && u->me != c->root) out = NULL;
-    combine_part(j, first, end, out);
+    combine_part(j, first, end, out, k & 1);
     wait_done_all(u, k);
 }
 

@@ -9,6 +9,8 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "coll/cache.h"
+#include "coll/segment.h"
 #include "core/pack.h"
 #include "p2p/p2p.h"
 
@@ -104,6 +106,29 @@ void uno_emit_reduce(struct uno_sched *s, const void *a, const void *b, void *ou
     p->type = type;
 }
 
+static struct uno_step *emit_cross(struct uno_sched *s, enum uno_step_kind kind, struct uno_remote there, size_t bytes)
+{
+    struct uno_step *p = bytes ? emit(s, kind) : NULL;
+    if (!p) return NULL;
+    p->peer = there.rank;
+    p->at = there.at;
+    p->count = (MPI_Count)bytes;
+    p->dcount = (MPI_Count)there.skip;
+    return p;
+}
+
+void uno_emit_pull(struct uno_sched *s, struct uno_remote from, void *dst, size_t bytes)
+{
+    struct uno_step *p = emit_cross(s, UNO_STEP_PULL, from, bytes);
+    if (p) p->dst = dst;
+}
+
+void uno_emit_push(struct uno_sched *s, struct uno_remote to, const void *src, size_t bytes)
+{
+    struct uno_step *p = emit_cross(s, UNO_STEP_PUSH, to, bytes);
+    if (p) p->src = src;
+}
+
 void uno_emit_fence(struct uno_sched *s)
 {
     if (s->nsteps && s->step[s->nsteps - 1].kind != UNO_STEP_FENCE) emit(s, UNO_STEP_FENCE);
@@ -118,6 +143,15 @@ void uno_emit_check(struct uno_sched *s, int (*check)(const void *data, int coun
     p->count = count;
 }
 
+void uno_emit_call(struct uno_sched *s, const struct uno_call *c)
+{
+    struct uno_call *copy = uno_scratch_bytes(s, sizeof *copy);
+    struct uno_step *p = copy ? emit(s, UNO_STEP_CALL) : NULL;
+    if (!p) return;
+    *copy = *c;
+    p->call = copy;
+}
+
 void *uno_scratch_bytes(struct uno_sched *s, size_t bytes)
 {
     if (s->error) return NULL;
@@ -128,6 +162,7 @@ void *uno_scratch_bytes(struct uno_sched *s, size_t bytes)
     }
     p->next = s->scratch;
     s->scratch = p;
+    s->scratch_bytes += bytes;
     return (char *)p + 64;
 }
 
@@ -205,6 +240,17 @@ static void reduce(const struct uno_sched *s, const struct uno_step *p)
         uno_op_apply3(s->op, p->src, p->second, p->dst, p->count, p->type);
 }
 
+static void cross(struct uno_sched *s, const struct uno_step *p)
+{
+    uint64_t there = *p->at + (uint64_t)p->dcount;
+    struct uno_coll *u = s->comm->coll;
+    if (*p->at == 0) return;
+    if (p->kind == UNO_STEP_PULL)
+        fail(s, uno_seg_pull(u, p->peer, p->dst, there, (size_t)p->count));
+    else
+        fail(s, uno_seg_push(u, p->peer, there, p->src, (size_t)p->count));
+}
+
 static void message(struct uno_sched *s, const struct uno_step *p)
 {
     struct uno_where w = {.comm = p->comm, .rank = p->peer, .tag = s->tag, .coll = true};
@@ -245,7 +291,8 @@ static bool settled(struct uno_sched *s)
     return true;
 }
 
-// Runs as far as possible; true when the whole schedule is done. *moved counts the steps taken.
+// Runs as far as possible; true when the whole schedule is done, or all that is before a CALL step (at which s->at
+// then stands). *moved counts the steps taken.
 static bool advance(struct uno_sched *s, int *moved)
 {
     while (s->at < s->nsteps) {
@@ -254,8 +301,11 @@ static bool advance(struct uno_sched *s, int *moved)
         case UNO_STEP_FENCE:
             if (!settled(s)) return false;
             break;
+        case UNO_STEP_CALL: return settled(s);
         case UNO_STEP_COPY: copy(p); break;
         case UNO_STEP_REDUCE: reduce(s, p); break;
+        case UNO_STEP_PULL:
+        case UNO_STEP_PUSH: cross(s, p); break;
         case UNO_STEP_CHECK:
             fail(s, p->check(p->src, (int)p->count));
             if (s->error) s->at = s->nsteps - 1;
@@ -282,11 +332,12 @@ static bool ready(void *arg)
 
 int uno_sched_run(struct uno_sched *s)
 {
-    if (!ready(s)) {
-        struct uno_waiting what = {.comm = s->comm, .peer = MPI_UNDEFINED, .tag = MPI_UNDEFINED};
-        uno_wait_until(ready, s, &what);
+    struct uno_waiting what = {.comm = s->comm, .peer = MPI_UNDEFINED, .tag = MPI_UNDEFINED};
+    for (;;) {
+        if (!ready(s)) uno_wait_until(ready, s, &what);
+        if (s->at == s->nsteps) return s->error;
+        fail(s, uno_coll_run(s->step[s->at++].call));
     }
-    return s->error;
 }
 
 // ---- as a request ----
@@ -305,7 +356,7 @@ static int poll_schedule(struct uno_poller *self)
     int error = s->error;
     if (!r->persistent) {
         r->extra = NULL;
-        uno_sched_free(s);
+        uno_cache_give(s);
     }
     uno_request_done(r, error);
     return moved + 1;

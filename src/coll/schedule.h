@@ -9,18 +9,32 @@
 #include "coll/coll.h"
 #include "core/progress.h"
 
-enum uno_step_kind { UNO_STEP_SEND, UNO_STEP_RECV, UNO_STEP_COPY, UNO_STEP_REDUCE, UNO_STEP_FENCE, UNO_STEP_CHECK };
+enum uno_form { UNO_BLOCKING, UNO_NONBLOCKING, UNO_PERSISTENT, UNO_INSIDE };
+
+enum uno_step_kind {
+    UNO_STEP_SEND,
+    UNO_STEP_RECV,
+    UNO_STEP_COPY,
+    UNO_STEP_REDUCE,
+    UNO_STEP_FENCE,
+    UNO_STEP_CHECK,
+    UNO_STEP_PULL,
+    UNO_STEP_PUSH,
+    UNO_STEP_CALL
+};
 
 struct uno_step {
     enum uno_step_kind kind;
     int peer;    // rank on comm
     const void *src;
     void *dst;
-    MPI_Count count, dcount;    // COPY: count of src, dcount of dst
+    MPI_Count count, dcount;    // COPY: count of src, dcount of dst. PULL, PUSH: bytes, bytes behind *at
     struct MPI_ABI_Datatype *type, *dtype;
     struct MPI_ABI_Comm *comm;                    // SEND, RECV
     const void *second;                           // REDUCE: dst = src op second
     int (*check)(const void *data, int count);    // CHECK: of src; an error ends the schedule
+    struct uno_call *call;                        // CALL
+    const uint64_t *at;                           // PULL, PUSH: where the address in the peer's memory will stand
 };
 
 // The ranks a builder works with. rank and size are those of the view; map[i] is the rank on comm (NULL: the same).
@@ -64,6 +78,19 @@ struct uno_sched {
     struct MPI_ABI_Comm *comm;         // held
     struct MPI_ABI_Datatype **held;    // types the steps use
     int nheld;
+    size_t scratch_bytes;
+    struct uno_sched *next;    // kept for another call (cache.h)
+    struct uno_call key;       // the call it was built for
+    enum uno_form form;        // blocking ones alone may have CALL steps
+    unsigned settled;
+    bool keep;
+};
+
+// Some place in the memory of another rank of the communicator: *at, once its message has come, and `skip` bytes on.
+struct uno_remote {
+    int rank;
+    const uint64_t *at;
+    size_t skip;
 };
 
 // Emission. Nothing is emitted for empty messages (both sides know the count is zero) or after an error.
@@ -74,7 +101,13 @@ void uno_copy_block(struct uno_sched *s, struct uno_block from, struct uno_block
 void uno_emit_reduce(struct uno_sched *s, const void *a, const void *b, void *out, MPI_Count count,
                      struct MPI_ABI_Datatype *type);    // out = a op b; out may be b, not a
 void uno_emit_fence(struct uno_sched *s);
+// Copies between processes, at once like a copy; nothing where the address is 0.
+void uno_emit_pull(struct uno_sched *s, struct uno_remote from, void *dst, size_t bytes);
+void uno_emit_push(struct uno_sched *s, struct uno_remote to, const void *src, size_t bytes);
 void uno_emit_check(struct uno_sched *s, int (*check)(const void *data, int count), const void *data, int count);
+
+// A whole blocking collective on another communicator, after a fence of its own. Only in blocking schedules.
+void uno_emit_call(struct uno_sched *s, const struct uno_call *c);
 
 // Scratch memory that lives as long as the schedule; NULL (and s->error set) when memory is out.
 void *uno_scratch_bytes(struct uno_sched *s, size_t bytes);

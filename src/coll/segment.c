@@ -7,15 +7,14 @@
 #include "coll/segment.h"
 
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <sys/uio.h>
 
 #include "base/fail.h"
 #include "base/param.h"
-#include "base/wait.h"
 #include "chan/chan.h"
 #include "chan/door.h"
 #include "chan/self.h"
+#include "coll/choose.h"
 #include "core/progress.h"
 #include "core/world.h"
 
@@ -26,42 +25,15 @@ static struct uno_param spins =
                   "looks at a peer's flag before a collective polls the channels too (none when crowded)");
 UNO_PARAM_DECLARE(spins);
 
-#define WORDS (UNO_HEAP_CHUNKS / 64)
+static struct uno_param flat =
+    UNO_PARAM_INT("coll_flat", -1, -1, 1 << 20,
+                  "ranks of a host up to which each looks at all others in a small collective; above, a tree (barrier, "
+                  "bcast, reduce, allreduce of up to 56 bytes; -1: 32 where each rank has a core, else never a tree)");
+UNO_PARAM_DECLARE(flat);
+
+#define FLAT 32
+
 #define PAGE 4096
-
-// ---- the heap of chunks ----
-
-static void release_chunks(struct uno_job_head *job, size_t first, size_t count)
-{
-    for (size_t i = first; i < first + count; i++)
-        // Release: pairs with the acquire in claim; our use of the chunk is over.
-        atomic_fetch_and_explicit(&job->heap_used[i / 64], ~(1ULL << i % 64), memory_order_release);
-}
-
-// Tries to take count chunks from first on; returns how many it got in a row (all, or given back again).
-static size_t claim(struct uno_job_head *job, size_t first, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        uint64_t bit = 1ULL << (first + i) % 64;
-        // Acq_rel: pairs with the release in release_chunks.
-        if (atomic_fetch_or_explicit(&job->heap_used[(first + i) / 64], bit, memory_order_acq_rel) & bit) {
-            release_chunks(job, first, i);
-            return i;
-        }
-    }
-    return count;
-}
-
-// The first chunk of a run, -1 when there is none.
-static int64_t take_chunks(size_t count)
-{
-    for (size_t first = 0; first + count <= UNO_HEAP_CHUNKS;) {
-        size_t got = claim(uno_world.job, first, count);
-        if (got == count) return (int64_t)first;
-        first += got + 1;
-    }
-    return -1;
-}
 
 // ---- making and freeing ----
 
@@ -77,25 +49,36 @@ static bool all_here(const struct MPI_ABI_Comm *c)
     return false;
 }
 
+// On crowded cores each level of a tree is one more turn of all ranks: 64 ranks on 2 cores take 1.5 times as long.
+static bool wants_tree(int n)
+{
+    return flat.num >= 0 ? n > flat.num : n > FLAT && !uno_world.crowded;
+}
+
 static size_t lines_bytes(int n)
 {
-    size_t bytes = sizeof(struct uno_line) * (1 + (size_t)n * (1 + UNO_SEG_DEPTH));
+    size_t bytes = sizeof(struct uno_line) * (1 + (size_t)n * (1 + UNO_SEG_DEPTH + 3));
     return (bytes + PAGE - 1) / PAGE * PAGE;
 }
 
-static void lay_out(struct uno_coll *u, size_t first)
+static void lay_out(struct uno_coll *u, size_t first, bool tree)
 {
-    char *base = (char *)uno_world.job + uno_world.job->heap_off + first * UNO_HEAP_CHUNK;
+    char *base = uno_job_chunk(uno_world.job, first);
     u->first = first;
     u->left = (_Atomic uint32_t *)base;
     u->line = (struct uno_line *)base + 1;
     u->data = base + lines_bytes(u->n);
+    if (tree) u->tree.line = u->line + (size_t)u->n * (1 + UNO_SEG_DEPTH);
 }
 
-// Every rank tries to read its next neighbour's memory; all agree on whether all could.
+// Every rank tries to read its next neighbour's memory; all agree on whether all could. The neighbour must have come
+// this far: before it has opened its channels its board says nothing.
 static void agree_on_cma(struct uno_coll *u)
 {
     int next = (u->me + 1) % u->n;
+    uint64_t here_too = uno_seg_begin(u);
+    uno_seg_post(u, here_too);
+    uno_seg_wait(u, next, here_too);
     struct uno_board *mine = uno_world.board, *peer = uno_job_board(uno_world.job, u->local[next]);
     uint64_t want = *(const uint64_t *)(uintptr_t)mine->probe, got = ~want;
     // Acquire: pairs with the release in shm_direct_open.
@@ -121,14 +104,16 @@ static int set_up(struct uno_coll *u)
     u->me = c->rank;
     u->chunks = (lines_bytes(u->n) + (size_t)u->n * UNO_SEG_DEPTH * UNO_SEG_SLOT + UNO_HEAP_CHUNK - 1) / UNO_HEAP_CHUNK;
     u->local = malloc((size_t)u->n * sizeof *u->local);
-    int64_t first = -1;
-    if (c->rank == 0 && u->local) first = take_chunks(u->chunks);
-    int err = uno_coll_bcast(c, &first, sizeof first, 0);
+    int64_t made[2] = {-1, wants_tree(u->n)};    // by rank 0: the first chunk, whether to use a tree
+    if (c->rank == 0 && u->local) made[0] = uno_job_take(uno_world.job, u->chunks);
+    int err = uno_coll_bcast(c, made, sizeof made, 0);
     if (err) return err;
     if (!u->local) return uno_fail(MPI_ERR_NO_MEM, "no memory for the collectives of %d ranks", u->n);
-    if (first < 0) return MPI_SUCCESS;
+    if (made[0] < 0) return MPI_SUCCESS;
     for (int r = 0; r < u->n; r++) u->local[r] = (uint32_t)uno_local_of(uno_comm_proc(c, r));
-    lay_out(u, (size_t)first);
+    lay_out(u, (size_t)made[0], made[1] != 0);
+    for (int kind = 0; kind < UNO_COLL_KINDS; kind++)
+        u->copies[kind] = uno_choose_copies((enum uno_coll_kind)kind, u->n);
     u->on = true;
     agree_on_cma(u);
     return MPI_SUCCESS;
@@ -140,21 +125,19 @@ static void free_coll(struct MPI_ABI_Comm *comm)
     if (!u) return;
     comm->coll = NULL;
     // Acq_rel: the last one must come after all others' last look at the segment.
-    if (u->on && atomic_fetch_add_explicit(u->left, 1, memory_order_acq_rel) == (uint32_t)u->n - 1) {
-        // The pages go back, and are zero when they are next used.
-        madvise(u->left, u->chunks * UNO_HEAP_CHUNK, MADV_REMOVE);
-        release_chunks(uno_world.job, u->first, u->chunks);
-    }
+    if (u->on && atomic_fetch_add_explicit(u->left, 1, memory_order_acq_rel) == (uint32_t)u->n - 1)
+        uno_job_give(uno_world.job, u->first, u->chunks);
+    uno_cache_drop(u);
+    uno_hier_free(u->hier);
     free(u->local);
     free(u->scratch);
     free(u);
 }
 
-struct uno_coll *uno_seg_get(struct MPI_ABI_Comm *comm, int *err)
+struct uno_coll *uno_coll_of(struct MPI_ABI_Comm *comm, int *err)
 {
-    struct uno_coll *u = comm->coll;
-    if (u) return u->on ? u : NULL;
-    u = calloc(1, sizeof *u);
+    if (comm->coll) return comm->coll;
+    struct uno_coll *u = calloc(1, sizeof *u);
     if (!u) {
         *err = uno_fail(MPI_ERR_NO_MEM, "no memory for the collectives of a communicator");
         return NULL;
@@ -162,6 +145,15 @@ struct uno_coll *uno_seg_get(struct MPI_ABI_Comm *comm, int *err)
     u->comm = comm;
     comm->coll = u;
     comm->coll_free = free_coll;
+    return u;
+}
+
+struct uno_coll *uno_seg_get(struct MPI_ABI_Comm *comm, int *err)
+{
+    struct uno_coll *u = uno_coll_of(comm, err);
+    if (!u) return NULL;
+    if (u->settled) return u->on ? u : NULL;
+    u->settled = true;
     if (all_here(comm)) *err = set_up(u);
     return u->on && !*err ? u : NULL;
 }
@@ -217,20 +209,36 @@ static void wait_line(struct uno_coll *u, int r, struct uno_line *line, uint64_t
     if (uno_world.threads) uno_poller_remove(&w.poller);
 }
 
+void uno_seg_wait_line(struct uno_coll *u, int r, struct uno_line *line, uint64_t k)
+{
+    if (!reached(line, k)) wait_line(u, r, line, k);
+}
+
+void uno_seg_ring(struct uno_coll *u, int r)
+{
+    uno_door_ring(uno_job_door(uno_world.job, u->local[r]), u->local[r]);
+}
+
 static void ring_all(struct uno_coll *u)
 {
     for (int r = 0; r < u->n; r++)
-        if (r != u->me) uno_door_ring(uno_job_door(uno_world.job, u->local[r]), u->local[r]);
+        if (r != u->me) uno_seg_ring(u, r);
 }
 
+// A done line is looked at when it must be, and for all that it says: looking takes it from the rank that writes it.
 uint64_t uno_seg_begin(struct uno_coll *u)
 {
-    uint64_t k = ++u->phase;
+    uint64_t k = ++u->phase, least = k;
     if (k <= u->safe + UNO_SEG_DEPTH) return k;
-    for (int r = 0; r < u->n; r++)
-        if (r != u->me && !reached(done_line(u, r), k - UNO_SEG_DEPTH))
-            wait_line(u, r, done_line(u, r), k - UNO_SEG_DEPTH);
-    u->safe = k - UNO_SEG_DEPTH;
+    for (int r = 0; r < u->n; r++) {
+        if (r == u->me) continue;
+        struct uno_line *line = done_line(u, r);
+        if (!reached(line, k - UNO_SEG_DEPTH)) wait_line(u, r, line, k - UNO_SEG_DEPTH);
+        // Acquire: pairs with the release in uno_seg_done; what that rank read is over before the slot is filled anew.
+        uint64_t done = atomic_load_explicit(&line->stamp, memory_order_acquire);
+        if (done < least) least = done;
+    }
+    u->safe = least;
     return k;
 }
 

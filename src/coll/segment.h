@@ -21,25 +21,51 @@ struct uno_line {
     unsigned char data[UNO_SEG_INLINE];
 } __attribute__((aligned(64)));
 
+struct uno_hier;
+struct uno_sched;
+
+// Lines of a tree (tree.c), for communicators of more than coll_flat ranks.
+struct uno_tree {
+    struct uno_line *line;           // [n][3], NULL for few ranks
+    uint64_t ops;                    // the operations so far
+    uint64_t up_at, down_at;         // the last ones that filled this rank's lines, 0 when free
+    int up_reader, down_reader;      // who reads them; -1: the children
+};
+
 // What a communicator keeps for its collectives.
 struct uno_coll {
     struct MPI_ABI_Comm *comm;
     bool on;     // the segment exists: the same on all ranks
+    size_t copies[UNO_COLL_KINDS];    // bytes from which a kind goes by copies, where it may
     bool cma;    // every rank may read every other's memory
     int n, me;
     uint64_t phase;            // the last one begun
     uint64_t safe;             // every rank is done with this one
     struct uno_line *line;     // [n][1 + DEPTH]: done, slots
     char *data;                // [n][DEPTH][SLOT]
+    struct uno_tree tree;
     _Atomic uint32_t *left;    // ranks that let go of the segment
     size_t first, chunks;      // place in the job's heap
     uint32_t *local;           // [n] local index
     char *scratch;             // pieces of peers' data under reduction
+    bool settled;              // `on` is known
+    struct uno_sched *idle;    // kept schedules (cache.h)
+    int nidle;
+    unsigned built, reused;    // schedules
+    struct uno_hier *hier;     // how its ranks lie on hosts (hier.h), once known
+    bool hier_known;
 };
 
 // The segment of comm, made at the first call (collective). NULL: not all on one host, or no room; the same answer on
 // all ranks. *err is set when memory is out on this rank.
 struct uno_coll *uno_seg_get(struct MPI_ABI_Comm *comm, int *err);
+
+// What comm keeps, without any agreement with others. NULL: memory is out, and *err says so.
+struct uno_coll *uno_coll_of(struct MPI_ABI_Comm *comm, int *err);
+
+// What else hangs there is given back by its own file: cache.c, hier.c.
+void uno_cache_drop(struct uno_coll *u);
+void uno_hier_free(struct uno_hier *h);
 
 // Begins a phase in which this rank posts: waits until its slot is free. Or one in which it only reads: plain
 // ++u->phase.
@@ -49,6 +75,10 @@ void uno_seg_wait(struct uno_coll *u, int r, uint64_t k);    // until rank r has
 void uno_seg_wait_all(struct uno_coll *u, uint64_t k);
 void uno_seg_done(struct uno_coll *u, uint64_t k);    // this rank reads nothing of phases up to k any more
 void uno_seg_wait_done(struct uno_coll *u, int r, uint64_t k);
+
+// For lines outside the phases: until a line of rank r has stamp k; wakes rank r if it sleeps.
+void uno_seg_wait_line(struct uno_coll *u, int r, struct uno_line *line, uint64_t k);
+void uno_seg_ring(struct uno_coll *u, int r);
 
 // Where the bytes of rank r in phase k lie: beside the stamp when they fit there.
 static inline char *uno_seg_slot(const struct uno_coll *u, int r, uint64_t k, size_t bytes)

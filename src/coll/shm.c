@@ -19,11 +19,11 @@ static int run_large(struct uno_coll *u, const struct uno_call *c, size_t bytes)
     switch (c->kind) {
     case UNO_BCAST: return uno_large_bcast(u, c, bytes);
     case UNO_REDUCE:
-    case UNO_ALLREDUCE: return uno_large_reduce(u, c);
+    case UNO_ALLREDUCE:
+    case UNO_SCAN:
+    case UNO_EXSCAN: return uno_large_reduce(u, c);
     case UNO_REDUCE_SCATTER:
     case UNO_REDUCE_SCATTER_BLOCK: return in_place ? UNO_SHM_DECLINED : uno_large_reduce(u, c);
-    case UNO_SCAN:
-    case UNO_EXSCAN: return UNO_SHM_DECLINED;
     case UNO_ALLTOALL:
     case UNO_ALLTOALLV:
     case UNO_ALLTOALLW: return in_place || u->n > UNO_SEG_SLOT / 64 ? UNO_SHM_DECLINED : uno_large_move(u, c);
@@ -47,5 +47,8 @@ int uno_shm_run(const struct uno_call *c)
     unsigned ready = UNO_TYPE_PREDEFINED | UNO_TYPE_PLAIN;
     if (is_reduction(c->kind) && (c->rtype->flags & ready) != ready) return UNO_SHM_DECLINED;
     if (c->kind == UNO_ALLTOALL || c->kind == UNO_SCATTER) slot = bytes * (size_t)u->n;
-    return slot <= UNO_SEG_SLOT ? uno_small_run(u, c, bytes) : run_large(u, c, bytes);
+    // These have no other way than the slots in place.
+    bool whole = c->kind == UNO_ALLTOALL || c->kind == UNO_REDUCE_SCATTER || c->kind == UNO_REDUCE_SCATTER_BLOCK;
+    bool slots = bytes < u->copies[c->kind] || !u->cma || (whole && c->sbuf == MPI_IN_PLACE);
+    return slot <= UNO_SEG_SLOT && slots ? uno_small_run(u, c, bytes) : run_large(u, c, bytes);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Collectives inside a host (shm.c): small ones in one phase of the communicator's segment (small.c), large ones by
-// reading the peers' buffers (large.c). Called by coll.c.
+// Collectives inside a host (shm.c): small ones in one phase of the communicator's segment (small.c) or, among many
+// ranks, over a tree of lines (tree.c), large ones by reading the peers' buffers (large.c). Called by coll.c.
 #pragma once
 #include "coll/segment.h"
 
@@ -11,6 +11,7 @@ int uno_shm_run(const struct uno_call *c);
 
 // The parts. c was found fit (by what all ranks know) in shm.c.
 int uno_small_run(struct uno_coll *u, const struct uno_call *c, size_t bytes);
+void uno_tree_run(struct uno_coll *u, const struct uno_call *c, size_t bytes);
 int uno_large_move(struct uno_coll *u, const struct uno_call *c);
 int uno_large_bcast(struct uno_coll *u, const struct uno_call *c, size_t bytes);
 int uno_large_reduce(struct uno_coll *u, const struct uno_call *c);

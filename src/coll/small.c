@@ -4,6 +4,7 @@
 //
 // Reductions fold from the last rank to the first on every rank, so that all get the same bits. Where all ranks would
 // combine much, each combines a part and posts it in a second phase.
+#include "base/copy.h"
 #include "base/param.h"
 #include "coll/build.h"
 #include "coll/shm.h"
@@ -13,26 +14,65 @@ static struct uno_param split_min = UNO_PARAM_INT(
     "coll_split", 16384, 0, 1 << 30, "bytes a rank combines in a small allreduce before the ranks share the work");
 UNO_PARAM_DECLARE(split_min);
 
-static void put(char *to, struct uno_block b)
+// Block i of a buffer of equal blocks. Addresses, counts and types are passed one by one here: a struct of them,
+// written in words and read wider, would wait for all earlier stores, the line just posted too.
+static inline char *nth(const void *base, int i, MPI_Count count, const struct MPI_ABI_Datatype *type)
 {
-    if (b.type->flags & UNO_TYPE_PLAIN) {
-        memcpy(to, b.at, uno_block_bytes(b));
-        return;
-    }
+    return (char *)(uintptr_t)base + i * count * type->extent;
+}
+
+static inline void copy(void *to, const void *from, size_t bytes)
+{
+    if (bytes <= 64)
+        uno_copy_small(to, from, bytes);
+    else
+        memcpy(to, from, bytes);
+}
+
+static void pack(char *to, const void *at, MPI_Count count, const struct MPI_ABI_Datatype *type)
+{
     struct uno_packer p;
-    uno_packer_init(&p, b.at, b.count, b.type);
+    uno_packer_init(&p, at, count, type);
     uno_pack(&p, to, p.total);
 }
 
-static void get(const char *from, struct uno_block b)
+static void unpack(const char *from, void *at, MPI_Count count, const struct MPI_ABI_Datatype *type)
 {
-    if (b.type->flags & UNO_TYPE_PLAIN) {
-        memcpy(b.at, from, uno_block_bytes(b));
+    struct uno_packer p;
+    uno_packer_init(&p, at, count, type);
+    uno_unpack(&p, from, p.total);
+}
+
+static inline void put(char *to, const void *at, MPI_Count count, const struct MPI_ABI_Datatype *type)
+{
+    if (type->flags & UNO_TYPE_PLAIN)
+        copy(to, at, (size_t)(count * type->size));
+    else
+        pack(to, at, count, type);
+}
+
+static inline void get(const char *from, void *at, MPI_Count count, const struct MPI_ABI_Datatype *type)
+{
+    if (type->flags & UNO_TYPE_PLAIN)
+        copy(at, from, (size_t)(count * type->size));
+    else
+        unpack(from, at, count, type);
+}
+
+// This rank's own block: from block i of what it sends to block j of what it receives.
+static void keep_own(const struct uno_call *c, int i, int j)
+{
+    const char *from = nth(c->sbuf, i, c->scount, c->stype);
+    char *to = nth(c->rbuf, j, c->rcount, c->rtype);
+    if (c->stype->flags & c->rtype->flags & UNO_TYPE_PLAIN) {
+        size_t n = (size_t)(c->scount * c->stype->size), m = (size_t)(c->rcount * c->rtype->size);
+        copy(to, from, n < m ? n : m);
         return;
     }
-    struct uno_packer p;
-    uno_packer_init(&p, b.at, b.count, b.type);
-    uno_unpack(&p, from, p.total);
+    struct uno_packer out, in;
+    uno_packer_init(&out, from, c->scount, c->stype);
+    uno_packer_init(&in, to, c->rcount, c->rtype);
+    uno_pack_copy(&in, &out);
 }
 
 // A phase in which every rank posted and was seen ends here.
@@ -52,47 +92,58 @@ static void barrier(struct uno_coll *u)
 
 static void bcast(struct uno_coll *u, const struct uno_call *c, size_t bytes)
 {
-    struct uno_block b = uno_recv_block(c, 0);
     if (u->me != c->root) {
         uint64_t k = ++u->phase;
         uno_seg_wait(u, c->root, k);
-        get(uno_seg_slot(u, c->root, k, bytes), b);
+        get(uno_seg_slot(u, c->root, k, bytes), c->rbuf, c->rcount, c->rtype);
         uno_seg_done(u, k);
         return;
     }
     uint64_t k = uno_seg_begin(u);
-    put(uno_seg_slot(u, u->me, k, bytes), b);
+    put(uno_seg_slot(u, u->me, k, bytes), c->rbuf, c->rcount, c->rtype);
     uno_seg_post(u, k);
     uno_seg_done(u, k);
 }
 
-// out = the contributions of ranks first .. last, elements at .. at + count, as posted in phase k (bytes: of a whole
-// contribution).
+// Elements at .. at + count of what the ranks posted in phase k (bytes: a whole contribution). own: this rank's, not
+// read from its slot: a load wider than the store just made there would wait until the line is this core's.
 struct fold {
     uint64_t k;
-    size_t bytes;
-    MPI_Count at, count;
-    int first, last;
+    size_t bytes, skip;
+    MPI_Count count;
+    const char *own;
 };
 
-static void fold(struct uno_coll *u, const struct uno_call *c, const struct fold *f, void *out)
+static struct fold whole(const struct uno_coll *u, const struct uno_call *c, uint64_t k, size_t bytes)
 {
-    size_t skip = (size_t)(f->at * c->rtype->size);
-    const char *top = uno_seg_slot(u, f->last, f->k, f->bytes) + skip;
-    if (f->first == f->last) {
-        memcpy(out, top, (size_t)(f->count * c->rtype->size));
+    // In place the result would overwrite what is needed later, except by a predefined operation with two ranks.
+    bool in_place = c->sbuf == MPI_IN_PLACE, spoilt = u->n > 2 || !c->op->predefined || c->kind != UNO_ALLREDUCE;
+    const char *own = !in_place ? c->sbuf : spoilt ? uno_seg_slot(u, u->me, k, bytes) : c->rbuf;
+    return (struct fold){k, bytes, 0, c->rcount, own};
+}
+
+static inline const char *operand(const struct uno_coll *u, const struct fold *f, int r)
+{
+    return (r == u->me ? f->own : uno_seg_slot(u, r, f->k, f->bytes)) + f->skip;
+}
+
+// out = the contributions of ranks first .. last.
+static inline void fold(const struct uno_coll *u, const struct uno_call *c, const struct fold *f, int first, int last,
+                        void *out)
+{
+    const char *top = operand(u, f, last);
+    if (first == last) {
+        if (out != top) copy(out, top, (size_t)(f->count * c->rtype->size));
         return;
     }
-    const char *below = uno_seg_slot(u, f->last - 1, f->k, f->bytes) + skip;
-    uno_op_apply3(c->op, below, top, out, f->count, c->rtype);
-    for (int r = f->last - 2; r >= f->first; r--)
-        uno_op_apply(c->op, uno_seg_slot(u, r, f->k, f->bytes) + skip, out, f->count, c->rtype);
+    uno_op_apply3(c->op, operand(u, f, last - 1), top, out, f->count, c->rtype);
+    for (int r = last - 2; r >= first; r--) uno_op_apply(c->op, operand(u, f, r), out, f->count, c->rtype);
 }
 
 static uint64_t post_contribution(struct uno_coll *u, const struct uno_call *c, size_t bytes)
 {
     uint64_t k = uno_seg_begin(u);
-    memcpy(uno_seg_slot(u, u->me, k, bytes), c->sbuf == MPI_IN_PLACE ? c->rbuf : c->sbuf, bytes);
+    copy(uno_seg_slot(u, u->me, k, bytes), c->sbuf == MPI_IN_PLACE ? c->rbuf : c->sbuf, bytes);
     uno_seg_post(u, k);
     return k;
 }
@@ -102,7 +153,8 @@ static void reduce(struct uno_coll *u, const struct uno_call *c, size_t bytes)
     uint64_t k = post_contribution(u, c, bytes);
     if (u->me == c->root) {
         uno_seg_wait_all(u, k);
-        fold(u, c, &(struct fold){k, bytes, 0, c->rcount, 0, u->n - 1}, c->rbuf);
+        struct fold f = whole(u, c, k, bytes);
+        fold(u, c, &f, 0, u->n - 1, c->rbuf);
         uno_seg_all_seen(u, k);
     }
     uno_seg_done(u, k);
@@ -118,15 +170,18 @@ static void allreduce(struct uno_coll *u, const struct uno_call *c, size_t bytes
     uint64_t k = post_contribution(u, c, bytes);
     uno_seg_wait_all(u, k);
     uno_seg_all_seen(u, k);
+    struct fold f = whole(u, c, k, bytes);
     if ((size_t)(u->n - 2) * bytes <= (size_t)split_min.num || c->rcount < u->n) {
-        fold(u, c, &(struct fold){k, bytes, 0, c->rcount, 0, u->n - 1}, c->rbuf);
+        fold(u, c, &f, 0, u->n - 1, c->rbuf);
         uno_seg_done(u, k);
         return;
     }
     size_t size = (size_t)c->rtype->size;
     MPI_Count at = cut(c->rcount, u->n, u->me), end = cut(c->rcount, u->n, u->me + 1);
     uint64_t next = uno_seg_begin(u);
-    fold(u, c, &(struct fold){k, bytes, at, end - at, 0, u->n - 1}, uno_seg_slot(u, u->me, next, UNO_SEG_SLOT));
+    f.skip = (size_t)at * size;
+    f.count = end - at;
+    fold(u, c, &f, 0, u->n - 1, uno_seg_slot(u, u->me, next, UNO_SEG_SLOT));
     uno_seg_post(u, next);
     for (int i = 0; i < u->n; i++) {
         int r = (u->me + i) % u->n;
@@ -149,7 +204,10 @@ static void reduce_scatter(struct uno_coll *u, const struct uno_call *c, size_t 
     }
     uint64_t k = post_contribution(u, c, bytes);
     uno_seg_wait_all(u, k);
-    if (mine) fold(u, c, &(struct fold){k, bytes, at, mine, 0, u->n - 1}, c->rbuf);
+    struct fold f = whole(u, c, k, bytes);
+    f.skip = (size_t)(at * c->rtype->size);
+    f.count = mine;
+    if (mine) fold(u, c, &f, 0, u->n - 1, c->rbuf);
     all_done(u, k);
 }
 
@@ -160,7 +218,8 @@ static void scan(struct uno_coll *u, const struct uno_call *c, size_t bytes)
     int last = c->kind == UNO_SCAN ? u->me : u->me - 1;
     for (int r = last; r >= 0; r--)
         if (r != u->me) uno_seg_wait(u, r, k);
-    if (last >= 0) fold(u, c, &(struct fold){k, bytes, 0, c->rcount, 0, last}, c->rbuf);
+    struct fold f = whole(u, c, k, bytes);
+    if (last >= 0) fold(u, c, &f, 0, last, c->rbuf);
     uno_seg_done(u, k);
 }
 
@@ -168,23 +227,17 @@ static void gather(struct uno_coll *u, const struct uno_call *c, size_t bytes)
 {
     if (u->me != c->root) {
         uint64_t k = uno_seg_begin(u);
-        put(uno_seg_slot(u, u->me, k, bytes), uno_send_block(c, 0));
+        put(uno_seg_slot(u, u->me, k, bytes), c->sbuf, c->scount, c->stype);
         uno_seg_post(u, k);
         uno_seg_done(u, k);
         return;
     }
     uint64_t k = ++u->phase;
-    if (c->sbuf != MPI_IN_PLACE) {
-        struct uno_block from = uno_send_block(c, 0), to = uno_recv_block(c, u->me);
-        struct uno_packer a, b;
-        uno_packer_init(&a, from.at, from.count, from.type);
-        uno_packer_init(&b, to.at, to.count, to.type);
-        uno_pack_copy(&b, &a);
-    }
+    if (c->sbuf != MPI_IN_PLACE) keep_own(c, 0, u->me);
     for (int i = 1; i < u->n; i++) {
         int r = (u->me + i) % u->n;
         uno_seg_wait(u, r, k);
-        get(uno_seg_slot(u, r, k, bytes), uno_recv_block(c, r));
+        get(uno_seg_slot(u, r, k, bytes), nth(c->rbuf, r, c->rcount, c->rtype), c->rcount, c->rtype);
     }
     uno_seg_done(u, k);
 }
@@ -193,17 +246,19 @@ static void gather(struct uno_coll *u, const struct uno_call *c, size_t bytes)
 static void scatter(struct uno_coll *u, const struct uno_call *c, size_t bytes)
 {
     size_t all = bytes * (size_t)u->n;
-    uint64_t k = u->me == c->root ? uno_seg_begin(u) : ++u->phase;
-    if (u->me == c->root) {
-        char *slot = uno_seg_slot(u, u->me, k, all);
-        for (int i = 0; i < u->n; i++)
-            if (i != u->me || c->rbuf != MPI_IN_PLACE) put(slot + (size_t)i * bytes, uno_send_block(c, i));
-        uno_seg_post(u, k);
-    } else {
+    if (u->me != c->root) {
+        uint64_t k = ++u->phase;
         uno_seg_wait(u, c->root, k);
+        get(uno_seg_slot(u, c->root, k, all) + (size_t)u->me * bytes, c->rbuf, c->rcount, c->rtype);
+        uno_seg_done(u, k);
+        return;
     }
-    if (c->rbuf != MPI_IN_PLACE || u->me != c->root)
-        get(uno_seg_slot(u, c->root, k, all) + (size_t)u->me * bytes, uno_recv_block(c, 0));
+    uint64_t k = uno_seg_begin(u);
+    char *slot = uno_seg_slot(u, u->me, k, all);
+    for (int i = 0; i < u->n; i++)
+        if (i != u->me) put(slot + (size_t)i * bytes, nth(c->sbuf, i, c->scount, c->stype), c->scount, c->stype);
+    uno_seg_post(u, k);
+    if (c->rbuf != MPI_IN_PLACE) keep_own(c, u->me, 0);
     uno_seg_done(u, k);
 }
 
@@ -211,12 +266,43 @@ static void allgather(struct uno_coll *u, const struct uno_call *c, size_t bytes
 {
     bool in_place = c->sbuf == MPI_IN_PLACE;
     uint64_t k = uno_seg_begin(u);
-    put(uno_seg_slot(u, u->me, k, bytes), in_place ? uno_recv_block(c, u->me) : uno_send_block(c, 0));
+    char *slot = uno_seg_slot(u, u->me, k, bytes);
+    if (in_place)
+        put(slot, nth(c->rbuf, u->me, c->rcount, c->rtype), c->rcount, c->rtype);
+    else
+        put(slot, c->sbuf, c->scount, c->stype);
     uno_seg_post(u, k);
-    for (int i = in_place; i < u->n; i++) {
+    if (!in_place) keep_own(c, 0, u->me);
+    for (int i = 1; i < u->n; i++) {
         int r = (u->me + i) % u->n;
-        if (i) uno_seg_wait(u, r, k);
-        get(uno_seg_slot(u, r, k, bytes), uno_recv_block(c, r));
+        uno_seg_wait(u, r, k);
+        get(uno_seg_slot(u, r, k, bytes), nth(c->rbuf, r, c->rcount, c->rtype), c->rcount, c->rtype);
+    }
+    all_done(u, k);
+}
+
+// All ranks know all counts: bytes is the largest block.
+static void allgatherv(struct uno_coll *u, const struct uno_call *c, size_t bytes)
+{
+    bool in_place = c->sbuf == MPI_IN_PLACE;
+    MPI_Count mine = uno_at(c->rcounts, u->me);
+    char *own = nth(c->rbuf, 1, uno_at(c->rdispls, u->me), c->rtype);
+    uint64_t k = uno_seg_begin(u);
+    char *slot = uno_seg_slot(u, u->me, k, bytes);
+    if (in_place)
+        put(slot, own, mine, c->rtype);
+    else
+        put(slot, c->sbuf, c->scount, c->stype);
+    uno_seg_post(u, k);
+    if (!in_place && c->stype->flags & UNO_TYPE_PLAIN)
+        get(c->sbuf, own, mine, c->rtype);
+    else if (!in_place)
+        get(slot, own, mine, c->rtype);
+    for (int i = 1; i < u->n; i++) {
+        int r = (u->me + i) % u->n;
+        uno_seg_wait(u, r, k);
+        get(uno_seg_slot(u, r, k, bytes), nth(c->rbuf, 1, uno_at(c->rdispls, r), c->rtype), uno_at(c->rcounts, r),
+            c->rtype);
     }
     all_done(u, k);
 }
@@ -224,23 +310,52 @@ static void allgather(struct uno_coll *u, const struct uno_call *c, size_t bytes
 static void alltoall(struct uno_coll *u, const struct uno_call *c, size_t bytes)
 {
     bool in_place = c->sbuf == MPI_IN_PLACE;
+    const void *out = in_place ? c->rbuf : c->sbuf;
+    MPI_Count count = in_place ? c->rcount : c->scount;
+    const struct MPI_ABI_Datatype *type = in_place ? c->rtype : c->stype;
     size_t all = bytes * (size_t)u->n;
     uint64_t k = uno_seg_begin(u);
     char *slot = uno_seg_slot(u, u->me, k, all);
     for (int i = 0; i < u->n; i++)
-        if (!in_place || i != u->me)
-            put(slot + (size_t)i * bytes, in_place ? uno_recv_block(c, i) : uno_send_block(c, i));
+        if (i != u->me) put(slot + (size_t)i * bytes, nth(out, i, count, type), count, type);
     uno_seg_post(u, k);
-    for (int i = in_place; i < u->n; i++) {
+    if (!in_place) keep_own(c, u->me, u->me);
+    for (int i = 1; i < u->n; i++) {
         int r = (u->me + i) % u->n;
-        if (i) uno_seg_wait(u, r, k);
-        get(uno_seg_slot(u, r, k, all) + (size_t)u->me * bytes, uno_recv_block(c, r));
+        uno_seg_wait(u, r, k);
+        get(uno_seg_slot(u, r, k, all) + (size_t)u->me * bytes, nth(c->rbuf, r, c->rcount, c->rtype), c->rcount,
+            c->rtype);
     }
     all_done(u, k);
 }
 
+static bool on_tree(const struct uno_coll *u, const struct uno_call *c, size_t bytes)
+{
+    bool kind = c->kind == UNO_BARRIER || c->kind == UNO_REDUCE || c->kind == UNO_ALLREDUCE || c->kind == UNO_BCAST;
+    return u->tree.line && kind && bytes <= UNO_SEG_INLINE;
+}
+
+// The layout of a broadcast may differ between the ranks: what is not plain goes packed.
+static void tree(struct uno_coll *u, const struct uno_call *c, size_t bytes)
+{
+    if (c->kind != UNO_BCAST || c->rtype->flags & UNO_TYPE_PLAIN) {
+        uno_tree_run(u, c, bytes);
+        return;
+    }
+    char packed[UNO_SEG_INLINE];
+    struct uno_call plain = *c;
+    plain.rbuf = packed;
+    if (u->me == c->root) pack(packed, c->rbuf, c->rcount, c->rtype);
+    uno_tree_run(u, &plain, bytes);
+    if (u->me != c->root) unpack(packed, c->rbuf, c->rcount, c->rtype);
+}
+
 int uno_small_run(struct uno_coll *u, const struct uno_call *c, size_t bytes)
 {
+    if (on_tree(u, c, bytes)) {
+        tree(u, c, bytes);
+        return MPI_SUCCESS;
+    }
     switch (c->kind) {
     case UNO_BARRIER: barrier(u); break;
     case UNO_BCAST: bcast(u, c, bytes); break;
@@ -249,6 +364,7 @@ int uno_small_run(struct uno_coll *u, const struct uno_call *c, size_t bytes)
     case UNO_GATHER: gather(u, c, bytes); break;
     case UNO_SCATTER: scatter(u, c, bytes); break;
     case UNO_ALLGATHER: allgather(u, c, bytes); break;
+    case UNO_ALLGATHERV: allgatherv(u, c, bytes); break;
     case UNO_ALLTOALL: alltoall(u, c, bytes); break;
     case UNO_REDUCE_SCATTER:
     case UNO_REDUCE_SCATTER_BLOCK: reduce_scatter(u, c, bytes); break;

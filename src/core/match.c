@@ -45,6 +45,12 @@ struct MPI_ABI_Request *uno_match_arrival(struct uno_match *m, int src, int tag)
     return r;
 }
 
+struct MPI_ABI_Request *uno_match_fit(const struct uno_match *m, int src, int tag)
+{
+    struct MPI_ABI_Request *r = first_fit(&m->source[src].posted, tag), *w = first_fit(&m->any, tag);
+    return w && (!r || w->order < r->order) ? w : r;
+}
+
 struct uno_unexp *uno_match_posting(struct uno_match *m, int src, int tag)
 {
     struct uno_unexp *u;

@@ -46,6 +46,9 @@ struct uno_match {
 // The posted receive that the message (src, tag) belongs to, taken off its queue; NULL when there is none.
 struct MPI_ABI_Request *uno_match_arrival(struct uno_match *m, int src, int tag);
 
+// The same, still queued.
+struct MPI_ABI_Request *uno_match_fit(const struct uno_match *m, int src, int tag);
+
 // The first unexpected message that fits (src or MPI_ANY_SOURCE, tag or MPI_ANY_TAG), still queued; NULL when none.
 struct uno_unexp *uno_match_posting(struct uno_match *m, int src, int tag);
 

@@ -43,7 +43,7 @@ static int number_of(const void *h)
 {
     int *s = room ? find_slot(h) : NULL;
     if (s && *s) return FIRST + *s - 1;
-    if (used == room) {
+    if (!s || used == room) {
         if (!grow()) return 0;
         s = find_slot(h);
     }

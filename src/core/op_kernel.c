@@ -272,22 +272,28 @@ INLINE void reduce(enum uno_reduce op, enum uno_basic basic, struct args k)
     }
 }
 
-static void reduce_base(enum uno_reduce op, enum uno_basic basic, struct args k)
+// Six arguments in registers: a struct of them, written in words and read wider, would wait for all earlier stores,
+// those into lines of other ranks too.
+typedef void loops(enum uno_reduce op, enum uno_basic basic, const void *a, const void *b, void *out, size_t n);
+
+static void reduce_base(enum uno_reduce op, enum uno_basic basic, const void *a, const void *b, void *out, size_t n)
 {
-    reduce(op, basic, k);
+    reduce(op, basic, (struct args){a, b, out, n});
 }
 
-UNO_FOR_AVX2 static void reduce_avx2(enum uno_reduce op, enum uno_basic basic, struct args k)
+UNO_FOR_AVX2 static void reduce_avx2(enum uno_reduce op, enum uno_basic basic, const void *a, const void *b, void *out,
+                                     size_t n)
 {
-    reduce(op, basic, k);
+    reduce(op, basic, (struct args){a, b, out, n});
 }
 
-UNO_FOR_AVX512 static void reduce_avx512(enum uno_reduce op, enum uno_basic basic, struct args k)
+UNO_FOR_AVX512 static void reduce_avx512(enum uno_reduce op, enum uno_basic basic, const void *a, const void *b,
+                                         void *out, size_t n)
 {
-    reduce(op, basic, k);
+    reduce(op, basic, (struct args){a, b, out, n});
 }
 
-static void (*chosen)(enum uno_reduce op, enum uno_basic basic, struct args k) = reduce_base;
+static loops *chosen = reduce_base;
 
 enum uno_isa uno_reduce_choose(enum uno_isa most)
 {
@@ -303,7 +309,7 @@ __attribute__((constructor)) static void choose(void)
 
 void uno_reduce(enum uno_reduce op, enum uno_basic basic, const void *a, const void *b, void *out, size_t n)
 {
-    chosen(op, basic, (struct args){.a = a, .b = b, .out = out, .n = n});
+    chosen(op, basic, a, b, out, n);
 }
 
 bool uno_reduce_defined(enum uno_reduce op, enum uno_basic basic)

@@ -5,6 +5,7 @@
 // holds: a call moves min(n, total - pos) bytes, and never touches memory outside the type map.
 #include "core/pack.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/pack_kernel.h"
@@ -12,6 +13,8 @@
 
 #define BLOCK 64    // elements that a struct is handled in: their source and packed lines stay in the cache
 #define FEW 8       // runs in a loop that is so short
+#define LINE 64
+#define TILE 64    // runs of a column that are handled before those of the next one (bench: ddt-lat/columns)
 
 // One call of uno_pack or uno_unpack under way.
 struct mover {
@@ -185,6 +188,8 @@ void uno_packer_init(struct uno_packer *p, const void *buf, MPI_Count count, con
     p->type = type;
     p->total = (size_t)count * (size_t)type->size;
     p->pos = 0;
+    p->ordered = 0;
+    p->columns = false;
 }
 
 void uno_packer_seek(struct uno_packer *p, size_t pos)
@@ -192,20 +197,102 @@ void uno_packer_seek(struct uno_packer *p, size_t pos)
     p->pos = pos < p->total ? pos : p->total;
 }
 
+// Many of a loop over runs, next to each other: columns of a matrix.
+struct columns {
+    const struct uno_pack *g;    // one of them
+    char *first;
+    ptrdiff_t apart;
+    size_t n;
+};
+
+// Whether the layout is columns that share lines, and long enough for that to matter.
+static bool columns_of(const struct uno_packer *p, struct columns *c)
+{
+    if (p->type->flags & UNO_TYPE_PLAIN) return false;
+    *c = (struct columns){p->type->pack, p->buf, p->type->extent, (size_t)p->count};
+    if (c->n == 1 && c->g->kind == UNO_PACK_LOOP)
+        *c = (struct columns){c->g->kid, c->first + c->g->at, c->g->stride, c->g->n};
+    if (c->g->kind != UNO_PACK_LOOP || c->g->kid->kind != UNO_PACK_RUN || c->g->n < 2 * TILE) return false;
+    c->first += c->g->at + c->g->kid->at;
+    return c->n > 1 && c->apart < LINE && c->apart > -LINE && labs(c->g->stride) >= LINE && c->g->kid->bytes < LINE;
+}
+
+struct uno_order uno_packer_likes(const struct uno_packer *p)
+{
+    struct columns c;
+    if (!columns_of(p, &c) || c.g->bytes > UINT32_MAX) return (struct uno_order){0};
+    return (struct uno_order){(uint32_t)c.g->bytes, (uint32_t)(TILE * c.g->kid->bytes)};
+}
+
+void uno_packer_order(struct uno_packer *p, struct uno_order order, size_t n)
+{
+    struct uno_order own = uno_packer_likes(p);
+    p->order = order;
+    p->ordered = order.row ? n / order.row * order.row : 0;
+    p->columns = order.row == own.row && order.tile == own.tile;
+}
+
+// A place of the stream: where it is in the order of the type map, and how many bytes follow each other there.
+struct place {
+    size_t at, len;
+    size_t rows;    // that have as many bytes at the same place, this one included; 0: in the middle of them
+};
+
+static struct place place_of(const struct uno_packer *p)
+{
+    if (p->pos >= p->ordered) return (struct place){p->pos, p->total - p->pos, 0};
+    size_t row = p->order.row, tile = p->order.tile, rows = p->ordered / row;
+    size_t t = p->pos / (tile * rows), full = row / tile, rest = p->pos - t * tile * rows;
+    size_t width = t < full ? tile : row - full * tile, r = rest / width, done = rest - r * width;
+    return (struct place){r * row + t * tile + done, width - done, done ? 0 : rows - r};
+}
+
+// Moves the place in as many columns as there is room for, run by run over all of them. Returns the bytes.
+static size_t move_columns(const struct uno_packer *p, struct place at, char *packed, size_t n, bool in)
+{
+    struct columns c;
+    if (!columns_of(p, &c)) return 0;    // p->columns said so before
+    size_t len = c.g->kid->bytes, row = p->order.row, many = n / at.len < at.rows ? n / at.len : at.rows;
+    struct uno_grid grid = {.user = c.first + (ptrdiff_t)(at.at / row) * c.apart +
+                                    (ptrdiff_t)(at.at % row / len) * c.g->stride,
+                            .packed = packed,
+                            .across = c.apart,
+                            .down = c.g->stride,
+                            .len = len,
+                            .columns = many,
+                            .runs = at.len / len};
+    uno_copy_grid(&grid, in);
+    return many * at.len;
+}
+
+// Moves n packed bytes from position pos of the type map on.
+static void move_at(const struct uno_packer *p, size_t pos, char *packed, size_t n, bool in)
+{
+    if (p->type->flags & UNO_TYPE_PLAIN) {
+        if (in)
+            memcpy(p->buf + pos, packed, n);
+        else
+            memcpy(packed, p->buf + pos, n);
+        return;
+    }
+    struct mover m = {.packed = packed, .left = n, .in = in};
+    walk_many(&m, p->type->pack, p->buf, p->type->extent, (size_t)p->count, pos);
+}
+
 static size_t move(struct uno_packer *p, char *packed, size_t n, bool in)
 {
     if (n > p->total - p->pos) n = p->total - p->pos;
-    if (n == 0) return 0;
-    if (p->type->flags & UNO_TYPE_PLAIN) {
-        if (in)
-            memcpy(p->buf + p->pos, packed, n);
-        else
-            memcpy(packed, p->buf + p->pos, n);
-    } else {
-        struct mover m = {.packed = packed, .left = n, .in = in};
-        walk_many(&m, p->type->pack, p->buf, p->type->extent, (size_t)p->count, p->pos);
+    for (size_t done = 0, k; done < n; done += k) {
+        struct place at = place_of(p);
+        k = n - done;
+        if (p->columns && at.rows > 0 && k >= at.len) {
+            k = move_columns(p, at, packed + done, k, in);
+        } else {
+            if (k > at.len) k = at.len;
+            move_at(p, at.at, packed + done, k, in);
+        }
+        p->pos += k;
     }
-    p->pos += n;
     return n;
 }
 

@@ -42,9 +42,9 @@ static struct uno_pack *new_node(struct builder *b, enum uno_pack_kind kind, siz
         return NULL;
     }
     ptrdiff_t *disp = (void *)(g + 1);
-    *g = (struct uno_pack){.kind = kind, .bytes = bytes, .n = n, .next = *b->owned};
+    *g = (struct uno_pack){.kind = kind, .bytes = bytes, .n = n, .runs = n, .next = *b->owned};
     if (ndisp) g->disp = disp;
-    if (noffset) g->offset = (size_t *)(disp + ndisp);
+    if (kind >= UNO_PACK_RUNS) g->offset = (size_t *)(disp + ndisp);
     if (nkids) g->kids = (const struct uno_pack **)(disp + ndisp + noffset);
     *b->owned = g;
     return g;
@@ -73,7 +73,7 @@ static void push(struct builder *b, struct list *l, struct piece p)
         last->bytes += p.bytes;
         return;
     }
-    if (l->n == l->room) {
+    if (!l->piece || l->n == l->room) {
         size_t room = l->room ? 2 * l->room : 16;
         void *grown = realloc(l->piece, room * sizeof *l->piece);
         if (!grown) {
@@ -120,6 +120,7 @@ static struct piece loop_of(struct builder *b, struct piece p, size_t n, ptrdiff
     if (!g) return p;
     g->stride = stride;
     g->kid = node_of(b, &p);
+    g->runs = g->kid ? n * g->kid->runs : n;
     return (struct piece){p.at, g->bytes, g};
 }
 
@@ -194,7 +195,7 @@ static struct piece finish(struct builder *b, struct list *l)
     else if (l->n > 1 && even(l->piece, l->n))
         whole = loop_of(b, l->piece[0], l->n, l->piece[1].at - l->piece[0].at);
     else if (l->n > 0) {
-        size_t n = 0, k = 0, bytes = 0;
+        size_t n = 0, k = 0, bytes = 0, runs = 0;
         for (size_t i = 0; i < l->n; i = stretch(l, i)) n++;
         struct uno_pack *g = new_node(b, UNO_PACK_SEQ, 0, n);
         for (size_t i = 0, end; g && i < l->n; i = end, k++) {
@@ -204,9 +205,11 @@ static struct piece finish(struct builder *b, struct list *l)
             ((size_t *)(uintptr_t)g->offset)[k] = bytes;
             ((const struct uno_pack **)(uintptr_t)g->kids)[k] = node_of(b, &part);
             bytes += part.bytes;
+            if (g->kids[k]) runs += g->kids[k]->runs;
         }
         if (g) {
             ((size_t *)(uintptr_t)g->offset)[n] = g->bytes = bytes;
+            g->runs = runs;
             whole = (struct piece){0, bytes, g};
         }
     }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Copies of many runs of one length, compiled for each length 1..64 so that a run is a few moves and no call; longer
-// ones are memcpy. Runs of 8 bytes are gathered by vector instructions where the processor has them (base/gather.h).
-// Called by pack.c. Always holds: exactly the bytes of the runs are read and written.
+// Copies of many runs of one length, compiled for each length 1..64 so that a run is a few moves and no call; those up
+// to MIDDLE go by whole vector registers, longer ones are memcpy. Runs of 8 bytes are gathered by vector instructions
+// where the processor has them (base/gather.h). Called by pack.c. Always holds: exactly the bytes of the runs are read
+// and written.
 #include "core/pack_kernel.h"
 
 #include <string.h>
@@ -9,6 +10,12 @@
 #include "base/gather.h"
 
 #define INLINE static inline __attribute__((always_inline))
+
+// Runs so far apart are each a line, and soon a page, of their own: plain loads have more misses in flight than
+// gathers.
+#define FAR 1024
+#define AHEAD 2        // runs that are asked for before they are copied (bench: ddt-lat/panel)
+#define MIDDLE 4096    // bytes; from there on memcpy is as fast
 
 static enum uno_isa isa;
 
@@ -31,6 +38,57 @@ __attribute__((constructor)) static void choose(void)
     EIGHT(CASE, 0)                                                                                                     \
     EIGHT(CASE, 8) EIGHT(CASE, 16) EIGHT(CASE, 24) EIGHT(CASE, 32) EIGHT(CASE, 40) EIGHT(CASE, 48) EIGHT(CASE, 56)
 
+// Beyond 64 bytes: runs at dst + ddisp[i] or ds apart, from src + sdisp[i] or ss apart.
+struct many {
+    char *dst;
+    const char *src;
+    const ptrdiff_t *ddisp, *sdisp;
+    ptrdiff_t ds, ss;
+    size_t len, n;
+};
+
+// Whole lines in the order of addresses: memcpy goes in loops of its own, which for runs of 512 bytes into far pages
+// took 2.5 times as long (bench: ddt-lat/panel).
+INLINE void long_runs(const struct many *m)
+{
+    for (size_t i = 0; i < m->n; i++) {
+        char *d = m->dst + (m->ddisp ? m->ddisp[i] : (ptrdiff_t)i * m->ds);
+        const char *s = m->src + (m->sdisp ? m->sdisp[i] : (ptrdiff_t)i * m->ss);
+        for (size_t k = 0; k + 64 < m->len; k += 64) {
+            // Only one side has a stride: the other is the stream.
+            if (!m->sdisp && m->ss != (ptrdiff_t)m->len) __builtin_prefetch(s + AHEAD * m->ss + k);
+            if (!m->ddisp && m->ds != (ptrdiff_t)m->len) __builtin_prefetch(d + AHEAD * m->ds + k, 1);
+            memcpy(d + k, s + k, 64);
+        }
+        memcpy(d + m->len - 64, s + m->len - 64, 64);
+    }
+}
+
+UNO_FOR_AVX2 static void long_avx2(const struct many *m)
+{
+    long_runs(m);
+}
+
+UNO_FOR_AVX512 static void long_avx512(const struct many *m)
+{
+    long_runs(m);
+}
+
+static void copy_long(const struct many *m)
+{
+    if (isa == UNO_ISA_AVX512 && m->len <= MIDDLE) {
+        long_avx512(m);
+        return;
+    }
+    if (isa == UNO_ISA_AVX2 && m->len <= MIDDLE) {
+        long_avx2(m);
+        return;
+    }
+    for (size_t i = 0; i < m->n; i++)
+        memcpy(m->dst + (m->ddisp ? m->ddisp[i] : (ptrdiff_t)i * m->ds),
+               m->src + (m->sdisp ? m->sdisp[i] : (ptrdiff_t)i * m->ss), m->len);
+}
+
 INLINE void runs(char *dst, ptrdiff_t ds, const char *src, ptrdiff_t ss, size_t len, size_t n)
 {
     for (size_t i = 0; i < n; i++, dst += ds, src += ss) memcpy(dst, src, len);
@@ -40,7 +98,7 @@ void uno_copy_runs(char *dst, ptrdiff_t ds, const char *src, ptrdiff_t ss, size_
 {
 #define RUNS(constant)                                                                                                 \
     case constant: runs(dst, ds, src, ss, constant, n); return;
-    if (len == 8 && ds == 8) {
+    if (len == 8 && ds == 8 && ss < FAR && ss > -FAR) {
         size_t done = uno_gather_stride(isa, dst, src, ss, n);
         dst += 8 * done;
         src += (ptrdiff_t)done * ss;
@@ -48,7 +106,7 @@ void uno_copy_runs(char *dst, ptrdiff_t ds, const char *src, ptrdiff_t ss, size_
     }
     switch (len) {
         EACH_LENGTH(RUNS)
-    default: runs(dst, ds, src, ss, len, n);
+    default: copy_long(&(struct many){.dst = dst, .src = src, .ds = ds, .ss = ss, .len = len, .n = n});
     }
 }
 
@@ -69,7 +127,8 @@ void uno_copy_gather(char *packed, const char *base, const ptrdiff_t *disp, size
     }
     switch (len) {
         EACH_LENGTH(GATHER)
-    default: gather(packed, base, disp, len, n);
+    default:
+        copy_long(&(struct many){.dst = packed, .src = base, .sdisp = disp, .ds = (ptrdiff_t)len, .len = len, .n = n});
     }
 }
 
@@ -84,6 +143,26 @@ void uno_copy_scatter(const char *packed, char *base, const ptrdiff_t *disp, siz
     case constant: scatter(packed, base, disp, constant, n); return;
     switch (len) {
         EACH_LENGTH(SCATTER)
-    default: scatter(packed, base, disp, len, n);
+    default:
+        copy_long(&(struct many){.dst = base, .src = packed, .ddisp = disp, .ss = (ptrdiff_t)len, .len = len, .n = n});
+    }
+}
+
+// A run of each column before the next run of any: the line that they share is touched once.
+INLINE void grid(const struct uno_grid *g, size_t len, bool in)
+{
+    for (size_t r = 0; r < g->runs; r++) {
+        char *user = g->user + (ptrdiff_t)r * g->down, *packed = g->packed + r * len;
+        for (size_t c = 0; c < g->columns; c++, user += g->across, packed += g->runs * len)
+            memcpy(in ? user : packed, in ? packed : user, len);
+    }
+}
+
+void uno_copy_grid(const struct uno_grid *g, bool in)
+{
+#define GRID(constant)                                                                                                 \
+    case constant: grid(g, constant, in); return;
+    switch (g->len) {
+        GRID(4) GRID(8) GRID(16) default : grid(g, g->len, in);
     }
 }

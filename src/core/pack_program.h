@@ -19,6 +19,7 @@ struct uno_pack {
     size_t bytes;    // packed bytes of the whole
     ptrdiff_t at;    // where it starts, relative to the element's address; applies to every kind
     size_t n;
+    size_t runs;    // in the whole, if no two touch
     size_t len;
     ptrdiff_t stride;
     const struct uno_pack *kid;    // LOOP

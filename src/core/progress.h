@@ -19,6 +19,8 @@ struct uno_waiting {
 // Polls all channels and queues once. Returns how many things moved.
 int uno_progress(void);
 
+extern const struct uno_waiting uno_waiting_helper;    // of the progress thread (core/helper.c): no wait of the user's
+
 // Waits until ready(arg) is true. ready is called with the lock held and must not block.
 void uno_wait_until(bool (*ready)(void *arg), void *arg, const struct uno_waiting *what);
 
@@ -48,3 +50,5 @@ struct uno_poller {
 };
 void uno_poller_add(struct uno_poller *p);
 void uno_poller_remove(struct uno_poller *p);
+bool uno_pollers_queued(void);
+bool uno_others_wait(bool (*ready)(void *arg));    // some thread waits for something other than this

@@ -36,9 +36,10 @@ MPI_Request uno_request_new(enum uno_request_kind kind)
     r->mode = 0;
     r->persistent = r->freed = r->cancelled = r->coll = false;
     r->active = true;
+    r->marks = NULL;
     r->ops = NULL;
     r->comm = NULL;
-    r->type = NULL;
+    r->type = r->sign_type = NULL;
     r->room = 0;
     r->moved = 0;
     r->unexp = NULL;
@@ -54,6 +55,7 @@ void uno_request_release(MPI_Request r)
     if (r->ops && r->ops->free) r->ops->free(r);
     if (r->comm) uno_comm_drop(r->comm);
     if (r->type) uno_type_drop(r->type);
+    if (r->sign_type) uno_type_drop(r->sign_type);
     uno_pool_put(&uno_request_pool, r);
 }
 

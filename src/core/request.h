@@ -41,6 +41,7 @@ struct MPI_ABI_Request {
     uint8_t kind;             // enum uno_request_kind
     uint8_t mode;             // sends: enum uno_mode (p2p/p2p.h)
     bool persistent, active, freed, cancelled, coll;
+    struct uno_marks *marks;    // partitioned send while no other thread calls MPI: what Pready touches; else NULL
     const struct uno_request_ops *ops;
     struct MPI_ABI_Comm *comm;
     struct MPI_ABI_Request *next, *prev;    // in a matching queue or a peer's backlog
@@ -60,6 +61,7 @@ struct MPI_ABI_Request {
         *sign_type;    // checking mode (p2p/sign.h): what a receive is for, until it has met its message
     MPI_Count sign_count;
     int sign_error;    // what comparing the two said
+    struct uno_run *runs;    // of a layout that is copied directly (p2p/direct.h), else NULL
     void *extra;       // of the kind: schedule, callbacks, partitioned state
 };
 

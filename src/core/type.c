@@ -71,11 +71,12 @@ static const size_t short_int_offset[] = {0, sizeof(short), sizeof(short) + size
 static const struct uno_pack short_int = {.kind = UNO_PACK_RUNS,
                                           .bytes = sizeof(short) + sizeof(int),
                                           .n = 2,
+                                          .runs = 2,
                                           .disp = short_int_at,
                                           .offset = short_int_offset};
 #define ONE_RUN(type)                                                                                                  \
     {                                                                                                                  \
-        .kind = UNO_PACK_RUN, .bytes = sizeof(type) + sizeof(int), .n = 1                                              \
+        .kind = UNO_PACK_RUN, .bytes = sizeof(type) + sizeof(int), .n = 1, .runs = 1                                   \
     }
 static const struct uno_pack double_int = ONE_RUN(double), long_int = ONE_RUN(long),
                              long_double_int = ONE_RUN(long double);

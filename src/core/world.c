@@ -21,6 +21,7 @@
 #include "chan/chan.h"
 #include "chan/self.h"
 #include "core/comm.h"
+#include "core/helper.h"
 #include "core/progress.h"
 
 struct uno_world uno_world = {.checks = true};
@@ -213,7 +214,7 @@ void uno_world_rest(void)
 void uno_world_wake(int thread_level)
 {
     uno_world.thread_level = thread_level;
-    uno_world.threads = thread_level == MPI_THREAD_MULTIPLE;
+    uno_world.threads = thread_level == MPI_THREAD_MULTIPLE || uno_helper_on;
     // Release: as in uno_world_open.
     atomic_store_explicit(&uno_world.board->state, UNO_RANK_RUNNING, memory_order_release);
     atomic_store_explicit(&uno_world.phase, UNO_RUNNING, memory_order_release);

@@ -11,6 +11,7 @@
 #include "core/progress.h"
 #include "core/session.h"
 #include "p2p/inner.h"
+#include "p2p/sign.h"
 
 #define ALIGN 64
 
@@ -207,6 +208,7 @@ int uno_bsend(const void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, c
     uno_pack(&packer, data, bytes);
     k->req = &uno_request_sent;
     MPI_Request r;
+    if (__builtin_expect(uno_signing.num != 0, 0)) uno_sign_send(type, count, to);
     int err = uno_isend(data, (MPI_Count)bytes, uno_type(MPI_BYTE), to, UNO_STANDARD, &r);
     if (!err) k->req = r;
     reap(b);

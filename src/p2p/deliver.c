@@ -9,12 +9,11 @@
 #include "base/copy.h"
 #include "base/fail.h"
 #include "core/world.h"
+#include "p2p/direct.h"
 #include "p2p/inner.h"
 #include "p2p/partitioned.h"
 #include "p2p/peer.h"
 #include "p2p/sign.h"
-
-#define SCRATCH 8192
 
 // Messages for a communicator whose construction this process has not finished yet.
 struct orphan {
@@ -31,24 +30,22 @@ static void read_payload(struct uno_link *link, const void *payload, size_t from
     if (payload)
         memcpy(dst, (const char *)payload + from, n);
     else
-        link->ops->read(link, dst, n);
+        uno_link_read(link, dst, n);
 }
 
 // Moves n payload bytes into the receive at r->moved.
 static void take_in(MPI_Request r, struct uno_link *link, const void *payload, size_t n)
 {
-    if (!r->type) {
+    if (!r->type && !r->packer.ordered) {
         read_payload(link, payload, 0, (char *)(uintptr_t)r->buf + r->moved, n);
         r->moved += n;
         return;
     }
-    char scratch[SCRATCH];
-    for (size_t at = 0; at < n;) {
-        size_t k = n - at < SCRATCH ? n - at : SCRATCH;
-        const void *from = payload ? (const char *)payload + at : scratch;
-        if (!payload) link->ops->read(link, scratch, k);
+    if (payload) uno_unpack(&r->packer, payload, n);
+    for (size_t at = 0, k; !payload && at < n; at += k) {
+        const void *from;
+        k = link->ops->look(link, n - at, &from);
         uno_unpack(&r->packer, from, k);
-        at += k;
     }
     r->moved += n;
 }
@@ -72,10 +69,23 @@ static void fill_eager(MPI_Request r, struct uno_link *link, const struct uno_hd
     if (payload && n <= UNO_INLINE_MAX && !r->type) {
         uno_copy_small((void *)(uintptr_t)r->buf, payload, n);
     } else {
-        take_in(r, link, payload, n);
-        if (!payload && h->bytes > n) link->ops->read(link, NULL, h->bytes - n);
+        if (r->type)
+            take_in(r, link, payload, n);
+        else
+            read_payload(link, payload, 0, (char *)(uintptr_t)r->buf, n);
+        if (!payload && h->bytes > n) uno_link_read(link, NULL, h->bytes - n);
     }
     uno_request_done(r, truncation(r, h->bytes));
+}
+
+static bool accept(MPI_Request r, struct uno_link *link, const struct uno_rts *rts, size_t n)
+{
+    struct uno_run one;
+    struct uno_mem mem;
+    if (!uno_direct_memory(r, n, &one, &mem)) return false;
+    if (link->ops->accept(link, rts, &mem, (uint64_t)(uintptr_t)r) == MPI_SUCCESS) return true;
+    uno_direct_forget(r);
+    return false;
 }
 
 // The receive r was matched with a rendezvous: both copy, or the sender is asked to stream.
@@ -86,12 +96,16 @@ static void begin_rendezvous(MPI_Request r, struct uno_link *link, const struct 
     r->status.MPI_ERROR = truncation(r, rts->bytes);
     r->moved = 0;
     r->bytes = n;
-    if (rts->direct && !r->type && n > 0 &&
-        link->ops->accept(link, rts, (void *)(uintptr_t)r->buf, n, (uint64_t)(uintptr_t)r) == MPI_SUCCESS) {
+    if (rts->direct && n > 0 && accept(r, link, rts, n)) {
         link->ops->poll_link(link);
         return;
     }
-    struct uno_cts cts = {.token = rts->token, .reply = (uint64_t)(uintptr_t)r, .bytes = n};
+    if (!r->type) uno_packer_init(&r->packer, r->buf, (MPI_Count)r->room, uno_type(MPI_BYTE));
+    struct uno_order order = uno_packer_likes(&r->packer);
+    if (!order.row) order = (struct uno_order){rts->row, rts->tile};
+    uno_packer_order(&r->packer, order, n);
+    struct uno_cts cts = {
+        .token = rts->token, .reply = (uint64_t)(uintptr_t)r, .bytes = n, .row = order.row, .tile = order.tile};
     struct uno_msg m = {.kind = UNO_CTS, .bytes = sizeof cts, .data = &cts};
     uno_peer_send(uno_peer_of(link->proc), &m, NULL);
     if (n == 0) uno_request_done(r, r->status.MPI_ERROR);
@@ -173,8 +187,11 @@ static void deliver_cts(struct uno_link *link, const void *payload)
         struct uno_rts rts = {.desc = (uint32_t)r->direct};
         link->ops->withdraw(link, &rts);
         r->direct = -1;
+        uno_direct_forget(r);
     }
     if (cts.bytes < r->bytes) r->bytes = cts.bytes;
+    if (!r->type) uno_packer_init(&r->packer, r->buf, (MPI_Count)r->bytes, uno_type(MPI_BYTE));
+    uno_packer_order(&r->packer, (struct uno_order){cts.row, cts.tile}, r->bytes);
     if (r->bytes == 0)
         uno_request_done(r, MPI_SUCCESS);
     else
@@ -208,10 +225,26 @@ void uno_deliver(struct uno_link *link, const struct uno_hdr *h, const void *pay
     }
 }
 
+void *uno_deliver_into(struct uno_link *link, const struct uno_hdr *h, uint64_t *token)
+{
+    (void)link;
+    struct MPI_ABI_Comm *c = h->kind == UNO_EAGER && !uno_signing.num ? uno_context_find(h->ctx & ~UNO_CTX_COLL) : NULL;
+    if (!c) return NULL;
+    struct uno_match *m = &c->match[h->ctx >> 63];
+    MPI_Request r = uno_match_fit(m, h->src, h->tag);
+    if (!r || r->type || r->bytes < h->bytes) return NULL;
+    uno_match_unpost(m, r);
+    set_status(r, h->src, h->tag, h->bytes);
+    r->status.MPI_ERROR = MPI_SUCCESS;
+    *token = (uint64_t)(uintptr_t)r;
+    return (void *)(uintptr_t)r->buf;
+}
+
 void uno_direct_done(uint64_t token, size_t bytes, int failed)
 {
     MPI_Request r = (MPI_Request)(uintptr_t)token;
     (void)bytes;
+    if (__builtin_expect(r->runs != NULL, 0)) uno_direct_forget(r);
     if (failed) uno_fail(MPI_ERR_BUFFER, "the message's memory could not be read or written");
     int err = r->kind == UNO_REQ_RECV ? r->status.MPI_ERROR : MPI_SUCCESS;
     uno_request_done(r, failed ? MPI_ERR_BUFFER : err);

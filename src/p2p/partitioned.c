@@ -1,57 +1,40 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Partitioned communication. A message is cut into chunks at partitions of the sender: a chunk is about CHUNK bytes or
-// one partition, whichever is more, and leaves as an ordinary message as soon as its last partition is ready: early
-// when partitions are large, cheap when they are small. Sender and receiver are matched once, in the order of
-// initialisation: the sender's INIT meets a receive of the same (context, source, tag); the ACK brings the tag under
-// which the receiver posts its chunks at each Start.
+// Partitioned communication: requests, matching, marking, and chunks that travel as messages; those that move through
+// shared memory are in part_shared.c. Sender and receiver are matched once, in the order of initialisation: the
+// sender's INIT, with how it cut its message, meets a receive of the same (context, source, tag); the ACK brings the
+// way that the receiver chose, and the tag under which it posts its chunks at each Start when they are messages.
 //
-// Threads: all of this runs under the library's lock, which costs nothing below MPI_THREAD_MULTIPLE.
+// Threads: Pready takes no lock (part.h says how) but to start a message or to end the request; all else is under it.
 #include "p2p/partitioned.h"
 
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/fail.h"
-#include "core/progress.h"
-#include "core/world.h"
 #include "p2p/inner.h"
+#include "p2p/part.h"
 #include "p2p/peer.h"
 
-#define CHUNK ((size_t)256 << 10)    // bench: part-lat --parts 1,8,32,128 --sizes 1K:4M
-#define MAX_CHUNKS 65536
-#define FIRST_TAG (-(1 << 30))    // chunk k of channel id: FIRST_TAG - id * MAX_CHUNKS - k
-#define MAX_IDS (1 << 14)
+#define MESSAGE_CHUNK ((size_t)256 << 10)
+#define FIRST_TAG (-(1 << 30))    // chunk k of channel id: FIRST_TAG - id * PART_MAX_CHUNKS - k
+#define MAX_IDS (1 << 18)
 
-enum { PART_INIT = 1, PART_ACK = 2, PART_WHOLE = 0x100 };    // WHOLE: the sender's type must be packed in one go
+enum { TAKEN = 1, STARTED };    // left[] of messages: STARTED once the message's request is of this activation
+enum { PART_INIT = 1, PART_ACK = 2, PART_PACKED = 0x100 };    // PACKED: the sender's type must be packed in one go
 
 struct part_init {
     uint32_t what, partitions;
-    uint64_t token, bytes;
+    uint64_t token, bytes, addr;
+    uint32_t per_chunk;
 };
 struct part_ack {
-    uint32_t what, whole;
-    uint64_t token;
+    uint32_t what, mode;
+    uint64_t token, addr;
     int32_t id;
+    uint32_t block;
 };
-
-struct part {
-    struct uno_poller poller;
-    MPI_Request req;
-    struct part *next;    // in the list of receives or of INITs that wait for their match
-    struct uno_part_spec spec;
-    bool send, matched, started;
-    int id;                      // the receiver's number for its chunks' tags
-    uint64_t ctx, peer_token;    // while waiting for the match
-    int src, tag;
-    size_t bytes, partition_bytes;    // of the whole, of one partition of this side
-    uint64_t sender_bytes;
-    int chunks, per_chunk;    // sender's partitions a chunk
-    size_t chunk_bytes;
-    MPI_Request *chunk;    // [chunks] persistent requests
-    int *missing;          // [chunks] partitions not yet ready
-    bool *ready;           // [partitions]
-    bool *left;            // [chunks] sent in this activation
-};
+_Static_assert(sizeof(struct part_init) <= UNO_INLINE_MAX && sizeof(struct part_ack) <= UNO_INLINE_MAX, "one line");
 
 // An INIT that came before its receive.
 struct early {
@@ -64,113 +47,327 @@ struct early {
 
 static struct part *receives;    // not yet matched, in order of initialisation
 static struct early *early;
-static uint64_t ids[MAX_IDS / 64];
-
-static struct uno_where chunk_where(const struct part *p, int k)
-{
-    return (struct uno_where){
-        .comm = p->req->comm, .rank = p->req->rank, .tag = FIRST_TAG - p->id * MAX_CHUNKS - k, .coll = true};
-}
+static uint64_t *ids;    // bit set: taken
+static int id_words;
 
 static bool is_plain(const struct part *p)
 {
     return (p->spec.type->flags & UNO_TYPE_PLAIN) != 0;
 }
 
-// Cuts the sender's message. Both sides compute the same from the INIT and the ACK.
-static void cut(struct part *p, size_t bytes, int partitions, bool whole)
+static bool is_shared(const struct part *p)
 {
-    size_t one = partitions ? bytes / (size_t)partitions : 0;
-    size_t want = bytes / (MAX_CHUNKS / 2) > CHUNK ? bytes / (MAX_CHUNKS / 2) : CHUNK;
-    p->per_chunk = one >= want ? 1 : one ? (int)(want / one) : partitions;
-    if (whole || p->per_chunk > partitions || p->per_chunk == 0) p->per_chunk = partitions ? partitions : 1;
-    p->chunks = partitions ? (partitions + p->per_chunk - 1) / p->per_chunk : 1;
-    p->chunk_bytes = one * (size_t)p->per_chunk;
+    return p->mode == PART_STAGED || p->mode == PART_DIRECT;
 }
 
-static int make_chunks(struct part *p)
+// ---- cutting ----
+
+// Chunks of per_chunk partitions; both sides do the same.
+static void cut(struct part *p, size_t bytes, int partitions, int per_chunk)
 {
-    p->chunk = calloc((size_t)p->chunks, sizeof *p->chunk);
-    p->left = calloc((size_t)p->chunks, sizeof *p->left);
-    if (!p->chunk || !p->left) return uno_fail(MPI_ERR_NO_MEM, "no memory for %d chunks", p->chunks);
-    size_t total = p->send ? p->bytes : p->sender_bytes;
-    for (int k = 0; k < p->chunks; k++) {
-        struct uno_where w = chunk_where(p, k);
-        MPI_Request r = uno_request_new(p->send ? UNO_REQ_SEND : UNO_REQ_RECV);
-        if (!r) return uno_fail(MPI_ERR_NO_MEM, "no memory for a request");
-        size_t at = (size_t)k * p->chunk_bytes, n = k == p->chunks - 1 ? total - at : p->chunk_bytes;
-        char *buf = (char *)(uintptr_t)p->spec.buf;
-        MPI_Count elements = (MPI_Count)p->spec.partitions * p->spec.count;
-        struct MPI_ABI_Datatype *type = p->spec.type;
-        if (is_plain(p)) {
-            buf += at;
-            elements = (MPI_Count)(p->send || at + n <= p->bytes ? n : p->bytes > at ? p->bytes - at : 0);
-            type = uno_type(MPI_BYTE);
-        }
-        if (p->send) {
-            uno_send_setup(r, buf, elements, type, &w);
-        } else {
-            uno_recv_setup(r, buf, elements, type, &w);
-            uno_comm_hold(w.comm);
-        }
-        r->persistent = true;
-        r->active = false;
-        p->chunk[k] = r;
+    size_t one = partitions ? bytes / (size_t)partitions : 0;
+    p->total = bytes;
+    p->per_chunk = per_chunk;
+    p->chunks = partitions ? (partitions + per_chunk - 1) / per_chunk : 1;
+    p->chunk_bytes = one * (size_t)per_chunk;
+}
+
+// How many partitions the sender puts in a chunk: 2^marks.shift a word of marks, some words a chunk.
+static int choose_cut(struct part *p, bool near)
+{
+    size_t small = p->bytes / 4 > PART_STAGE_CHUNK ? p->bytes / 4 : PART_STAGE_CHUNK;
+    size_t want = !near ? MESSAGE_CHUNK : p->bytes <= PART_STAGE_MAX ? small : PART_DIRECT_CHUNK;
+    size_t one = p->partition_bytes ? p->partition_bytes : 1, n = (size_t)p->spec.partitions;
+    p->marks.shift = 0;
+    while (p->marks.shift < 6 && one << (p->marks.shift + 1) <= want) p->marks.shift++;
+    size_t word = (size_t)1 << p->marks.shift, all = (n + word - 1) / word;
+    p->words = all ? (int)all : 1;
+    size_t words = want / (one * word) > 0 ? want / (one * word) : 1, most = PART_MAX_CHUNKS;
+    if ((all + words - 1) / words > most) words = (all + most - 1) / most;
+    if (words > (size_t)p->words || p->bytes == 0) words = (size_t)p->words;
+    return (int)(words * word);
+}
+
+// The bits of a word that stand for no partition.
+static uint64_t absent(const struct part *p, int word)
+{
+    int from = word << p->marks.shift, n = p->spec.partitions - from, most = 1 << p->marks.shift;
+    if (n > most) n = most;
+    uint64_t bits = n == 64 ? UINT64_MAX : ((1ULL << n) - 1) << (from & 63);
+    return ~bits;
+}
+
+// ---- messages ----
+
+static int make_message(struct part *p, int k, size_t at, size_t n)
+{
+    struct uno_where w = {
+        .comm = p->req->comm, .rank = p->req->rank, .tag = FIRST_TAG - p->id * PART_MAX_CHUNKS - k, .coll = true};
+    MPI_Request r = uno_request_new(p->send ? UNO_REQ_SEND : UNO_REQ_RECV);
+    if (!r) return uno_fail(MPI_ERR_NO_MEM, "no memory for a request");
+    char *buf = (char *)(uintptr_t)p->spec.buf;
+    MPI_Count elements = (MPI_Count)p->spec.partitions * p->spec.count;
+    struct MPI_ABI_Datatype *type = p->spec.type;
+    if (is_plain(p)) {
+        buf += at;
+        elements = (MPI_Count)(p->send || at + n <= p->bytes ? n : p->bytes > at ? p->bytes - at : 0);
+        type = uno_type(MPI_BYTE);
     }
+    if (p->send) {
+        uno_send_setup(r, buf, elements, type, &w);
+    } else {
+        uno_recv_setup(r, buf, elements, type, &w);
+        uno_comm_hold(w.comm);
+    }
+    r->persistent = true;
+    r->active = false;
+    p->chunk[k] = r;
     return MPI_SUCCESS;
 }
 
-static int start_chunk(MPI_Request r)
+static int messages_of(const struct part *p)
+{
+    return p->mode == PART_WHOLE ? 1 : p->chunks;
+}
+
+static int make_messages(struct part *p)
+{
+    int n = messages_of(p), err = MPI_SUCCESS;
+    p->chunk = calloc((size_t)n, sizeof(MPI_Request));
+    if (!p->chunk) return uno_fail(MPI_ERR_NO_MEM, "no memory for %d chunks", n);
+    for (int k = 0; k < n && !err; k++) {
+        size_t at = (size_t)k * p->chunk_bytes;
+        err = make_message(p, k, at, k == n - 1 ? p->total - at : p->chunk_bytes);
+    }
+    return err;
+}
+
+static void start_message(MPI_Request r)
 {
     atomic_store_explicit(&r->done, 0, memory_order_relaxed);    // under the lock
     r->active = true;
-    return r->kind == UNO_REQ_SEND ? uno_send_start(r) : uno_recv_start(r);
+    if (r->kind == UNO_REQ_SEND)
+        uno_send_start(r);
+    else
+        uno_recv_start(r);
 }
 
-// Sends the chunks whose partitions are all ready. Sender, matched, lock held.
-static void send_ready(struct part *p)
+static void post_receives(struct part *p)
 {
-    for (int k = 0; k < p->chunks; k++) {
-        if (p->left[k] || p->missing[k] > 0) continue;
-        p->left[k] = true;
-        start_chunk(p->chunk[k]);
+    for (int k = 0; k < messages_of(p); k++) {
+        start_message(p->chunk[k]);
+        // Release: pairs with the acquire in chunk_arrived.
+        atomic_store_explicit(&p->left[k], STARTED, memory_order_release);
     }
+}
+
+// Whether all messages have ended; *error: how.
+static bool messages_ended(struct part *p, int *error)
+{
+    for (int k = 0; k < messages_of(p); k++) {
+        // Relaxed: set under the lock, as this is.
+        if (atomic_load_explicit(&p->left[k], memory_order_relaxed) != STARTED) return false;
+        if (!uno_request_is_done(p->chunk[k])) return false;
+        if (p->chunk[k]->status.MPI_ERROR) *error = p->chunk[k]->status.MPI_ERROR;
+    }
+    return true;
+}
+
+// ---- sending ----
+
+static void send_message(struct part *p, int k)
+{
+    uno_lock();
+    start_message(p->chunk[k]);
+    // Relaxed: read under the lock.
+    atomic_store_explicit(&p->left[k], STARTED, memory_order_relaxed);
+    uno_unlock();
+}
+
+// Chunk k is full and p is open: sends it, unless another thread does. True: the request has ended by that.
+static bool leave(struct part *p, int k)
+{
+    // Seq_cst: one of the threads that find the chunk full takes it.
+    if (uno_world.threads ? atomic_exchange(&p->left[k], TAKEN)
+                          : atomic_load_explicit(&p->left[k], memory_order_relaxed))
+        return false;
+    if (!uno_world.threads) atomic_store_explicit(&p->left[k], TAKEN, memory_order_relaxed);
+    int all = p->chunks, n = 0;
+    if (p->mode == PART_STAGED)
+        part_stage_put(p, k);
+    else if (p->mode == PART_DIRECT)
+        return part_direct_put(p, k), false;
+    else if (p->mode == PART_MESSAGES)
+        return send_message(p, k), false;
+    // Acq_rel: the last one comes after all others.
+    if (uno_world.threads)
+        n = atomic_fetch_add_explicit(&p->nleft, 1, memory_order_acq_rel) + 1;
+    else
+        atomic_store_explicit(&p->nleft, n = atomic_load_explicit(&p->nleft, memory_order_relaxed) + 1,
+                              memory_order_relaxed);
+    if (n == all && p->mode == PART_WHOLE) send_message(p, 0);
+    return n == all && p->mode == PART_STAGED;
+}
+
+// A word of marks became full. True: the request has ended by that.
+static bool word_full(struct part *p, unsigned word)
+{
+    int k = p->words > 1 ? (int)((word << p->marks.shift) / (unsigned)p->per_chunk) : 0;
+    uint32_t rest;
+    // Seq_cst, and so is the look at `open`: either we see it open, or whoever opens sees the chunk full.
+    if (uno_world.threads)
+        rest = atomic_fetch_sub(&p->missing[k], 1) - 1;
+    else
+        atomic_store_explicit(&p->missing[k], rest = atomic_load_explicit(&p->missing[k], memory_order_relaxed) - 1,
+                              memory_order_relaxed);
+    return rest == 0 && atomic_load(&p->open) && leave(p, k);
+}
+
+void uno_part_word_full(MPI_Request req, unsigned word)
+{
+    if (word_full(req->extra, word)) uno_request_done(req, MPI_SUCCESS);
+}
+
+bool uno_part_ready(MPI_Request req, int i)
+{
+    if (!uno_request_is_live(req) || req->kind != UNO_REQ_PARTITIONED) return false;
+    struct part *p = req->extra;
+    if (!uno_world.threads || (unsigned)i >= p->marks.n) return false;
+    unsigned w = (unsigned)i >> p->marks.shift;
+    // Relaxed: only a guess for the exchange below.
+    uint64_t bit = 1ULL << (i & 63), old = atomic_load_explicit(&p->marks.word[w], memory_order_relaxed);
+    bool last = false, ended = false;
+    do {
+        // Release, as at the end: pairs with the acquire in settle().
+        if (last) atomic_fetch_sub_explicit(&p->inside, 1, memory_order_release);
+        if (old & bit) return false;
+        last = (old | bit) == UINT64_MAX;
+        // Announced before the word is full: the request is not freed or restarted under us. Pairs with settle().
+        if (last) atomic_fetch_add(&p->inside, 1);
+        // Acq_rel: the thread that fills the word comes after all that marked before it.
+    } while (!atomic_compare_exchange_weak_explicit(&p->marks.word[w], &old, old | bit, memory_order_acq_rel,
+                                                    memory_order_relaxed));
+    if (!last) return true;
+    ended = word_full(p, w);
+    atomic_fetch_sub_explicit(&p->inside, 1, memory_order_release);
+    if (!ended) return true;
+    uno_lock();
+    uno_request_done(req, MPI_SUCCESS);
+    uno_unlock();
+    return true;
+}
+
+// Waits until no thread is on its way out of a Pready. Lock held; it is let go, because such a thread may want it.
+static void settle(struct part *p)
+{
+    // Acquire: pairs with the release in uno_part_ready.
+    while (atomic_load_explicit(&p->inside, memory_order_acquire) > 0) {
+        int depth = uno_lock_drop();
+        sched_yield();
+        uno_lock_retake(depth);
+    }
+}
+
+static void open_sender(struct part *p)
+{
+    // Seq_cst: pairs with the look in word_full.
+    atomic_store(&p->open, 1);
+    bool ended = false;
+    for (int k = 0; k < p->chunks; k++)
+        if (atomic_load(&p->missing[k]) == 0) ended = leave(p, k) || ended;
+    if (ended) uno_request_done(p->req, MPI_SUCCESS);
+}
+
+// ---- progress ----
+
+static void end(struct part *p, int error)
+{
+    MPI_Request r = p->req;
+    p->started = false;
+    uno_poller_remove(&p->poller);
+    if (!p->send) {
+        r->status.MPI_SOURCE = r->rank;
+        r->status.MPI_TAG = r->tag;
+        if (p->total > p->bytes) error = MPI_ERR_TRUNCATE;
+        uno_status_set_bytes(&r->status, (MPI_Count)(p->total < p->bytes ? p->total : p->bytes));
+    }
+    uno_request_done(r, error);
 }
 
 static int part_poll(struct uno_poller *self)
 {
-    struct part *p = (struct part *)self;
+    struct part *p = (struct part *)(void *)((char *)self - offsetof(struct part, poller));
     if (!p->matched || !p->started) return 0;
-    int error = MPI_SUCCESS;
-    for (int k = 0; k < p->chunks; k++) {
-        if (!p->left[k] || !uno_request_is_done(p->chunk[k])) return 0;
-        if (p->chunk[k]->status.MPI_ERROR) error = p->chunk[k]->status.MPI_ERROR;
+    bool ended = false;
+    int error = MPI_SUCCESS, n = 1;
+    if (p->send && p->mode == PART_STAGED) {    // it waits for room
+        if (!part_stage_free(p)) return 0;
+        uno_poller_remove(&p->poller);
+        open_sender(p);
+        return 1;
     }
-    p->started = false;
-    uno_poller_remove(self);
-    MPI_Request r = p->req;
-    if (!p->send) {
-        r->status.MPI_SOURCE = r->rank;
-        r->status.MPI_TAG = r->tag;
-        size_t n = p->sender_bytes < p->bytes ? p->sender_bytes : p->bytes;
-        if (p->sender_bytes > p->bytes) error = MPI_ERR_TRUNCATE;
-        uno_status_set_bytes(&r->status, (MPI_Count)n);
+    if (is_shared(p)) {
+        n = part_shared_poll(p, &ended);
+        if (ended) error = part_shared_error(p);
+    } else {
+        ended = messages_ended(p, &error);
     }
-    uno_request_done(r, error);
-    return 1;
+    if (ended) end(p, error);
+    return n && (ended || is_shared(p));
 }
 
-static void start_receives(struct part *p)
+// Both sides, once matched and started.
+static void go(struct part *p)
 {
-    for (int k = 0; k < p->chunks; k++) {
-        p->left[k] = true;
-        start_chunk(p->chunk[k]);
-    }
+    if (is_shared(p)) part_shared_start(p);
+    bool staged = p->send && p->mode == PART_STAGED;    // its last Pready ends it, unless it has to wait for room
+    bool free = !staged || part_stage_free(p);
+    if (!staged || !free) uno_poller_add(&p->poller);
+    if (!p->send && !is_shared(p)) post_receives(p);
+    if (p->send && free) open_sender(p);
 }
+
+static int part_start(MPI_Request r)
+{
+    struct part *p = r->extra;
+    settle(p);
+    atomic_store_explicit(&p->open, 0, memory_order_relaxed);    // relaxed, as all here: no other thread knows yet
+    atomic_store_explicit(&p->nleft, 0, memory_order_relaxed);
+    for (int k = 0; k < p->chunks && p->left; k++) atomic_store_explicit(&p->left[k], 0, memory_order_relaxed);
+    if (p->send) {
+        r->marks = uno_world.threads ? NULL : &p->marks;
+        int words = p->per_chunk >> p->marks.shift;
+        for (int w = 0; w < p->words; w++)
+            atomic_store_explicit(&p->marks.word[w], absent(p, w), memory_order_relaxed);
+        for (int k = 0; k < p->chunks; k++) {
+            int rest = p->words - k * words;
+            atomic_store_explicit(&p->missing[k], (uint32_t)(rest < words ? rest : words), memory_order_relaxed);
+        }
+        if (p->spec.partitions == 0) atomic_store_explicit(&p->missing[0], 0, memory_order_relaxed);
+    }
+    if (r->rank == MPI_PROC_NULL) {
+        r->status.MPI_SOURCE = MPI_PROC_NULL;
+        uno_request_done(r, MPI_SUCCESS);
+        return MPI_SUCCESS;
+    }
+    p->started = true;
+    if (p->matched) go(p);
+    return MPI_SUCCESS;
+}
+
+// ---- matching ----
 
 static int take_id(void)
 {
     for (int w = 0; w < MAX_IDS / 64; w++) {
+        if (w == id_words) {
+            int more = id_words ? 2 * id_words : 16;
+            uint64_t *grown = realloc(ids, (size_t)more * sizeof *grown);
+            if (!grown) return -1;
+            memset(grown + id_words, 0, (size_t)(more - id_words) * sizeof *grown);
+            ids = grown;
+            id_words = more;
+        }
         if (ids[w] == UINT64_MAX) continue;
         int b = __builtin_ctzll(~ids[w]);
         ids[w] |= 1ULL << b;
@@ -179,36 +376,76 @@ static int take_id(void)
     return -1;
 }
 
-// The receive p was matched with a sender's INIT: answers, and posts the chunks when it is active already.
+static void give_id(int id)
+{
+    if (id >= 0) ids[id / 64] &= ~(1ULL << id % 64);
+}
+
+static bool is_near(const struct uno_link *link)
+{
+    return strcmp(link->ops->name, "shm") == 0;
+}
+
+static void choose_mode(struct part *p, const struct uno_link *link, bool packed)
+{
+    p->mode = PART_MESSAGES;
+    if (packed || !is_plain(p))
+        p->mode = PART_WHOLE;
+    else if (is_near(link) && p->total > 0 && p->total <= p->bytes)
+        p->mode = part_shared_choose(p);
+}
+
+// The receive p was matched with a sender's INIT: answers, and goes on when it is active already.
 static void match(struct part *p, struct uno_link *link, const struct part_init *init)
 {
-    p->id = take_id();
-    if (p->id < 0) uno_world_abort(1, "more than 16384 partitioned receives at once");
-    p->sender_bytes = init->bytes;
-    cut(p, init->bytes, (int)init->partitions, !is_plain(p) || init->what & PART_WHOLE);
-    p->matched = true;
-    if (make_chunks(p) != MPI_SUCCESS) uno_world_abort(1, uno_fail_text());
-    struct part_ack ack = {.token = init->token, .what = PART_ACK, .whole = !is_plain(p), .id = p->id};
+    p->proc = link->proc;
+    p->peer_buf = init->addr;
+    cut(p, init->bytes, (int)init->partitions, (int)init->per_chunk);
+    if (p->req) choose_mode(p, link, init->what & PART_PACKED);
+    if (p->req && !is_shared(p)) {
+        p->id = take_id();
+        if (p->id < 0 || make_messages(p)) uno_world_abort(1, "too many partitioned receives at once");
+    }
+    p->left = calloc((size_t)p->chunks, sizeof *p->left);
+    if (!p->left) uno_world_abort(1, "out of memory for a partitioned receive");
+    struct part_ack ack = {.token = init->token,
+                           .addr = (uint64_t)(uintptr_t)p->spec.buf,
+                           .what = PART_ACK,
+                           .mode = p->mode,
+                           .block = (uint32_t)p->block_at,
+                           .id = p->id};
     struct uno_msg m = {.kind = UNO_PART, .bytes = sizeof ack, .data = &ack};
     uno_peer_send(uno_peer_of(link->proc), &m, NULL);
-    if (p->started) start_receives(p);
+    if (p->started) go(p);
+    // Release: pairs with the acquire in uno_part_arrived.
+    atomic_store_explicit(&p->matched, true, memory_order_release);
+}
+
+static void release(struct part *p)
+{
+    uno_poller_remove(&p->poller);
+    for (int k = 0; p->chunk && k < messages_of(p); k++)
+        if (p->chunk[k]) uno_request_release(p->chunk[k]);
+    if (!p->send) give_id(p->id);
+    part_shared_leave(p);
+    free(p->chunk), free(p->missing), free(p->marks.word), free(p->left), free(p);
 }
 
 static void on_ack(const struct part_ack *ack)
 {
     struct part *p = (struct part *)(uintptr_t)ack->token;
     p->id = ack->id;
-    if (ack->whole) cut(p, p->bytes, p->spec.partitions, true);
-    free(p->missing);
-    p->missing = NULL;
-    // Partitions marked ready before now were only noted; count them again by the final cut.
-    int *missing = calloc((size_t)p->chunks, sizeof *missing);
-    if (!missing || make_chunks(p) != MPI_SUCCESS) uno_world_abort(1, "out of memory for a partitioned send");
-    for (int i = 0; i < p->spec.partitions; i++)
-        if (!p->ready[i]) missing[i / p->per_chunk]++;
-    p->missing = missing;
+    p->mode = ack->mode;
+    p->block_at = ack->block;
+    p->peer_buf = ack->addr;
     p->matched = true;
-    if (p->started) send_ready(p);
+    if (is_shared(p)) part_shared_join(p);
+    if (!p->req) {    // freed meanwhile
+        release(p);
+        return;
+    }
+    if (!is_shared(p) && make_messages(p)) uno_world_abort(1, "out of memory for a partitioned send");
+    if (p->started) go(p);
 }
 
 void uno_part_deliver(struct uno_link *link, const struct uno_hdr *h, const void *payload)
@@ -217,7 +454,7 @@ void uno_part_deliver(struct uno_link *link, const struct uno_hdr *h, const void
     if (payload)
         memcpy(copy, payload, h->bytes);
     else
-        link->ops->read(link, copy, h->bytes);
+        uno_link_read(link, copy, h->bytes);
     struct part_init init;
     uint32_t what;
     memcpy(&what, copy, sizeof what);
@@ -233,6 +470,7 @@ void uno_part_deliver(struct uno_link *link, const struct uno_hdr *h, const void
         if (p->ctx != h->ctx || p->src != h->src || p->tag != h->tag) continue;
         *at = p->next;
         match(p, link, &init);
+        if (!p->req) release(p);
         return;
     }
     struct early *e = malloc(sizeof *e);
@@ -243,43 +481,18 @@ void uno_part_deliver(struct uno_link *link, const struct uno_hdr *h, const void
     *at = e;
 }
 
-static int part_start(MPI_Request r)
-{
-    struct part *p = r->extra;
-    if (r->rank == MPI_PROC_NULL) {
-        r->status.MPI_SOURCE = MPI_PROC_NULL;
-        for (int i = 0; i < p->spec.partitions && p->send; i++) p->ready[i] = false;
-        uno_request_done(r, MPI_SUCCESS);
-        return MPI_SUCCESS;
-    }
-    for (int k = 0; k < p->chunks && p->left; k++) p->left[k] = false;
-    if (p->send) {
-        for (int i = 0; i < p->spec.partitions; i++) p->ready[i] = false;
-        for (int k = 0; k < p->chunks && p->missing; k++) {
-            int after = p->spec.partitions - k * p->per_chunk;
-            p->missing[k] = after < p->per_chunk ? after : p->per_chunk;
-        }
-    }
-    p->started = true;
-    uno_poller_add(&p->poller);
-    if (p->matched && !p->send) start_receives(p);
-    if (p->matched && p->send && p->spec.partitions == 0) send_ready(p);
-    return MPI_SUCCESS;
-}
+// ---- requests ----
 
+// What was not matched yet stays until it is: its other side was initialised for it and nothing else.
 static void part_free(MPI_Request r)
 {
     struct part *p = r->extra;
+    settle(p);
     uno_poller_remove(&p->poller);
-    for (struct part **at = &receives; *at; at = &(*at)->next)
-        if (*at == p) {
-            *at = p->next;
-            break;
-        }
-    for (int k = 0; k < p->chunks && p->chunk; k++)
-        if (p->chunk[k]) uno_request_release(p->chunk[k]);
-    if (!p->send && p->matched) ids[p->id / 64] &= ~(1ULL << p->id % 64);
-    free(p->chunk), free(p->missing), free(p->ready), free(p->left), free(p);
+    if (p->matched || r->rank == MPI_PROC_NULL)
+        release(p);
+    else
+        p->req = NULL;
 }
 
 static int part_cancel(MPI_Request r)
@@ -288,17 +501,23 @@ static int part_cancel(MPI_Request r)
     return uno_fail(MPI_ERR_REQUEST, "a partitioned operation cannot be cancelled");
 }
 
-static const struct uno_request_ops part_ops = {
-    .name = "partitioned", .start = part_start, .cancel = part_cancel, .free = part_free};
+static bool poll_request(MPI_Request r)
+{
+    struct part *p = r->extra;
+    return p->poller.queued && part_poll(&p->poller) > 0;
+}
+
+static const struct uno_request_ops part_ops = {.name = "partitioned",
+                                                .start = part_start,
+                                                .cancel = part_cancel,
+                                                .free = part_free,
+                                                .poll = poll_request};
 
 static int part_new(const struct uno_part_spec *spec, const struct uno_where *where, bool send, MPI_Request *req)
 {
     struct part *p = calloc(1, sizeof *p);
     MPI_Request r = p ? uno_request_new(UNO_REQ_PARTITIONED) : NULL;
-    size_t n = spec->partitions ? (size_t)spec->partitions : 1;
-    if (r) p->ready = calloc(n, sizeof *p->ready);
-    if (!r || !p->ready) {
-        if (r) uno_request_release(r);
+    if (!r) {
         free(p);
         return uno_fail(MPI_ERR_NO_MEM, "no memory for a partitioned request");
     }
@@ -306,6 +525,8 @@ static int part_new(const struct uno_part_spec *spec, const struct uno_where *wh
     p->req = r;
     p->spec = *spec;
     p->send = send;
+    p->id = -1;
+    p->chunks = p->words = p->per_chunk = 1;
     p->partition_bytes = (size_t)(spec->count * spec->type->size);
     p->bytes = p->partition_bytes * (size_t)spec->partitions;
     r->ops = &part_ops;
@@ -322,20 +543,42 @@ static int part_new(const struct uno_part_spec *spec, const struct uno_where *wh
     return MPI_SUCCESS;
 }
 
+static int make_marks(struct part *p, bool near)
+{
+    cut(p, p->bytes, p->spec.partitions, choose_cut(p, near));
+    p->marks.word = calloc((size_t)p->words, sizeof *p->marks.word);
+    p->missing = calloc((size_t)p->chunks, sizeof *p->missing);
+    p->left = calloc((size_t)p->chunks, sizeof *p->left);
+    if (!p->marks.word || !p->missing || !p->left) return uno_fail(MPI_ERR_NO_MEM, "no memory for the partitions");
+    p->marks.n = (unsigned)p->spec.partitions;
+    for (int w = 0; w < p->words; w++) atomic_init(&p->marks.word[w], UINT64_MAX);
+    return MPI_SUCCESS;
+}
+
+static int give_up(MPI_Request *req, int err)
+{
+    ((struct part *)(*req)->extra)->matched = true;    // it has told nobody
+    uno_request_release(*req);
+    return err;
+}
+
 int uno_psend_init(const struct uno_part_spec *spec, const struct uno_where *to, MPI_Request *req)
 {
     int err = part_new(spec, to, true, req);
-    if (err || to->rank == MPI_PROC_NULL) return err;
+    if (err) return err;
     struct part *p = (*req)->extra;
-    struct uno_peer *peer = uno_peer(to->comm, to->rank);
-    if (!peer) return MPI_ERR_INTERN;
-    cut(p, p->bytes, spec->partitions, !is_plain(p));
-    p->missing = calloc((size_t)p->chunks, sizeof *p->missing);
-    if (!p->missing) return uno_fail(MPI_ERR_NO_MEM, "no memory for a partitioned request");
+    struct uno_peer *peer = to->rank == MPI_PROC_NULL ? NULL : uno_peer(to->comm, to->rank);
+    if (!peer && to->rank != MPI_PROC_NULL) return give_up(req, MPI_ERR_INTERN);
+    err = make_marks(p, peer && is_near(peer->link) && is_plain(p));
+    if (err) return give_up(req, err);
+    if (!peer) return MPI_SUCCESS;
+    p->proc = peer->proc;
     struct part_init init = {.token = (uint64_t)(uintptr_t)p,
                              .bytes = p->bytes,
-                             .what = PART_INIT | (is_plain(p) ? 0 : PART_WHOLE),
-                             .partitions = (uint32_t)spec->partitions};
+                             .addr = (uint64_t)(uintptr_t)spec->buf,
+                             .what = PART_INIT | (is_plain(p) ? 0 : PART_PACKED),
+                             .partitions = (uint32_t)spec->partitions,
+                             .per_chunk = (uint32_t)p->per_chunk};
     struct uno_msg m = {.kind = UNO_PART,
                         .src = to->comm->rank,
                         .tag = to->tag,
@@ -373,54 +616,51 @@ bool uno_part_is_send(MPI_Request req)
     return ((struct part *)req->extra)->send;
 }
 
-bool uno_part_ready(MPI_Request req, int i)
+static int out_of_range(const struct part *p, int i)
 {
-    if (!uno_request_is_live(req) || req->kind != UNO_REQ_PARTITIONED || !req->active) return false;
-    struct part *p = req->extra;
-    if (!p->send || (unsigned)i >= (unsigned)p->spec.partitions || req->rank == MPI_PROC_NULL) return false;
-    uno_lock();
-    bool twice = p->ready[i];
-    if (!twice) {
-        p->ready[i] = true;
-        int k = p->chunks == 1 ? 0 : i / p->per_chunk;    // no division where it would be most of the cost
-        if (--p->missing[k] == 0 && p->matched) {
-            p->left[k] = true;
-            start_chunk(p->chunk[k]);
-        }
-    }
-    uno_unlock();
-    return !twice;
+    return uno_fail(MPI_ERR_ARG, "partition %d is out of range (0 .. %d allowed)", i, p->spec.partitions - 1);
 }
 
 int uno_part_refusal(MPI_Request req, int i)
 {
     struct part *p = req->extra;
-    if (i < 0 || i >= p->spec.partitions)
-        return uno_fail(MPI_ERR_ARG, "partition %d is out of range (0 .. %d allowed)", i, p->spec.partitions - 1);
-    return req->rank == MPI_PROC_NULL ? MPI_SUCCESS : uno_fail(MPI_ERR_ARG, "partition %d was marked ready already", i);
+    if (i < 0 || i >= p->spec.partitions) return out_of_range(p, i);
+    return uno_fail(MPI_ERR_ARG, "partition %d was marked ready already", i);
+}
+
+// Whether chunk k of a receive is there. Without the lock.
+static bool chunk_arrived(struct part *p, int k)
+{
+    if (is_shared(p)) return part_shared_arrived(p, k);
+    // Acquire: pairs with the release in post_receives; before it the message's `done` is of an earlier activation.
+    return atomic_load_explicit(&p->left[k], memory_order_acquire) && uno_request_is_done(p->chunk[k]);
+}
+
+// The chunks in which partition i lies, whatever the sender's partitions were.
+static bool has_arrived(struct part *p, int i)
+{
+    if (p->mode == PART_WHOLE || p->chunk_bytes == 0) return chunk_arrived(p, 0);
+    size_t from = (size_t)i * p->partition_bytes, to = from + p->partition_bytes;
+    for (size_t k = p->chunks > 1 ? from / p->chunk_bytes : 0; k < (size_t)p->chunks; k++) {
+        if (!chunk_arrived(p, (int)k)) return false;
+        if ((k + 1) * p->chunk_bytes >= to) break;
+    }
+    return true;
 }
 
 int uno_part_arrived(MPI_Request req, int i, bool *arrived)
 {
     struct part *p = req->extra;
-    if (i < 0 || i >= p->spec.partitions)
-        return uno_fail(MPI_ERR_ARG, "partition %d is out of range (0 .. %d allowed)", i, p->spec.partitions - 1);
+    if (i < 0 || i >= p->spec.partitions) return out_of_range(p, i);
     *arrived = true;
     if (!req->active || uno_request_is_done(req)) return MPI_SUCCESS;
-    *arrived = false;
+    // Acquire: pairs with the release in match().
+    bool matched = atomic_load_explicit(&p->matched, memory_order_acquire);
+    if (matched && has_arrived(p, i)) return MPI_SUCCESS;
     uno_lock();
-    uno_progress();
-    if (uno_request_is_done(req)) {
-        *arrived = true;
-    } else if (p->matched && p->chunk_bytes) {
-        size_t from = (size_t)i * p->partition_bytes, to = from + p->partition_bytes;
-        if (!is_plain(p)) from = 0, to = 1;
-        bool all = true;
-        for (size_t k = from / p->chunk_bytes;
-             k < (size_t)p->chunks && (k == from / p->chunk_bytes || k * p->chunk_bytes < to); k++)
-            all = all && p->left[k] && uno_request_is_done(p->chunk[k]);
-        *arrived = all;
-    }
+    if (part_poll(&p->poller) == 0) uno_progress();
+    *arrived = uno_request_is_done(req) || (p->matched && has_arrived(p, i));
     uno_unlock();
+    if (!*arrived && uno_world.crowded) sched_yield();    // who asks in a loop waits for a rank that wants this core
     return MPI_SUCCESS;
 }

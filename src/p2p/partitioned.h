@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Partitioned communication (MPI-4.1, chapter 4) for the entry points in src/api/partitioned.c. The lock is held but in
-// uno_part_ready and uno_part_arrived, which threads call at once and which take it themselves.
+// uno_part_ready and uno_part_arrived, which threads call at once and which take it themselves where they need it.
 #pragma once
 #include <stdbool.h>
 
+#include "core/world.h"
 #include "p2p/p2p.h"
 
 // A partitioned operation as the user gives it: `partitions` times `count` elements of `type` at `buf`.
@@ -14,14 +15,38 @@ struct uno_part_spec {
     struct MPI_ABI_Datatype *type;
 };
 
+// What a Pready touches. A bit a partition, 2^shift partitions a word; set: ready, or not there. Outside an active send
+// all bits are set.
+struct uno_marks {
+    _Atomic uint64_t *word;
+    unsigned n;    // partitions that may be marked; 0 in a receive
+    unsigned shift;
+};
+
 int uno_psend_init(const struct uno_part_spec *spec, const struct uno_where *to, MPI_Request *req);
 int uno_precv_init(const struct uno_part_spec *spec, const struct uno_where *from, MPI_Request *req);
 
-// Partition i of an active send may leave. False: it was not marked, because something is wrong with the call (or it
-// goes nowhere).
+void uno_part_word_full(MPI_Request req, unsigned word);
+
+// Partition i of an active send may leave. False: it was not marked, because something is wrong with the call or
+// because other threads may call MPI: uno_part_ready then knows. Inline, because programs call it once a partition.
+static inline bool uno_part_ready_alone(MPI_Request req, int i)
+{
+    if (__builtin_expect((uintptr_t)req < 1024 || req->head.magic != UNO_REQUEST_MAGIC, 0)) return false;
+    struct uno_marks *m = req->marks;
+    if (__builtin_expect(!m || (unsigned)i >= m->n, 0)) return false;
+    _Atomic uint64_t *word = &m->word[(unsigned)i >> m->shift];
+    uint64_t bit = 1ULL << (i & 63), old = atomic_load_explicit(word, memory_order_relaxed);    // relaxed: our own
+    if (__builtin_expect((old & bit) != 0, 0)) return false;
+    atomic_store_explicit(word, old | bit, memory_order_relaxed);
+    if ((old | bit) == UINT64_MAX) uno_part_word_full(req, (unsigned)i >> m->shift);
+    return true;
+}
+
+// The same from threads at once.
 bool uno_part_ready(MPI_Request req, int i);
 
-// Why not, for a request that is an active partitioned send: MPI_SUCCESS when it goes to MPI_PROC_NULL.
+// Why not, for a request that is an active partitioned send.
 int uno_part_refusal(MPI_Request req, int i);
 
 // Whether partition i of a receive is there (always, when it is not active).

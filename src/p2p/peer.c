@@ -100,7 +100,7 @@ static bool send_pieces(struct uno_peer *p, struct uno_out *o, int *moved)
         size_t n = r->bytes - r->moved;
         if (n > p->link->data_max) n = p->link->data_max;
         o->msg.bytes = (uint32_t)n;
-        if (r->type)
+        if (r->type || r->packer.ordered)
             o->msg.packer = &r->packer;
         else
             o->msg.data = (const char *)r->buf + r->moved;

@@ -24,6 +24,7 @@ void uno_recv_setup(MPI_Request r, void *buf, MPI_Count count, struct MPI_ABI_Da
     r->count = count;
     r->bytes = r->room = (size_t)(count * type->size);
     r->type = NULL;
+    r->runs = NULL;
     r->sign_type = NULL;
     r->sign_error = MPI_SUCCESS;
     if (__builtin_expect(uno_signing.num != 0, 0) && !from->coll) uno_sign_expect(r, type, count);

@@ -8,8 +8,10 @@
 #include "core/progress.h"
 #include "core/world.h"
 #include "p2p/buffered.h"
+#include "p2p/direct.h"
 #include "p2p/inner.h"
 #include "p2p/peer.h"
+#include "p2p/sign.h"
 
 static uint64_t context_of(const struct uno_where *to)
 {
@@ -19,6 +21,12 @@ static uint64_t context_of(const struct uno_where *to)
 static inline bool is_plain(const struct MPI_ABI_Datatype *type)
 {
     return (type->flags & UNO_TYPE_PLAIN) != 0;
+}
+
+// A layout gains nothing from an announcement: it is packed into the channel in any case. Plain data are type NULL too.
+static inline size_t eager_max(const struct uno_peer *p, const struct MPI_ABI_Datatype *type)
+{
+    return type && __builtin_expect(!is_plain(type), 0) ? p->link->data_max : p->eager_max;
 }
 
 // The slow half of sending at once: a layout to pack. Returns UNO_FULL, an error, or MPI_SUCCESS when it has left.
@@ -37,7 +45,7 @@ static inline int send_now(const void *buf, MPI_Count count, struct MPI_ABI_Data
     struct uno_peer *p = uno_peer(to->comm, to->rank);
     if (__builtin_expect(!p, 0)) return MPI_ERR_INTERN;
     size_t bytes = (size_t)(count * type->size);
-    if (bytes > p->eager_max || p->first) return UNO_FULL;
+    if (bytes > eager_max(p, type) || p->first) return UNO_FULL;
     struct uno_msg m = {.kind = UNO_EAGER,
                         .src = to->comm->rank,
                         .tag = to->tag,
@@ -61,6 +69,7 @@ void uno_send_setup(MPI_Request r, const void *buf, MPI_Count count, struct MPI_
     r->bytes = r->room = (size_t)(count * type->size);
     uno_comm_hold(to->comm);
     r->type = NULL;
+    r->runs = NULL;
     if (!is_plain(type)) {
         r->type = type;
         uno_type_hold(type);
@@ -80,15 +89,40 @@ static int start_eager(MPI_Request r, struct uno_peer *p, struct uno_msg *m)
     return kept == 1 ? MPI_SUCCESS : kept;
 }
 
+// Offers the memory for direct copy. Declined: it will be streamed.
+static void offer(MPI_Request r, struct uno_peer *p, struct uno_rts *rts)
+{
+    struct uno_run one;
+    struct uno_mem mem;
+    if (r->bytes == 0 || !uno_direct_memory(r, r->bytes, &one, &mem)) return;
+    if (p->ops->offer(p->link, &mem, rts) == MPI_SUCCESS)
+        r->direct = (int)rts->desc;
+    else
+        uno_direct_forget(r);
+}
+
 static int start_rendezvous(MPI_Request r, struct uno_peer *p, struct uno_msg *m)
 {
-    struct uno_rts rts = {.token = (uint64_t)(uintptr_t)r, .bytes = r->bytes};
-    if (!r->type && r->bytes > 0 && p->ops->offer(p->link, r->buf, &rts) == MPI_SUCCESS) r->direct = (int)rts.desc;
+    struct uno_order likes = r->type ? uno_packer_likes(&r->packer) : (struct uno_order){0};
+    struct uno_rts rts = {.token = (uint64_t)(uintptr_t)r, .bytes = r->bytes, .row = likes.row, .tile = likes.tile};
+    offer(r, p, &rts);
     m->kind = UNO_RTS;
     m->bytes = sizeof rts;
     m->data = &rts;
     int kept = uno_peer_send(p, m, NULL);
+    m->data = NULL;
     return kept == 1 ? MPI_SUCCESS : kept;
+}
+
+// Persistent alone: others copy before there is a request. It is signed by what it was set up with.
+static int start_buffered(MPI_Request r)
+{
+    struct uno_where to = {.comm = r->comm, .rank = r->rank, .tag = r->tag};
+    struct MPI_ABI_Datatype *type = r->type ? r->type : uno_type(MPI_BYTE);
+    int err =
+        r->sign_type ? uno_bsend(r->buf, r->sign_count, r->sign_type, &to) : uno_bsend(r->buf, r->count, type, &to);
+    if (!err) uno_request_done(r, MPI_SUCCESS);
+    return err;
 }
 
 int uno_send_start(MPI_Request r)
@@ -97,12 +131,8 @@ int uno_send_start(MPI_Request r)
         uno_request_done(r, MPI_SUCCESS);
         return MPI_SUCCESS;
     }
-    if (r->mode == UNO_BUFFERED) {    // persistent alone: others copy before there is a request
-        struct uno_where to = {.comm = r->comm, .rank = r->rank, .tag = r->tag};
-        int err = uno_bsend(r->buf, r->count, r->type ? r->type : uno_type(MPI_BYTE), &to);
-        if (!err) uno_request_done(r, MPI_SUCCESS);
-        return err;
-    }
+    if (r->mode == UNO_BUFFERED) return start_buffered(r);
+    if (__builtin_expect(uno_signing.num != 0, 0) && r->persistent) uno_sign_start(r);
     struct uno_peer *p = uno_peer(r->comm, r->rank);
     if (!p) return MPI_ERR_INTERN;
     r->moved = 0;
@@ -110,7 +140,7 @@ int uno_send_start(MPI_Request r)
     r->bytes = r->room;    // a receiver with less room may have cut it down last time
     if (r->type) uno_packer_init(&r->packer, r->buf, r->count, r->type);
     struct uno_msg m = {.src = r->comm->rank, .tag = r->tag, .ctx = r->comm->context | (r->coll ? UNO_CTX_COLL : 0)};
-    if (r->bytes <= p->eager_max && r->mode != UNO_SYNC) return start_eager(r, p, &m);
+    if (r->bytes <= eager_max(p, r->type) && r->mode != UNO_SYNC) return start_eager(r, p, &m);
     return start_rendezvous(r, p, &m);
 }
 

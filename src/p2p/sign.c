@@ -29,6 +29,12 @@ void uno_sign_expect(MPI_Request r, struct MPI_ABI_Datatype *type, MPI_Count cou
     uno_type_hold(type);
 }
 
+void uno_sign_start(MPI_Request r)
+{
+    struct uno_where to = {.comm = r->comm, .rank = r->rank, .tag = r->tag};
+    if (r->sign_type) uno_sign_send(r->sign_type, r->sign_count, &to);
+}
+
 void uno_sign_arrived(struct uno_link *link, const struct uno_signature *s)
 {
     struct uno_peer *p = uno_peer_of(link->proc);
@@ -48,12 +54,14 @@ void uno_sign_match(MPI_Request r, const struct uno_signature *s, int src, int t
 {
     struct MPI_ABI_Datatype *type = r->sign_type;
     if (!type) return;
-    r->sign_type = NULL;
+    r->sign_error = MPI_SUCCESS;
     // A message that is too long is told as truncated, and one without a signature passes.
     struct uno_signature own = uno_signature_of(type, r->sign_count, s->elements);
     if (s->elements != UINT64_MAX && own.elements == s->elements && !uno_signature_same(s, &own))
         r->sign_error =
             uno_fail(MPI_ERR_TYPE, "the message of rank %d, tag %d holds %llu of %s, the receive is for %s", src, tag,
                      (unsigned long long)s->elements, uno_signature_text(s), uno_signature_text(&own));
+    if (r->persistent) return;
+    r->sign_type = NULL;
     uno_type_drop(type);
 }

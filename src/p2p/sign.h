@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The checking mode `check_types`: every message of the user is preceded by its type signature, which the receive
-// compares with its own. Off, each place costs one predicted branch. Not covered: persistent and buffered sends (they
+// compares with its own. Off, each place costs one predicted branch. Not covered: partitioned operations (their chunks
 // go unsigned and unchecked).
 #pragma once
 #include "base/param.h"
@@ -15,8 +15,12 @@ extern struct uno_param uno_signing;
 // Sender, before the message itself: tells the peer what it will hold.
 void uno_sign_send(const struct MPI_ABI_Datatype *type, MPI_Count count, const struct uno_where *to);
 
-// Receiver: the receive is for these. Holds the type until the request ends in uno_sign_match.
+// The receive, or the persistent send, is for these. Holds the type: a persistent request until it is freed, a receive
+// until it ends in uno_sign_match.
 void uno_sign_expect(MPI_Request r, struct MPI_ABI_Datatype *type, MPI_Count count);
+
+// A persistent send starts: as uno_sign_send, for what it was set up with.
+void uno_sign_start(MPI_Request r);
 
 // A signature came by this link; the next message of it is the one that it belongs to.
 void uno_sign_arrived(struct uno_link *link, const struct uno_signature *s);

@@ -99,6 +99,7 @@ bool uno_cart_order(const struct uno_grid *g, int n, const int *host, int *order
     int *list = malloc((size_t)n * sizeof *list);
     if (!list) return false;
     struct search s = {.g = g, .ranks = group_by_host(n, host, list), .cut = -1};
+    for (int d = 0; d < g->ndims; d++) s.best[d] = 1;
     if (s.ranks > 1 && s.ranks < n) try_shapes(&s, 0, s.ranks);
     bool better = s.cut >= 0;
     for (int place = 0; better && place < n; place++) order[place] = rank_at(&s, list, place);

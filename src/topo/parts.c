@@ -1,100 +1,107 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads from sysfs which package, node, cache and core processors belong to (parts.h). Called by hw.c alone.
-// Always holds: asked anew each time, since a process may be bound at any moment.
+// Finds the parts of the hardware that processes stay in (parts.h). Called by hw.c and by the topologies that may
+// reorder ranks.
+// Always holds: the binding is asked anew each time, since a process may be bound at any moment.
+#define _GNU_SOURCE
 #include "topo/parts.h"
 
 #include <sched.h>
-#include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#define CACHES_MAX 10                 // index directories of one processor
-#define NODES_MAX 1024
+#include "base/fail.h"
+#include "core/world.h"
+#include "p2p/team.h"
 
-static const char *const level_name[UNO_HW_LEVELS] = {
-    "Package", "NUMANode", "L3Cache", "L2Cache", "L1Cache", "Core", "PU",
-};
+#define PARTS_MAX 8192    // more parts of one kind than a host has
 
-const char *uno_parts_level(int level)
+// Whether this process stays on the i-th of the machine's processors. On an imagined machine the ranks of a host count
+// as bound to equal, neighbouring shares of it.
+static bool stays_on(const struct uno_hw *hw, int i, const cpu_set_t *set)
 {
-    return level_name[level];
+    if (!hw->imagined) return hw->pu[i].cpu < CPU_SETSIZE && CPU_ISSET(hw->pu[i].cpu, set);
+    long share = uno_world.nlocal ? (long)i * uno_world.nlocal / hw->n : 0;
+    return hw->n < (int)uno_world.nlocal ? i == (int)uno_world.local % hw->n : share == (long)uno_world.local;
 }
 
-// The first word of a file below a processor's directory; false when there is none.
-static bool read_word(int cpu, const char *name, char *out, size_t room)
+static void find_parts(const struct uno_hw *hw, const cpu_set_t *set, int part[UNO_HW_LEVELS])
 {
-    char path[128], format[16];
-    snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/%s", cpu, name);
-    FILE *f = fopen(path, "re");
-    if (!f) return false;
-    snprintf(format, sizeof format, "%%%zus", room - 1);
-    bool found = fscanf(f, format, out) == 1;
-    fclose(f);
-    return found;
-}
-
-// The lowest processor of a list such as "4-7,12"; -1 when the file is not there.
-static int first_in(int cpu, const char *name)
-{
-    char word[64];
-    return read_word(cpu, name, word, sizeof word) ? (int)strtol(word, NULL, 10) : -1;
-}
-
-static int cache_of(int cpu, int level)
-{
-    for (int i = 0; i < CACHES_MAX; i++) {
-        char name[48], word[64];
-        snprintf(name, sizeof name, "cache/index%d/level", i);
-        if (!read_word(cpu, name, word, sizeof word)) return -1;
-        if (atoi(word) != level) continue;
-        snprintf(name, sizeof name, "cache/index%d/type", i);
-        if (read_word(cpu, name, word, sizeof word) && strcmp(word, "Instruction") == 0) continue;
-        snprintf(name, sizeof name, "cache/index%d/shared_cpu_list", i);
-        return first_in(cpu, name);
-    }
-    return -1;
-}
-
-static int node_of(int cpu)
-{
-    for (int node = 0; node < NODES_MAX; node++) {
-        char path[96];
-        snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/node%d", cpu, node);
-        if (access(path, F_OK) == 0) return node;
-    }
-    return -1;
-}
-
-static int part_of(int cpu, int level)
-{
-    switch (level) {
-    case 0: return first_in(cpu, "topology/core_siblings_list");
-    case 1: return node_of(cpu);
-    case 2: return cache_of(cpu, 3);
-    case 3: return cache_of(cpu, 2);
-    case 4: return cache_of(cpu, 1);
-    case 5: return first_in(cpu, "topology/thread_siblings_list");
-    default: return cpu;
-    }
-}
-
-void uno_parts_find(int part[UNO_HW_LEVELS])
-{
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    bool known = sched_getaffinity(0, sizeof set, &set) == 0;
     for (int level = 0; level < UNO_HW_LEVELS; level++) {
-        part[level] = -1;
         bool first = true;
-        for (int cpu = 0; known && cpu < CPU_SETSIZE; cpu++) {
-            if (!CPU_ISSET(cpu, &set)) continue;
-            int p = part_of(cpu, level);
-            if (!first && p != part[level]) p = -1;
-            part[level] = p;
+        for (int i = 0; i < hw->n; i++) {
+            if (!stays_on(hw, i, set)) continue;
+            part[level] = first || part[level] == hw->pu[i].part[level] ? hw->pu[i].part[level] : -1;
             first = false;
-            if (p < 0) break;
+            if (part[level] < 0) break;
         }
     }
+}
+
+static struct uno_spot find_spot(bool only_if_bound)
+{
+    struct uno_spot me = {.host = uno_world.job ? (int)uno_world.job->host : 0};
+    for (int level = 0; level < UNO_HW_LEVELS; level++) me.part[level] = -1;
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    if (sched_getaffinity(0, sizeof set, &set) != 0) return me;
+    if (only_if_bound && !uno_hw_imagined() && CPU_COUNT(&set) >= sysconf(_SC_NPROCESSORS_ONLN)) return me;
+    const struct uno_hw *hw = uno_hw_read();
+    if (hw) find_parts(hw, &set, me.part);
+    return me;
+}
+
+struct uno_spot uno_spot_here(void)
+{
+    return find_spot(false);
+}
+
+struct uno_spot uno_spot_if_bound(void)
+{
+    return find_spot(true);
+}
+
+struct uno_spot *uno_spots(struct MPI_ABI_Comm *c, struct uno_spot mine, int *err)
+{
+    struct uno_spot *spot = malloc((size_t)c->size * sizeof *spot);
+    if (!spot) {
+        *err = uno_fail(MPI_ERR_NO_MEM, "no memory to compare places");
+        return NULL;
+    }
+    spot[c->rank] = mine;
+    struct uno_team team = uno_team_all(c, 0);
+    *err = uno_team_allgather(&team, spot, sizeof *spot);
+    if (!*err) return spot;
+    free(spot);
+    return NULL;
+}
+
+bool uno_spot_same(const struct uno_spot *a, const struct uno_spot *b, int level)
+{
+    return a->host == b->host && (level < 0 || (a->part[level] >= 0 && a->part[level] == b->part[level]));
+}
+
+int uno_spot_part(const struct uno_spot *a, int level)
+{
+    if (level < 0) return a->host;
+    return a->part[level] < 0 ? MPI_UNDEFINED : a->host * PARTS_MAX + a->part[level];
+}
+
+static bool divides(const struct uno_spot *spot, int n, int level)
+{
+    const struct uno_spot *first = NULL;
+    bool differ = false;
+    for (int r = 0; r < n; r++) {
+        if (spot[r].host < 0) continue;
+        if (level >= 0 && spot[r].part[level] < 0) return false;
+        if (!first) first = &spot[r];
+        differ = differ || !uno_spot_same(&spot[r], first, level);
+    }
+    return differ;
+}
+
+int uno_spot_level(const struct uno_spot *spot, int n)
+{
+    int level = -1;
+    while (level < UNO_HW_LEVELS && !divides(spot, n, level)) level++;
+    return level;
 }

@@ -1,12 +1,28 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which parts of the hardware this process stays in, as the kernel tells in sysfs, under the names that hwloc gives
-// them. Reading a few small files costs microseconds and needs no library; hwloc says the same after 50 ms and more.
+// Where processes are: on which host, and in which parts of its hardware they stay. What splits by hardware (hw.c) and
+// what puts ranks near each other (order.c, map.c) look at it.
 #pragma once
+#include "base/hw.h"
+#include "core/comm.h"
 
-#define UNO_HW_LEVELS 7               // from the widest part to the narrowest
+// part[level] is -1 when the process may run in several parts of the level, or nothing is known.
+struct uno_spot { int host, part[UNO_HW_LEVELS]; };
 
-const char *uno_parts_level(int level);    // "Package", "NUMANode", "L3Cache", ... "Core", "PU"
+// Of this process, as it is bound at the moment.
+struct uno_spot uno_spot_here(void);
 
-// part[level]: the number of the part that holds all processors this process may run on (the lowest processor in it,
-// the node's number for NUMANode); -1 when it may run on several parts, or the kernel does not tell.
-void uno_parts_find(int part[UNO_HW_LEVELS]);
+// The same, but hwloc is not asked when the process may run everywhere: enough for who wants to put ranks in order.
+struct uno_spot uno_spot_if_bound(void);
+
+// Of all ranks of c, collectively: [size], the caller frees. NULL, with the error in *err, when that fails.
+struct uno_spot *uno_spots(struct MPI_ABI_Comm *c, struct uno_spot mine, int *err);
+
+// Level -1 is the host itself. Whether both are in one part, and known to be.
+bool uno_spot_same(const struct uno_spot *a, const struct uno_spot *b, int level);
+
+// The same number in all processes of a part and in no other; MPI_UNDEFINED when this one is in no part of the level.
+int uno_spot_part(const struct uno_spot *a, int level);
+
+// The widest level (-1: the host) that divides the processes: every one is in a part, and not all in the same. Those
+// with a negative host take no part. UNO_HW_LEVELS: there is none.
+int uno_spot_level(const struct uno_spot *spot, int n);

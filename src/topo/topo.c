@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/fail.h"
-#include "p2p/team.h"
 
 static struct uno_topo *new_topo(struct MPI_ABI_Comm *c, int kind, size_t ints)
 {
@@ -120,70 +119,4 @@ int uno_topo_dist(struct MPI_ABI_Comm *c, const struct uno_edges *in, const stru
         for (int i = 0; i < end[k]->n; i++) weight[i] = end[k]->weight ? end[k]->weight[i] : 1;
     }
     return MPI_SUCCESS;
-}
-
-struct edge { int source, dest, weight; };
-
-// Splits the edges of all processes into those that end and those that begin here.
-static int keep_own(struct MPI_ABI_Comm *child, const struct edge *all, size_t n, bool weighted)
-{
-    size_t nin = 0, nout = 0;
-    if (!all) n = 0;
-    for (size_t i = 0; i < n; i++) {
-        nin += all[i].dest == child->rank;
-        nout += all[i].source == child->rank;
-    }
-    int *list = malloc((2 * (nin + nout) + 1) * sizeof *list);
-    if (!list) return uno_fail(MPI_ERR_NO_MEM, "no memory for a topology");
-    int *in = list, *in_weight = in + nin, *out = in_weight + nin, *out_weight = out + nout;
-    nin = nout = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (all[i].dest == child->rank) {
-            in[nin] = all[i].source;
-            in_weight[nin++] = all[i].weight;
-        }
-        if (all[i].source == child->rank) {
-            out[nout] = all[i].dest;
-            out_weight[nout++] = all[i].weight;
-        }
-    }
-    struct uno_edges ends[2] = {{(int)nin, in, in_weight}, {(int)nout, out, out_weight}};
-    int err = uno_topo_dist(child, &ends[0], &ends[1], weighted);
-    free(list);
-    return err;
-}
-
-static void put_edges(const struct uno_edge_list *list, struct edge *to)
-{
-    for (int i = 0, k = 0; i < list->n; i++) {
-        for (int j = 0; j < list->degree[i]; j++, k++) {
-            to[k] = (struct edge){list->source[i], list->dest[k], list->weight ? list->weight[k] : 1};
-        }
-    }
-}
-
-int uno_topo_collect(struct MPI_ABI_Comm *c, const struct uno_edge_list *list, struct MPI_ABI_Comm *child)
-{
-    size_t mine = 0;
-    for (int i = 0; i < list->n; i++) mine += (size_t)list->degree[i];
-    size_t *offset = malloc(((size_t)c->size + 1) * sizeof *offset);
-    if (!offset) return uno_fail(MPI_ERR_NO_MEM, "no memory for a topology");
-    struct uno_team team = uno_team_all(c, 0);
-    offset[c->rank] = mine * sizeof(struct edge);
-    int err = uno_team_allgather(&team, offset, sizeof *offset);
-    size_t total = 0;
-    for (int i = 0; i < c->size && !err; i++) {
-        size_t bytes = offset[i];
-        offset[i] = total;
-        total += bytes;
-    }
-    offset[c->size] = total;
-    struct edge *all = err ? NULL : malloc(total + 1);
-    if (!err && !all) err = uno_fail(MPI_ERR_NO_MEM, "no memory for the edges of a topology");
-    if (!err) put_edges(list, all + offset[c->rank] / sizeof *all);
-    if (!err) err = uno_team_allgatherv(&team, all, offset);
-    if (!err) err = keep_own(child, all, total / sizeof *all, list->weight != NULL);
-    free(all);
-    free(offset);
-    return err;
 }

@@ -54,11 +54,6 @@ int uno_cart_rank(struct uno_topo *t, const int *coords);                    // 
 // Source and destination of a shift, MPI_PROC_NULL outside.
 void uno_cart_shift(struct uno_topo *t, int direction, int disp, int *source, int *dest);
 
-// All edges of a dist_graph come from anywhere: the processes exchange them and each keeps its own. n sources with
-// degrees[] edges each to dests[]; weights NULL: unweighted.
-struct uno_edge_list { int n; const int *source, *degree, *dest, *weight; };
-int uno_topo_collect(struct MPI_ABI_Comm *c, const struct uno_edge_list *list, struct MPI_ABI_Comm *child);
-
 // dims.c: fills the zeros of dims with factors of nnodes as close to each other as can be, not increasing. 0 or
 // MPI_ERR_DIMS.
 int uno_dims_create(int nnodes, int ndims, int *dims);

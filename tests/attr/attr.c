@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// run: np=0,1,2,3
+// run: np=0,1,2,3 chan=shm,tcp
 // Attributes: callbacks of copying and deleting, their order, errors from them, keys freed early, predefined
 // attributes, types.
 #include "../check.h"

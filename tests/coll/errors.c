@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// run: np=1,2,3 timeout=30
+// run: np=1,2,3 chan=shm,tcp timeout=30
 // Wrong arguments of collectives: the standard's error class and a message that names the call, the argument and what
 // is allowed; nothing is sent, so the program goes on. Every rank makes the same mistake.
 #include <string.h>
@@ -93,6 +93,8 @@ static void arrays(void)
               MPI_INT, comm);
     }
     WRONG(MPI_ERR_TRUNCATE, "bytes", MPI_Allgather, in, 3, MPI_INT, out, 2, MPI_INT, comm);
+    displs[1] = 2;
+    WRONG(MPI_ERR_TRUNCATE, "recvcounts", MPI_Allgatherv, in, 3, MPI_INT, out, counts, displs, MPI_INT, comm);
     WRONG(MPI_ERR_TOPOLOGY, "topology", MPI_Neighbor_allgather, in, 1, MPI_INT, out, 1, MPI_INT, comm);
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // run: np=1,2,3,4,5,8 chan=shm,tcp timeout=60
 // Neighbourhood collectives on a periodic and a bounded Cartesian grid (also where both neighbours are the same rank,
-// or oneself) and on a directed graph of our own: all five, blocking, nonblocking and persistent.
+// or oneself), on directed graphs (one of high degree) and on an undirected one, with edges to oneself and several
+// edges between two: all five, blocking, nonblocking and persistent.
 #include "coll.h"
 
 static int me, n;
@@ -104,6 +105,52 @@ static void graph(void)
     MPI_Comm_free(&h.comm);
 }
 
+// Up to eight edges from every rank to every rank, itself too: degrees of up to 64.
+static int edges(int from, int to)
+{
+    return (from * 7 + to * 3 + 1) % 9;
+}
+
+static void dense(void)
+{
+    struct hood h = {0};
+    for (int r = 0; r < n; r++) {
+        for (int k = 0; k < edges(me, r); k++) h.out[h.nout++] = r;
+        for (int k = 0; k < edges(r, me); k++) h.in[h.nin++] = r;
+    }
+    int *volatile even = MPI_UNWEIGHTED;
+    CHECK(MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, h.nin, h.in, even, h.nout, h.out, even, MPI_INFO_NULL, 0,
+                                         &h.comm) == MPI_SUCCESS);
+    for (enum mode mode = 0; mode < MODES; mode++) {
+        check_all(mode, &h, 7, 0);
+        check_all(mode, &h, 1500, 0);
+    }
+    MPI_Comm_free(&h.comm);
+}
+
+// (a + b) % 3 edges between two ranks, and from a rank to itself.
+static void undirected(void)
+{
+    struct hood h = {0};
+    int index[64], *list = malloc(sizeof(int) * 3 * (size_t)(n * n)), total = 0, count;
+    for (int a = 0; a < n; a++) {
+        for (int b = 0; b < n; b++)
+            for (int k = 0; k < (a + b) % 3; k++) list[total++] = b;
+        index[a] = total;
+    }
+    CHECK(MPI_Graph_create(MPI_COMM_WORLD, n, index, list, 0, &h.comm) == MPI_SUCCESS);
+    CHECK(MPI_Graph_neighbors_count(h.comm, me, &count) == MPI_SUCCESS);
+    CHECK(MPI_Graph_neighbors(h.comm, me, 64, h.in) == MPI_SUCCESS);
+    h.nin = h.nout = count;
+    for (int i = 0; i < count; i++) h.out[i] = h.in[i];
+    for (enum mode mode = 0; mode < MODES; mode++) {
+        check_all(mode, &h, 5, 0);
+        check_all(mode, &h, 5000, 0);
+    }
+    MPI_Comm_free(&h.comm);
+    free(list);
+}
+
 int main(int argc, char **argv)
 {
     CHECK(MPI_Init(&argc, &argv) == MPI_SUCCESS);
@@ -114,6 +161,8 @@ int main(int argc, char **argv)
         grid(ndims, 1);
     }
     graph();
+    dense();
+    undirected();
     MPI_Finalize();
     return 0;
 }

@@ -31,6 +31,14 @@ static void *work(void *arg)
         CHECK(MPI_Barrier(comm) == MPI_SUCCESS);
         CHECK(MPI_Wait(&one, MPI_STATUS_IGNORE) == MPI_SUCCESS && all[n] == n * (n - 1) / 2 + n * t);
         CHECK(MPI_Wait(&q, MPI_STATUS_IGNORE) == MPI_SUCCESS && out == n - 1 + t);
+        if (k % 8 == 4) {
+            MPI_Request two[2];
+            for (int i = 0; i < 5000; i++) sum[i] = -1;
+            CHECK(MPI_Iallreduce(big, sum, 5000, MPI_INT, MPI_SUM, comm, &two[0]) == MPI_SUCCESS);
+            CHECK(MPI_Ibarrier(comm, &two[1]) == MPI_SUCCESS);
+            CHECK(MPI_Waitall(2, two, MPI_STATUSES_IGNORE) == MPI_SUCCESS);
+            for (int i = 0; i < 5000; i++) CHECK(sum[i] == n * (n - 1) / 2 * t + n * i);
+        }
         if (k % 8 == 0) CHECK(MPI_Allreduce(big, sum, 5000, MPI_INT, MPI_SUM, comm) == MPI_SUCCESS);
         for (int i = 0; i < 5000 && k % 8 == 0; i++) CHECK(sum[i] == n * (n - 1) / 2 * t + n * i);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// run: np=0,1,2,3,5
+// run: np=0,1,2,3,5 chan=shm,tcp
 // MPI_Comm_idup: truly nonblocking, many at once and in any order of completion, with attributes copied at the call.
 #include "../check.h"
 

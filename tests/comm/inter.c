@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// run: np=2,3,4,5
+// run: np=2,3,4,5 chan=shm,tcp
 // Intercommunicators: creation, messages across, duplication, creation and splitting from one, merging, and wrong
 // input.
 #include "../check.h"

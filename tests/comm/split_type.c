@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// run: np=1,2,4
+// run: np=1,2,4 chan=shm,tcp
 // MPI_Comm_split_type: by host, guided and unguided by hardware, by process set, and what is wrong input. Ranks bind
 // themselves.
 #ifndef _GNU_SOURCE

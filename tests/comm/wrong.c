@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// run: np=1,2
+// run: np=1,2 chan=shm,tcp
 // Wrong input to every call on communicators: the class, the message, outputs untouched, and all goes on afterwards.
 #include "../check.h"
 

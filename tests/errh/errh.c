@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// run: np=1,2 env=UNISONO_VERBOSE=0
+// run: np=1,2 chan=shm,tcp env=UNISONO_VERBOSE=0
 // Error handlers: predefined and user's, inheritance, reference counts, raising on the right object, classes, codes and
 // strings.
 #include "../check.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// run: np=0,1,2,5
+// run: np=0,1,2,5 chan=shm,tcp
 // Groups: every set operation against plain arrays, ranges, translation, comparison, and what is wrong input.
 #include "../check.h"
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the tests of the launcher share: how mpiexec is run, and how processes that should be gone are found.
 
-MPIEXEC and FAKE name the programs under test; tests/suites/35-launch sets them. Every run has a time-out. A process
+MPIEXEC and FAKE name the programs under test; tests/suites/35-launch sets them. Every test has a time-out. A process
 belongs to a test if its environment holds the mark that the test gave it, so other users of the machine are never
 counted.
 """
@@ -16,12 +16,29 @@ import uuid
 MPIEXEC = os.environ.get("MPIEXEC", "build/stage/bin/mpiexec")
 FAKE = os.environ.get("FAKE", "build/launch-tests/fake")
 LIMIT = 60
+TEST_LIMIT = 300
+
+
+def too_long(_number, _frame):
+    raise AssertionError(f"the test was not over after {TEST_LIMIT} s")
+
+
+def hear_signals():
+    """What runs in the background is started with SIGINT and others ignored, and a program under test would inherit it:
+    a handler here becomes the default there."""
+    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM):
+        if signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, lambda *_: None)
 
 
 class Case(unittest.TestCase):
     """A test with its own mark in the environment of all that it starts."""
 
     def setUp(self):
+        hear_signals()
+        signal.signal(signal.SIGALRM, too_long)
+        signal.alarm(TEST_LIMIT)
+        self.addCleanup(signal.alarm, 0)
         self.mark = uuid.uuid4().hex
         self.env = {k: v for k, v in os.environ.items() if not k.startswith("UNISONO_")}
         self.env["LAUNCH_TEST_MARK"] = self.mark

@@ -169,7 +169,7 @@ class Ends(Case):
         r = self.run_mpi("--launch-agent", "nosuchagent", "-host", "a,b", "true")
         self.assertEqual(r.returncode, 1)
         self.assertIn("mpiexec: host a: ", r.err)
-        self.assertIn("nosuchagent", r.err)
+        self.assertIn("the launch agent, nosuchagent, ended with status 127", r.err)
         self.assertRegex(r.err.splitlines()[-1], "its daemon could not be started .*status 127.*; the job was ended$")
 
     def test_agent_that_says_nonsense(self):

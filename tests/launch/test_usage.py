@@ -198,6 +198,22 @@ class Binding(Case):
         self.assertEqual(len(set(r.out.splitlines())), 2, r.out)
         self.assertEqual(r.err.count("is bound to"), 2, r.err)
 
+    def test_units_of_an_imagined_machine(self):
+        """Two sockets, two NUMA nodes each, two cores each with two hardware threads (needs hwloc)."""
+        for words, wanted in (
+            (["--bind-to", "socket", "--map-by", "socket"], ["0-7", "8-15", "0-7", "8-15"]),
+            (["--bind-to", "numa", "--map-by", "numa"], ["0-3", "4-7", "8-11", "12-15"]),
+            (["--bind-to", "core", "--map-by", "socket"], ["0-1", "8-9", "2-3", "10-11"]),
+            (["--bind-to", "hwthread"], ["0", "1", "2", "3"]),
+            ([], ["0-3", "4-7", "8-11", "12-15"]),
+        ):
+            machine = "hw_synthetic=pack:2 numa:2 core:2 pu:2"
+            r = self.run_mpi("--set", machine, "-n", 4, "--dry-run", *words, "true")
+            if "without hwloc" in r.err:
+                self.skipTest("hwloc is not installed")
+            got = [line.split("processor", 1)[1].lstrip("s").split()[0] for line in r.out.splitlines()]
+            self.assertEqual(got, wanted, words)
+
     def test_not_bound(self):
         everything = str(sorted(os.sched_getaffinity(0)))
         for args in (["--bind-to", "none", "-n", 2], ["-n", 1], ["-n", len(os.sched_getaffinity(0)) + 1]):

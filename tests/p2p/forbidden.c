@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// run: np=2,3
+// run: np=2,3 chan=shm,tcp
 // Copies across memory are forbidden (seccomp, on rank 1 alone): large messages still arrive, through the ring, both
 // ways.
 #include "../check.h"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# run: np=2 needs=mpi4py
+# run: np=2 chan=shm,tcp needs=mpi4py
 """Receives awaited inside asyncio through the doorbell's descriptor: other tasks go on, and idling costs nothing."""
 import asyncio
 import ctypes

@@ -1,4 +1,4 @@
-// run: np=1,2
+// run: np=1,2 chan=shm,tcp
 // SPDX-License-Identifier: BSD-3-Clause
 // MPI_Pack and MPI_Unpack: several pieces in one buffer, packed messages, sizes, every kind of mistake; and external32
 // byte by byte as the standard fixes it, with the numbers that change their size.
@@ -83,6 +83,14 @@ static void external(MPI_Datatype t, const void *value, size_t n, const char *by
     memset(back, 0xee, sizeof back);
     MPI_Unpack_external_c("external32", out, length, &pos_c, back, 1, t);
     CHECK(pos_c == length && memcmp(back, value, n) == 0 && back[span] == 0xee);
+    // And the other form of either.
+    memset(out, 0xee, sizeof out);
+    memset(back, 0xee, sizeof back);
+    pos_c = pos = 1;
+    MPI_Pack_external_c("external32", value, 1, t, out, length + 1, &pos_c);
+    CHECK(pos_c == length + 1 && memcmp(out + 1, bytes, (size_t)length) == 0 && out[0] == 0xee);
+    MPI_Unpack_external("external32", out, length + 1, &pos, back, 1, t);
+    CHECK(pos == length + 1 && memcmp(back, value, n) == 0 && back[span] == 0xee);
 }
 
 static void externals(void)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// run: np=1,2,3
+// run: np=1,2,3 chan=shm,tcp
 // Sessions that a process uses by itself: rank 0 opens three, the last rank none, and nobody waits for anybody.
 #include "../check.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// run: np=0,1,2
+// run: np=0,1,2 chan=shm,tcp
 // Handles as integers: predefined ones keep their values, others come back as they were, and differ from each other.
 #include "../check.h"
 

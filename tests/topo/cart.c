@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// run: np=0,1,2,3,4,5,6
+// run: np=0,1,2,3,4,5,6 chan=shm,tcp
 // Cartesian topologies: every rank, coordinate and shift against plain arithmetic, subgrids, MPI_Dims_create, and wrong
 // input.
 #include "../check.h"

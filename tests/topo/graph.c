@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// run: np=0,1,2,3,5
+// run: np=0,1,2,3,5 chan=shm,tcp
 // Graph and distributed graph topologies: neighbours as given, edges that other ranks name, weights, and wrong input.
 #include "../check.h"
 

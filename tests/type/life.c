@@ -99,6 +99,18 @@ static void predefined(void)
     CHECK(MPI_Type_match_size(MPI_TYPECLASS_COMPLEX, 16, &t) == MPI_SUCCESS && t == MPI_COMPLEX16);
     CHECK(MPI_Type_match_size(MPI_TYPECLASS_INTEGER, 2, &t) == MPI_SUCCESS && t == MPI_INTEGER2);
     CHECK(MPI_Type_match_size(MPI_TYPECLASS_REAL, 3, &t) == MPI_ERR_ARG);
+    const struct {
+        int typeclass, size;
+        MPI_Datatype type;
+    } known[] = {{MPI_TYPECLASS_INTEGER, 1, MPI_INTEGER1},  {MPI_TYPECLASS_INTEGER, 4, MPI_INTEGER4},
+                 {MPI_TYPECLASS_INTEGER, 8, MPI_INTEGER8},  {MPI_TYPECLASS_REAL, 4, MPI_REAL4},
+                 {MPI_TYPECLASS_REAL, 16, MPI_REAL16},      {MPI_TYPECLASS_COMPLEX, 8, MPI_COMPLEX8},
+                 {MPI_TYPECLASS_COMPLEX, 32, MPI_COMPLEX32}};
+    for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
+        CHECK(MPI_Type_match_size(known[k].typeclass, known[k].size, &t) == MPI_SUCCESS && t == known[k].type);
+        MPI_Type_size(t, &size);
+        CHECK(size == known[k].size);
+    }
     MPI_Type_create_f90_real(12, MPI_UNDEFINED, &t);
     MPI_Type_create_f90_real(12, MPI_UNDEFINED, &u);
     CHECK(t == u);
@@ -121,6 +133,13 @@ static void predefined(void)
     CHECK(MPI_Type_create_f90_real(MPI_UNDEFINED, MPI_UNDEFINED, &t) == MPI_ERR_ARG);
     MPI_Type_get_value_index(MPI_DOUBLE, MPI_INT, &t);
     CHECK(t == MPI_DOUBLE_INT);
+    const MPI_Datatype pairs[][2] = {{MPI_FLOAT, MPI_FLOAT_INT},
+                                     {MPI_LONG, MPI_LONG_INT},
+                                     {MPI_INT, MPI_2INT},
+                                     {MPI_SHORT, MPI_SHORT_INT},
+                                     {MPI_LONG_DOUBLE, MPI_LONG_DOUBLE_INT}};
+    for (size_t k = 0; k < sizeof pairs / sizeof *pairs; k++)
+        CHECK(MPI_Type_get_value_index(pairs[k][0], MPI_INT, &t) == MPI_SUCCESS && t == pairs[k][1]);
     MPI_Type_get_value_index(MPI_DOUBLE, MPI_FLOAT, &t);
     CHECK(t == MPI_DATATYPE_NULL);
 }

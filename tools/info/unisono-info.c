@@ -15,6 +15,7 @@ static const char usage_text[] =
     "usage: unisono-info [OPTION]\n"
     "  (none)              version, ABI and all parameters\n"
     "  --params [TEXT]     the parameters whose name or help holds TEXT: value, origin, what is allowed, help\n"
+    "  --table             all parameters with their defaults as a Markdown table (docs/parameters.md)\n"
     "  --missing           the functions of the MPI standard that this version does not have yet, one a line\n"
     "  --version           the version alone\n"
     "  --help              this text\n"
@@ -72,16 +73,42 @@ static int by_name(const void *a, const void *b)
     return strcmp((*p)->name, (*q)->name);
 }
 
+// All parameters by name; to be freed. NULL: memory is out.
+static struct uno_param **sorted_params(size_t *count)
+{
+    struct uno_param *const *all = uno_params_all(count);
+    struct uno_param **sorted = malloc((*count + 1) * sizeof *sorted);
+    if (!sorted) return NULL;
+    memcpy(sorted, all, *count * sizeof *sorted);
+    qsort(sorted, *count, sizeof *sorted, by_name);
+    return sorted;
+}
+
+// Nothing is loaded before: the values are the defaults.
+static int table(void)
+{
+    size_t count;
+    struct uno_param **sorted = sorted_params(&count);
+    if (!sorted) return 1;
+    printf("| parameter | default | allowed | what it does |\n|---|---|---|---|\n");
+    for (size_t i = 0; i < count; i++) {
+        printf("| `%s` | ", sorted[i]->name);
+        print_value(sorted[i]);
+        printf(" | ");
+        print_allowed(sorted[i]);
+        printf(" | %s |\n", sorted[i]->help);
+    }
+    free(sorted);
+    return 0;
+}
+
 // The parameters whose name or help holds `text`; how many there were.
 static size_t print_params(const char *text)
 {
     static const char *const origins[] = {"default", "file", "environment"};
     size_t count, shown = 0;
-    struct uno_param *const *all = uno_params_all(&count);
-    struct uno_param **sorted = malloc((count + 1) * sizeof *sorted);
+    struct uno_param **sorted = sorted_params(&count);
     if (!sorted) return 0;
-    memcpy(sorted, all, count * sizeof *sorted);
-    qsort(sorted, count, sizeof *sorted, by_name);
     for (size_t i = 0; i < count; i++) {
         const struct uno_param *p = sorted[i];
         if (!strstr(p->name, text) && !strstr(p->help, text)) continue;
@@ -117,7 +144,7 @@ static int overview(void)
 
 static int unknown(const char *word)
 {
-    static const char *const options[] = {"--params", "--missing", "--version", "--help"};
+    static const char *const options[] = {"--params", "--table", "--missing", "--version", "--help"};
     const char *near = uno_nearest(word, options, sizeof options / sizeof *options);
     fprintf(stderr, "unisono-info: unknown option `%s`", word);
     if (near) fprintf(stderr, ", did you mean %s?", near);
@@ -134,6 +161,8 @@ int main(int argc, char **argv)
         fputs(usage_text, stdout);
     } else if (!strcmp(argv[1], "--version")) {
         printf("%s\n", UNO_VERSION);
+    } else if (!strcmp(argv[1], "--table")) {
+        return table();
     } else if (!strcmp(argv[1], "--missing")) {
         for (size_t i = 0; uno_missing[i]; i++) puts(uno_missing[i]);
     } else {

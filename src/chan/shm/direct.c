@@ -11,8 +11,10 @@
 #include <unistd.h>
 
 #include "base/fail.h"
+#include "base/huge.h"
 #include "base/param.h"
 #include "chan/door.h"
+#include "chan/reach.h"
 #include "chan/self.h"
 #include "chan/shm/ring.h"
 
@@ -63,22 +65,33 @@ static bool allowed(struct shm_link *l)
     return known == 1;
 }
 
+int uno_reach(int proc)
+{
+    int local = uno_local_of(proc);
+    struct shm_link *l = local < 0 || proc == uno_chan_self.proc ? NULL : shm_link_of((uint32_t)local);
+    if (!l || !allowed(l)) return 0;
+    return uno_job_board(uno_chan_self.job, (uint32_t)local)->pid;
+}
+
 static int free_desc(struct shm_link *l)
 {
     if (l->desc_used != UINT64_MAX) return __builtin_ctzll(~l->desc_used);
     return -1;
 }
 
-int shm_offer(struct uno_link *link, const void *buf, struct uno_rts *rts)
+int shm_offer(struct uno_link *link, const struct uno_mem *mem, struct uno_rts *rts)
 {
     struct shm_link *l = (struct shm_link *)link;
     int i = free_desc(l);
     if (i < 0 || !allowed(l)) return UNO_DECLINED;
     struct shm_desc *d = &l->tx->desc[i];
     // Acquire: pairs with the release in receiver_end; a slow receiver may still look at its last copy.
-    uint32_t state = atomic_load_explicit(&d->state, memory_order_acquire);
+    unsigned state = atomic_load_explicit(&d->state, memory_order_acquire);
     if (state != DESC_FREE && state != DESC_LEFT) return UNO_DECLINED;
-    d->src = (uint64_t)(uintptr_t)buf;
+    if (mem->runs > 1 && !shm_layouts_begin(l, i, mem)) return UNO_DECLINED;
+    const void *from = mem->runs > 1 ? (const void *)mem->run : mem->run->at;
+    if (mem->runs == 1) uno_huge_use(from, rts->bytes);
+    d->src = (uint64_t)(uintptr_t)from;
     d->bytes = rts->bytes;
     d->send_token = rts->token;
     atomic_store_explicit(&d->failed, 0, memory_order_relaxed);
@@ -89,7 +102,7 @@ int shm_offer(struct uno_link *link, const void *buf, struct uno_rts *rts)
     l->desc_used |= 1ULL << i;
     rts->addr = d->src;
     rts->desc = (uint32_t)i;
-    rts->direct = 1;
+    rts->direct = (uint32_t)mem->runs;
     return MPI_SUCCESS;
 }
 
@@ -104,7 +117,7 @@ static size_t piece_of(size_t bytes)
 enum copied { COPIED_NOTHING, COPIED_SOME, COPIED_LAST };
 
 // Claims and copies pieces until none is left or the turn is over. COPIED_LAST: this side ended the last one.
-static enum copied copy_pieces(struct shm_link *l, struct shm_desc *d, bool reading)
+static enum copied copy_pieces(struct shm_link *l, struct shm_desc *d, const struct shm_layouts *y, bool reading)
 {
     int pid = uno_job_board(uno_chan_self.job, l->local)->pid;
     size_t piece = piece_of(d->bytes);
@@ -116,11 +129,10 @@ static enum copied copy_pieces(struct shm_link *l, struct shm_desc *d, bool read
         if (at >= d->bytes) return turn ? COPIED_SOME : COPIED_NOTHING;
         size_t n = d->bytes - at < piece ? d->bytes - at : piece;
         uint64_t here = (reading ? d->dst : d->src) + at, there = (reading ? d->src : d->dst) + at;
-        struct iovec mine = {(void *)(uintptr_t)here, n}, theirs = {(void *)(uintptr_t)there, n};
-        ssize_t got =
-            reading ? process_vm_readv(pid, &mine, 1, &theirs, 1, 0) : process_vm_writev(pid, &mine, 1, &theirs, 1, 0);
+        bool ok = y ? shm_copy_layouts(pid, y, at, n, reading)
+                    : shm_copy_plain(pid, (void *)(uintptr_t)here, (void *)(uintptr_t)there, n, reading);
         // Relaxed: published by the count below.
-        if (got != (ssize_t)n) atomic_store_explicit(&d->failed, 1, memory_order_relaxed);
+        if (!ok) atomic_store_explicit(&d->failed, 1, memory_order_relaxed);
         // Acq_rel: pairs with the acquire in ended(); all copies are seen by whoever sees the full count.
         if (atomic_fetch_add_explicit(&d->done, n, memory_order_acq_rel) + n == d->bytes) return COPIED_LAST;
     }
@@ -138,9 +150,8 @@ static bool ended(struct shm_desc *d)
 static void copy_alone(struct shm_link *l, const struct uno_rts *rts, void *dst, size_t n, uint64_t token)
 {
     struct shm_desc *d = &l->rx->desc[rts->desc];
-    struct iovec mine = {dst, n}, theirs = {(void *)(uintptr_t)rts->addr, n};
     int pid = uno_job_board(uno_chan_self.job, l->local)->pid;
-    int failed = n > 0 && process_vm_readv(pid, &mine, 1, &theirs, 1, 0) != (ssize_t)n;
+    int failed = n > 0 && !shm_copy_plain(pid, dst, (void *)(uintptr_t)rts->addr, n, true);
     if (failed) atomic_store_explicit(&d->failed, 1, memory_order_relaxed);
     // Release: pairs with the acquire in sender_poll and shm_offer.
     atomic_store_explicit(&d->state, DESC_LEFT, memory_order_release);
@@ -153,6 +164,7 @@ static void receiver_end(struct shm_link *l, struct shm_desc *d, int i)
     uint64_t token = d->recv_token, bytes = d->bytes;
     int failed = (int)atomic_load_explicit(&d->failed, memory_order_relaxed);
     l->copying &= ~(1ULL << i);
+    shm_layouts_forget(l, SHM_DESCS + i);
     // Release: pairs with the acquire in shm_offer: the descriptor may be used again.
     atomic_store_explicit(&d->state, DESC_LEFT, memory_order_release);
     uno_direct_done(token, bytes, failed);
@@ -161,7 +173,7 @@ static void receiver_end(struct shm_link *l, struct shm_desc *d, int i)
 static int receiver_poll(struct shm_link *l, int i)
 {
     struct shm_desc *d = &l->rx->desc[i];
-    enum copied got = copy_pieces(l, d, true);
+    enum copied got = copy_pieces(l, d, shm_layouts_of(l, SHM_DESCS + i), true);
     if (got == COPIED_LAST)
         uno_door_ring(l->door, l->local);
     else if (!ended(d))
@@ -170,19 +182,32 @@ static int receiver_poll(struct shm_link *l, int i)
     return 1;
 }
 
+// Sender: whether it can take part. When the receiver has a layout, or itself, it needs the receiver's list.
+static bool knows_layouts(struct shm_link *l, const struct shm_desc *d, int i)
+{
+    if (shm_layouts_of(l, i)) return true;
+    struct uno_run one = {(char *)(uintptr_t)d->src, d->bytes};
+    if (!shm_layouts_begun(l, i)) {
+        if (d->dst_runs <= 1) return true;
+        if (!shm_layouts_begin(l, i, &(struct uno_mem){&one, 1})) return false;
+    }
+    return shm_layouts_fetch(l, i, &(struct uno_rts){.addr = d->dst, .direct = d->dst_runs, .bytes = d->bytes});
+}
+
 static int sender_poll(struct shm_link *l, int i)
 {
     struct shm_desc *d = &l->tx->desc[i];
     // Acquire: pairs with the release in shm_accept: dst and bytes are there.
-    uint32_t state = atomic_load_explicit(&d->state, memory_order_acquire);
+    unsigned state = atomic_load_explicit(&d->state, memory_order_acquire);
     if (state == DESC_OFFERED) return 0;
     if (state == DESC_GO) {
-        enum copied got = copy_pieces(l, d, false);
+        enum copied got = knows_layouts(l, d, i) ? copy_pieces(l, d, shm_layouts_of(l, i), false) : COPIED_NOTHING;
         if (got == COPIED_LAST)
             uno_door_ring(l->door, l->local);
         else if (!ended(d))
             return got == COPIED_SOME;
     }
+    shm_layouts_forget(l, i);
     l->desc_used &= ~(1ULL << i);
     uno_direct_done(d->send_token, d->bytes, (int)atomic_load_explicit(&d->failed, memory_order_relaxed));
     return 1;
@@ -196,16 +221,31 @@ int shm_direct_poll(struct shm_link *l)
     return n;
 }
 
-int shm_accept(struct uno_link *link, const struct uno_rts *rts, void *dst, size_t room, uint64_t token)
+// Receiver: gets the sender's list when either side has a layout.
+static bool learn_layouts(struct shm_link *l, const struct uno_rts *rts, const struct uno_mem *mem)
+{
+    int i = SHM_DESCS + (int)rts->desc;
+    if (rts->direct <= 1 && mem->runs <= 1) return true;
+    if (shm_layouts_begin(l, i, mem) && shm_layouts_fetch(l, i, rts)) return true;
+    shm_layouts_forget(l, i);
+    return false;
+}
+
+int shm_accept(struct uno_link *link, const struct uno_rts *rts, const struct uno_mem *mem, uint64_t token)
 {
     struct shm_link *l = (struct shm_link *)link;
-    size_t n = rts->bytes < room ? rts->bytes : room;
-    if (n <= ALONE) {
-        copy_alone(l, rts, dst, n, token);
+    size_t room = uno_mem_bytes(mem), n = rts->bytes < room ? rts->bytes : room;
+    bool plain = rts->direct <= 1 && mem->runs <= 1;
+    if (n <= ALONE && plain) {
+        copy_alone(l, rts, mem->run->at, n, token);
         return MPI_SUCCESS;
     }
+    if (!learn_layouts(l, rts, mem)) return UNO_DECLINED;
     struct shm_desc *d = &l->rx->desc[rts->desc];
-    d->dst = (uint64_t)(uintptr_t)dst;
+    const void *to = mem->runs > 1 ? (const void *)mem->run : mem->run->at;
+    d->dst = (uint64_t)(uintptr_t)to;
+    d->dst_runs = (uint32_t)mem->runs;
+    if (mem->runs == 1) uno_huge_use(to, n);
     d->recv_token = token;
     d->bytes = n;
     l->copying |= 1ULL << rts->desc;

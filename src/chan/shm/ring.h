@@ -20,6 +20,7 @@
 #define SHM_SLOTS 126
 #define SHM_UNIT 16
 #define SHM_UNITS (UNO_LINE / SHM_UNIT)
+#define SHM_FINE 1          // in hdr.chan: packed while it is sent, so the receiver begins early (bench: ddt-lat)
 #define SHM_SHORT 0x40      // kind of a short message, within this channel
 #define SHM_SHORT_MAX 40    // its payload: three units
 #define SHM_DESCS 64
@@ -36,8 +37,9 @@ struct shm_slot {
 // A message that both sides copy: the receiver fills dst and says GO, both claim pieces by `next` and count them in
 // `done`.
 struct shm_desc {
-    _Atomic uint32_t state;     // enum desc_state
-    _Atomic uint32_t failed;    // a copy failed: the message is lost, both sides say so
+    _Atomic uint16_t state;     // enum desc_state
+    _Atomic uint16_t failed;    // a copy failed: the message is lost, both sides say so
+    uint32_t dst_runs;          // above 1: dst is the address of a list of runs; so is src, as the announcement says
     uint64_t src, dst, bytes;
     _Atomic uint64_t next, done;
     uint64_t send_token, recv_token;
@@ -59,6 +61,14 @@ struct shm_pair {
 _Static_assert(sizeof(struct uno_hdr) == 24 && sizeof(struct shm_slot) == UNO_LINE, "a slot is a line");
 _Static_assert(offsetof(struct shm_pair, desc) == SHM_DESC_OFF, "descriptors start on a page");
 _Static_assert(sizeof(struct shm_pair) == UNO_PAIR_BYTES, "a pair fills its area");
+
+// One side of a direct copy that has a layout on either end: its own list, and a copy of the peer's.
+struct shm_layouts {
+    struct uno_run one;    // the own list when it is a single run
+    const struct uno_run *mine;
+    struct uno_run *theirs;
+    size_t nmine, ntheirs;
+};
 
 struct shm_link {
     struct uno_link base;
@@ -87,6 +97,7 @@ struct shm_link {
     uint64_t got, got_told;          // byte ring: given back
     uint64_t read_at, read_ready;    // of the message being delivered
     uint64_t copying;                // bit set: a receive into our memory that is under way
+    struct shm_layouts *layouts;     // of our descriptors, then of the peer's; NULL until a layout is copied
     struct shm_link *next;           // polled rings
 };
 
@@ -96,6 +107,16 @@ struct shm_link *shm_link_of(uint32_t local);
 
 // direct.c: rendezvous by cross-memory attach.
 void shm_direct_open(void);
-int shm_offer(struct uno_link *link, const void *buf, struct uno_rts *rts);
-int shm_accept(struct uno_link *link, const struct uno_rts *rts, void *dst, size_t room, uint64_t token);
+int shm_offer(struct uno_link *link, const struct uno_mem *mem, struct uno_rts *rts);
+int shm_accept(struct uno_link *link, const struct uno_rts *rts, const struct uno_mem *mem, uint64_t token);
 int shm_direct_poll(struct shm_link *l);    // copies a piece of what is under way on this link; how many things moved
+
+// layouts.c: the lists of a descriptor; those of the peer's descriptors are counted from SHM_DESCS on.
+bool shm_layouts_begin(struct shm_link *l, int i, const struct uno_mem *mem);    // false: no memory
+bool shm_layouts_begun(const struct shm_link *l, int i);
+bool shm_layouts_fetch(struct shm_link *l, int i, const struct uno_rts *from);    // the peer's: addr, direct, bytes
+const struct shm_layouts *shm_layouts_of(const struct shm_link *l, int i);        // NULL: not both are known
+void shm_layouts_forget(struct shm_link *l, int i);
+// Copies n bytes from position `at` of the message on. False: the peer's memory could not be reached.
+bool shm_copy_layouts(int pid, const struct shm_layouts *y, size_t at, size_t n, bool reading);
+bool shm_copy_plain(int pid, void *mine, void *theirs, size_t n, bool reading);

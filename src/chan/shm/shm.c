@@ -112,15 +112,17 @@ static inline int push_short(struct shm_link *l, const struct uno_msg *m)
 
 static void fill(const struct uno_msg *m, char *dst, size_t from, size_t n)
 {
-    if (m->packer)
+    if (m->packer) {
+        uno_copy_own(dst, n);
         uno_pack(m->packer, dst, n);
-    else
+    } else {
         uno_copy_out(dst, (const char *)m->data + from, n);
+    }
 }
 
-static size_t piece_of(size_t bytes)
+static size_t piece_of(size_t bytes, uint8_t flags)
 {
-    return bytes <= 8192 ? 1024 : 4096;
+    return bytes <= 8192 || flags & SHM_FINE ? 1024 : 4096;
 }
 
 static int send_bytes(struct shm_link *l, const struct uno_msg *m)
@@ -131,11 +133,12 @@ static int send_bytes(struct shm_link *l, const struct uno_msg *m)
         l->put_limit = atomic_load_explicit(&l->tx->bytes_taken, memory_order_acquire) + SHM_BYTES;
         if (end > l->put_limit) return UNO_FULL;
     }
-    size_t piece = m->bytes <= WHOLE_MAX ? m->bytes : piece_of(m->bytes);
+    uint8_t flags = m->packer && m->kind == UNO_EAGER ? SHM_FINE : 0;
+    size_t piece = m->bytes <= WHOLE_MAX ? m->bytes : piece_of(m->bytes, flags);
     char *dst = l->tx->bytes + at % SHM_BYTES;
     l->put = end;
     fill(m, dst, 0, piece);
-    push(l, m, 0, NULL, 0);
+    push(l, m, flags, NULL, 0);
     if (piece == m->bytes) return MPI_SUCCESS;
     uno_door_ring(l->door, l->local);
     for (size_t i = piece; i < m->bytes; i += piece) {
@@ -191,7 +194,7 @@ static void tell_bytes(struct shm_link *l)
 static void take_bytes(struct shm_link *l, const struct uno_hdr *h)
 {
     l->read_at = placed(l->got, h->bytes);
-    l->read_ready = l->read_at + (h->bytes <= WHOLE_MAX ? h->bytes : piece_of(h->bytes));
+    l->read_ready = l->read_at + (h->bytes <= WHOLE_MAX ? h->bytes : piece_of(h->bytes, h->chan));
     l->got = l->read_at + rounded(h->bytes);
     uno_deliver(&l->base, h, NULL);
     if (l->got - l->got_told >= TELL_BYTES) tell_bytes(l);
@@ -258,25 +261,19 @@ static inline int take(struct shm_link *l)
     return 1;
 }
 
-static void shm_read(struct uno_link *link, void *dst, size_t n)
+static size_t shm_look(struct uno_link *link, size_t n, const void **at)
 {
     struct shm_link *l = (struct shm_link *)link;
-    char *to = dst;
-    while (n > 0) {
-        // The sender is in the middle of its copy: it will be there, unless it lost its core.
-        for (uint32_t spins = 0; l->read_ready <= l->read_at; spins++) {
-            // Acquire: pairs with the release in send_bytes.
-            l->read_ready = atomic_load_explicit(&l->rx->put, memory_order_acquire);
-            if (spins > 200) sched_yield();
-        }
-        size_t k = l->read_ready - l->read_at < n ? l->read_ready - l->read_at : n;
-        if (to) {
-            uno_copy_in(to, l->rx->bytes + l->read_at % SHM_BYTES, k);
-            to += k;
-        }
-        l->read_at += k;
-        n -= k;
+    // The sender is in the middle of its copy: it will be there, unless it lost its core.
+    for (uint32_t spins = 0; l->read_ready <= l->read_at; spins++) {
+        // Acquire: pairs with the release in send_bytes.
+        l->read_ready = atomic_load_explicit(&l->rx->put, memory_order_acquire);
+        if (spins > 200) sched_yield();
     }
+    size_t k = l->read_ready - l->read_at < n ? l->read_ready - l->read_at : n;
+    *at = l->rx->bytes + l->read_at % SHM_BYTES;
+    l->read_at += k;
+    return k;
 }
 
 static struct shm_link *make_link(uint32_t local)
@@ -376,6 +373,7 @@ static void shm_withdraw(struct uno_link *link, const struct uno_rts *rts)
     // Relaxed: the receiver answered CTS and does not look at the descriptor any more.
     atomic_store_explicit(&l->tx->desc[rts->desc].state, DESC_FREE, memory_order_relaxed);
     l->desc_used &= ~(1ULL << rts->desc);
+    shm_layouts_forget(l, (int)rts->desc);
 }
 
 // The links stay: they know how far the rings are read and written, and the library may open again (a later session).
@@ -391,7 +389,7 @@ static const struct uno_chan_ops shm_ops = {
     .send = shm_send,
     .poll = shm_poll,
     .poll_link = shm_poll_link,
-    .read = shm_read,
+    .look = shm_look,
     .offer = shm_offer,
     .accept = shm_accept,
     .withdraw = shm_withdraw,

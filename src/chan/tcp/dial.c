@@ -23,7 +23,8 @@
 #include "chan/tcp/tcp.h"
 
 #define MS 1000000ULL
-#define STEP_TIME (3000 * MS)    // for one handshake, connecting included
+#define STEP_TIME (3000 * MS)         // for one handshake, connecting included
+#define CROWDED_TIME (15000 * MS)     // the same where ranks wait for a core
 #define FIRST_PAUSE (5 * MS)     // before the second dial; doubles
 #define LAST_PAUSE (500 * MS)
 #define STIR (400 * MS)             // no sleep is longer while a connection is sought: mpiexec would see a deadlock
@@ -56,9 +57,11 @@ static struct tcp_shake *shakes;
 static uint32_t strangers;    // of them those that we answer
 static bool stranger_told;
 
-static void set_no_delay(int fd)
+static void set_options(int fd)
 {
     int on = 1;
+    // Inside one host nothing is to be paced (bbr halves the bandwidth of the loopback); reno is always there.
+    if (uno_chan_self.job->nhosts == 1) setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, "reno", 4);
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
     int ms = (int)(uno_tcp_patience.num * 1000 / 4), idle = 10, times = 3;
@@ -97,7 +100,7 @@ static struct tcp_shake *begin(int fd, struct tcp_link *l)
     s->peer = -1;
     s->connecting = l != NULL;
     s->expected = l ? TCP_CHALLENGE : TCP_HELLO;
-    s->deadline = uno_now_ns() + STEP_TIME;
+    s->deadline = uno_now_ns() + (uno_chan_self.crowded ? CROWDED_TIME : STEP_TIME);
     s->next = shakes;
     shakes = s;
     if (l)
@@ -184,9 +187,9 @@ void tcp_dial(struct tcp_link *l)
     socklen_t len = to_sockaddr(&card, l->tries % card.count, &a);
     int fd = socket(a.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0) {
-        dial_failed(l, strerror(errno));
+        dial_failed(l, errno == EMFILE ? "too many open files (ulimit -n)" : strerror(errno));
     } else {
-        set_no_delay(fd);
+        set_options(fd);
         l->state = TCP_DIALING;
         if (connect(fd, (struct sockaddr *)&a, len) != 0 && errno != EINPROGRESS) {
             int err = errno;
@@ -351,7 +354,6 @@ void tcp_accept_all(void)
             if (errno == EMFILE || errno == ENFILE) drop_oldest_stranger();
             return;
         }
-        set_no_delay(fd);
         if (strangers >= STRANGERS) drop_oldest_stranger();
         struct tcp_shake *s = begin(fd, NULL);
         if (s) s->from = from;
@@ -459,6 +461,7 @@ int tcp_listen(void)
     }
     int fd = socket(a.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), off = 0;
     if (fd < 0) return uno_fail_errno(MPI_ERR_OTHER, "open a socket for the tcp channel");
+    set_options(fd);    // those who call inherit them
     if (a.ss_family == AF_INET6) setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
     err = bind_range(fd, &a, len);
     len = sizeof a;

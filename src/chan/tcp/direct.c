@@ -10,8 +10,8 @@
 #include "base/fail.h"
 #include "chan/tcp/tcp.h"
 
-#define PIECE (256 * 1024)    // bytes of a piece: its checksum is computed while the cache holds it
-#define PIECES_AHEAD 2        // in the ring and not yet sent; more would delay other messages
+#define PIECE (1024 * 1024)    // bytes of a piece: its checksum is computed while the cache holds it
+#define PIECES_AHEAD 1        // in the ring and not yet sent; more would delay other messages
 #define FIRST_ROOM 16
 
 struct tcp_offer {
@@ -79,13 +79,14 @@ static void leave(struct table *t, uint32_t index)
     t->at[index] = NULL;
 }
 
-int tcp_offer(struct uno_link *link, const void *buf, struct uno_rts *rts)
+int tcp_offer(struct uno_link *link, const struct uno_mem *mem, struct uno_rts *rts)
 {
+    if (mem->runs > 1) return UNO_DECLINED;
     struct tcp_link *l = tcp_of(link);
     uint32_t index;
     struct tcp_offer *o = enter(&offers, sizeof *o, &index);
     if (!o) return UNO_DECLINED;
-    *o = (struct tcp_offer){.link = l, .index = index, .buf = buf, .bytes = rts->bytes, .token = rts->token};
+    *o = (struct tcp_offer){.link = l, .index = index, .buf = mem->run->at, .bytes = rts->bytes, .token = rts->token};
     l->direct++;
     rts->desc = index;
     rts->direct = 1;
@@ -118,13 +119,15 @@ void tcp_withdraw(struct uno_link *link, const struct uno_rts *rts)
     leave(&offers, o->index);
 }
 
-int tcp_accept(struct uno_link *link, const struct uno_rts *rts, void *dst, size_t room, uint64_t token)
+int tcp_accept(struct uno_link *link, const struct uno_rts *rts, const struct uno_mem *mem, uint64_t token)
 {
+    if (mem->runs > 1) return UNO_DECLINED;
+    size_t room = mem->run->end;
     struct tcp_link *l = tcp_of(link);
     uint32_t index;
     struct tcp_landing *d = enter(&landings, sizeof *d, &index);
     if (!d) return uno_fail(MPI_ERR_NO_MEM, "no memory for a transfer from rank %d", link->proc);
-    *d = (struct tcp_landing){.link = l, .index = index, .offer = rts->desc, .dst = dst, .token = token};
+    *d = (struct tcp_landing){.link = l, .index = index, .offer = rts->desc, .dst = mem->run->at, .token = token};
     d->bytes = rts->bytes < room ? rts->bytes : room;
     l->direct++;
     d->next = l->pulls;
@@ -215,6 +218,11 @@ void tcp_direct_fail(struct tcp_link *l)
 {
     l->streams = NULL;
     l->pulls = NULL;
+    if (l->early.dst) {
+        l->early.dst = NULL;
+        l->direct--;
+        uno_direct_done(l->early.token, 0, 1);
+    }
     for (uint32_t i = 0; i < offers.room; i++) {
         struct tcp_offer *o = offers.at[i];
         if (o && o->link == l) end_offer(o, 1);

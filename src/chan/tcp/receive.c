@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Receiving over TCP: reads what is there, checks every frame (both checksums, number in order) and delivers it. Called
-// by poll. A frame that fits the buffer is delivered out of it; the payload of a PIECE is read straight to where it
-// belongs. Whatever is wrong with a frame breaks the connection: the next one resumes after the last good frame.
+// by poll. A frame that fits the buffer is delivered out of it; the payload of a PIECE, and of a larger MESSAGE whose
+// receive is posted, is read straight to where it belongs. Whatever is wrong with a frame breaks the connection: the
+// next one resumes after the last good frame.
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -11,8 +12,9 @@
 #include "chan/tcp/tcp.h"
 
 #define BUFFER TCP_INPUT        // at least two frames of the largest kind
-#define READ_MAX (64 * 1024)    // at once: what it holds of a PIECE is copied once more
-#define READ_BEHIND 4096        // at once behind a PIECE
+#define READ_MAX (64 * 1024)    // at once
+#define READ_FIRST 4096         // at once where a large payload may begin: what is read with its header is copied again
+#define STRAIGHT_MIN 8192       // payload of a MESSAGE that is worth a system call of its own
 #define READS 8                 // before others have their turn
 
 static void acknowledge_soon(struct tcp_link *l, size_t bytes)
@@ -21,40 +23,59 @@ static void acknowledge_soon(struct tcp_link *l, size_t bytes)
     if (l->untold > (size_t)uno_tcp_buffer.num / 4) l->tell = true;
 }
 
-// The PIECE being read is complete.
-static void finish_piece(struct tcp_link *l)
+// A payload is read straight from here on; what the buffer holds of it is moved.
+static void begin_straight(struct tcp_link *l, const struct tcp_frame *f, char *dst, struct tcp_landing *landing)
 {
-    struct tcp_landing *d = l->landing;
-    l->landing = NULL;
-    if (l->piece_check != l->piece.data_check) {
-        tcp_broken(l, EPROTO, "a frame arrived damaged");
-        return;
-    }
-    l->got_seq = l->piece.seq;
-    acknowledge_soon(l, sizeof l->piece);
-    tcp_landed(l, d, l->piece.h.bytes);
-}
-
-static void piece_came(struct tcp_link *l, size_t n)
-{
-    l->piece_check = uno_crc32c(l->piece_check, tcp_landing_at(l->landing) + l->piece_got, n);
-    l->piece_got += n;
-    if (l->piece_got == l->piece.h.bytes) finish_piece(l);
-}
-
-static const char *begin_piece(struct tcp_link *l, const struct tcp_frame *f)
-{
-    l->landing = tcp_landing_of(l, f);
-    if (!l->landing) return "a piece of no transfer arrived";
-    l->piece = *f;
-    l->piece_got = 0;
-    l->piece_check = 0;
     l->at += sizeof *f;
     size_t n = l->fill - l->at < f->h.bytes ? l->fill - l->at : f->h.bytes;
-    memcpy(tcp_landing_at(l->landing), l->buf + l->at, n);
+    memcpy(dst, l->buf + l->at, n);
     l->at += n;
-    piece_came(l, n);
-    return NULL;
+    l->in = (struct tcp_straight){.dst = dst, .got = n, .check = uno_crc32c(0, dst, n), .landing = landing, .f = *f};
+}
+
+static bool all_there(const struct tcp_link *l)
+{
+    return l->in.got == l->in.f.h.bytes;
+}
+
+// The payload read straight is there. Takes what follows it (a PIECE's trailer, the padding of a MESSAGE) from the
+// buffer; false: that has not come yet, or something is wrong.
+static bool finish_straight(struct tcp_link *l, const char **why)
+{
+    struct tcp_straight in = l->in;
+    struct tcp_trailer t = {.check = in.f.data_check};
+    size_t behind = in.landing ? sizeof t : tcp_padded(in.f.h.bytes) - in.f.h.bytes;
+    if (!all_there(l) || l->fill - l->at < behind) return false;
+    if (in.landing) memcpy(&t, l->buf + l->at, sizeof t);
+    l->at += behind;
+    l->in.dst = NULL;
+    if (in.check != t.check || t.zero) {
+        *why = "a frame arrived damaged";
+        return false;
+    }
+    l->got_seq = in.f.seq;
+    acknowledge_soon(l, sizeof in.f + (in.landing ? 0 : in.f.h.bytes));
+    if (in.landing) {
+        tcp_landed(l, in.landing, in.f.h.bytes);
+    } else {
+        l->early.dst = NULL;
+        l->direct--;
+        uno_direct_done(l->early.token, in.f.h.bytes, 0);
+    }
+    return true;
+}
+
+// Whether the MESSAGE, of which the buffer holds the beginning, goes straight to its receive.
+static bool begin_early(struct tcp_link *l, const struct tcp_frame *f)
+{
+    if (f->h.bytes < STRAIGHT_MIN || f->h.chan != TCP_MESSAGE) return false;
+    l->early.dst = uno_deliver_into(&l->base, &f->h, &l->early.token);
+    if (!l->early.dst) return false;
+    l->early.seq = f->seq;
+    l->early.bytes = f->h.bytes;
+    l->direct++;
+    begin_straight(l, f, l->early.dst, NULL);
+    return true;
 }
 
 static const char *take_frame(struct tcp_link *l, const struct tcp_frame *f, const void *payload)
@@ -85,29 +106,42 @@ static const char *check_header(const struct tcp_link *l, const struct tcp_frame
     return NULL;
 }
 
-// Takes complete frames out of the buffer; returns how many.
+// One frame out of the buffer, or the beginning of one that is read straight; false: it has to come first.
+static bool parse_frame(struct tcp_link *l, const char **why)
+{
+    struct tcp_frame f;
+    if (l->fill - l->at < sizeof f) return false;
+    memcpy(&f, l->buf + l->at, sizeof f);
+    *why = check_header(l, &f);
+    if (*why) return false;
+    tcp_acked(l, f.ack);
+    l->large = f.h.bytes >= STRAIGHT_MIN;
+    if (f.h.chan == TCP_PIECE) {
+        struct tcp_landing *d = tcp_landing_of(l, &f);
+        if (!d) *why = "a piece of no transfer arrived";
+        if (d) begin_straight(l, &f, tcp_landing_at(d), d);
+        return d != NULL;
+    }
+    if (l->early.dst && f.seq) {    // it is sent anew
+        bool same = f.seq == l->early.seq && f.h.bytes == l->early.bytes && f.h.chan == TCP_MESSAGE;
+        if (!same) *why = "a frame came back changed";
+        if (same) begin_straight(l, &f, l->early.dst, NULL);
+        return same;
+    }
+    size_t whole = sizeof f + tcp_padded(f.h.bytes);
+    if (l->fill - l->at < whole) return begin_early(l, &f);
+    const char *payload = l->buf + l->at + sizeof f;
+    l->at += whole;
+    *why = take_frame(l, &f, payload);
+    return *why == NULL;
+}
+
+// Takes frames out of the buffer; returns how many.
 static int parse(struct tcp_link *l)
 {
     int count = 0;
     const char *why = NULL;
-    while (!why && !l->broken && !l->landing && l->fill - l->at >= sizeof(struct tcp_frame)) {
-        struct tcp_frame f;
-        memcpy(&f, l->buf + l->at, sizeof f);
-        why = check_header(l, &f);
-        if (why) break;
-        tcp_acked(l, f.ack);
-        if (f.h.chan == TCP_PIECE) {
-            why = begin_piece(l, &f);
-            count++;
-            continue;
-        }
-        size_t whole = sizeof f + tcp_padded(f.h.bytes);
-        if (l->fill - l->at < whole) break;
-        const char *payload = l->buf + l->at + sizeof f;
-        l->at += whole;
-        why = take_frame(l, &f, payload);
-        count++;
-    }
+    while (!l->broken && (l->in.dst ? finish_straight(l, &why) : parse_frame(l, &why))) count++;
     if (why) tcp_broken(l, EPROTO, why);
     return count;
 }
@@ -123,27 +157,28 @@ static void compact(struct tcp_link *l)
 
 static ssize_t read_some(struct tcp_link *l, size_t *asked)
 {
-    if (!l->landing) {
-        size_t room = BUFFER - l->fill;
-        *asked = room < READ_MAX ? room : READ_MAX;
+    if (!l->in.dst || all_there(l)) {
+        size_t room = BUFFER - l->fill, most = l->large && l->fill == 0 ? READ_FIRST : READ_MAX;
+        *asked = room < most ? room : most;
         return recv(l->sock.fd, l->buf + l->fill, *asked, MSG_DONTWAIT);
     }
-    size_t left = l->piece.h.bytes - l->piece_got;
-    struct iovec v[2] = {{tcp_landing_at(l->landing) + l->piece_got, left}, {l->buf, READ_BEHIND}};
-    *asked = left + READ_BEHIND;
+    size_t left = l->in.f.h.bytes - l->in.got;
+    struct iovec v[2] = {{l->in.dst + l->in.got, left}, {l->buf, READ_FIRST}};
+    *asked = left + READ_FIRST;
     return readv(l->sock.fd, v, 2);
 }
 
 static void took(struct tcp_link *l, size_t n)
 {
-    if (!l->landing) {
+    if (!l->in.dst || all_there(l)) {
         l->fill += n;
         return;
     }
-    size_t left = l->piece.h.bytes - l->piece_got;
-    l->fill = n > left ? n - left : 0;
+    size_t left = l->in.f.h.bytes - l->in.got, k = n < left ? n : left;
+    l->in.check = uno_crc32c(l->in.check, l->in.dst + l->in.got, k);
+    l->in.got += k;
+    l->fill = n - k;
     l->at = 0;
-    piece_came(l, n < left ? n : left);
 }
 
 int tcp_receive(struct tcp_link *l)
@@ -161,7 +196,7 @@ int tcp_receive(struct tcp_link *l)
             break;
         }
         took(l, (size_t)n);
-        count += parse(l);
+        count += 1 + parse(l);
         compact(l);
         if ((size_t)n < asked) break;
     }
@@ -173,7 +208,7 @@ int tcp_receive(struct tcp_link *l)
 void tcp_forget_input(struct tcp_link *l)
 {
     l->at = l->fill = 0;
-    l->landing = NULL;
+    l->in.dst = NULL;
 }
 
 _Static_assert(BUFFER >= 2 * (64 * 1024 + sizeof(struct tcp_frame)), "the buffer holds two frames");

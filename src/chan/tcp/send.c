@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Sending over TCP: every frame is built in the link's ring, given to the kernel from there, and stays until it is
 // acknowledged. Called by p2p through the contract (tcp_send) and by the other files of this folder. A small message
-// costs one system call. A PIECE keeps only its header in the ring, followed by a note (struct note, not sent) that
-// says where the payload lies.
+// costs one system call. A PIECE keeps only its header and trailer in the ring, and a note (struct note) that says
+// where the payload lies.
 #include <errno.h>
 #include <mpi.h>
 #include <string.h>
@@ -17,8 +17,13 @@
 
 #define RESERVE 4096    // of the ring, for frames of our own
 #define PARTS 16        // of one system call
+#define LARGE 8192      // a MESSAGE from here on leaves from the user's memory
+#define SUM_FIRST (32 << 10)    // a PIECE up to this is summed before it is sent: its trailer goes with it
+#define BLOCKED_FEW 2    // so many blocked links are tried again by polling; for more, epoll is asked
 
+// Behind the header of a PIECE in the ring: its trailer, then where its payload lies (not sent).
 struct note {
+    struct tcp_trailer trailer;
     const char *base;
     struct tcp_offer *offer;
 };
@@ -35,7 +40,12 @@ static size_t ring_bytes(const struct tcp_frame *f)
 
 static size_t wire_bytes(const struct tcp_frame *f)
 {
-    return sizeof *f + (f->h.chan == TCP_PIECE ? f->h.bytes : tcp_padded(f->h.bytes));
+    return sizeof *f + (f->h.chan == TCP_PIECE ? f->h.bytes + sizeof(struct tcp_trailer) : tcp_padded(f->h.bytes));
+}
+
+static struct note *note_of(struct tcp_frame *f)
+{
+    return (struct note *)(void *)(f + 1);
 }
 
 static inline bool has_room(const struct tcp_link *l, size_t bytes, size_t reserve)
@@ -50,37 +60,57 @@ static inline void seal(struct tcp_link *l, struct tcp_frame *f, const void *pay
     f->seq = numbered ? ++l->seq : 0;
     f->ack = l->got_seq;
     f->h.stamp = 0;
-    f->data_check = uno_crc32c(0, payload, f->h.bytes);
+    f->data_check = f->h.chan == TCP_PIECE ? 0 : uno_crc32c(0, payload, f->h.bytes);
     f->check = uno_crc32c(0, &f->data_check, sizeof *f - sizeof f->check);
     l->head += ring_bytes(f);
     l->untold = 0;
     l->tell = false;
 }
 
+void tcp_arm(struct tcp_link *l)
+{
+    if (l->armed || l->sock.fd < 0) return;
+    l->armed = true;
+    tcp_watch(&l->sock, EPOLLIN | EPOLLOUT, false);
+}
+
 static void set_blocked(struct tcp_link *l, bool blocked)
 {
-    if (l->blocked == blocked) return;
+    if (blocked && !l->blocked) uno_tcp_state.blocked++;
+    if (!blocked && l->blocked) uno_tcp_state.blocked--;
     l->blocked = blocked;
-    if (blocked)
-        uno_tcp_state.blocked++;
-    else
-        uno_tcp_state.blocked--;
-    if (l->sock.fd >= 0) tcp_watch(&l->sock, EPOLLIN | (blocked ? EPOLLOUT : 0), false);
+    if (blocked && uno_tcp_state.blocked > BLOCKED_FEW) tcp_arm(l);
+    if (blocked || !l->armed) return;
+    l->armed = false;
+    if (l->sock.fd >= 0) tcp_watch(&l->sock, EPOLLIN, false);
+}
+
+// The kernel has taken bytes from..to of a PIECE: its payload among them is summed, the trailer completed.
+static void sum_piece(struct tcp_link *l, struct tcp_frame *f, size_t from, size_t to)
+{
+    struct note *note = note_of(f);
+    size_t first = sizeof *f, end = first + f->h.bytes;
+    if (from < first) from = first;
+    if (to > end) to = end;
+    if (from >= to || f->h.bytes <= SUM_FIRST) return;
+    l->part_check = uno_crc32c(from == first ? 0 : l->part_check, note->base + from - first, to - from);
+    if (to == end) note->trailer.check = l->part_check;
 }
 
 // The kernel took n more bytes.
 static void advance(struct tcp_link *l, size_t n)
 {
-    n += l->part;
     while (l->sent < l->head) {
-        const struct tcp_frame *f = frame_at(l, l->sent);
-        size_t whole = wire_bytes(f);
-        if (n < whole) break;
-        n -= whole;
+        struct tcp_frame *f = frame_at(l, l->sent);
+        size_t left = wire_bytes(f) - l->part, k = n < left ? n : left;
+        if (f->h.chan == TCP_PIECE) sum_piece(l, f, l->part, l->part + k);
+        n -= k;
+        l->part += k;
+        if (k < left) return;
         l->sent += ring_bytes(f);
+        l->part = 0;
         if (f->h.chan == TCP_PIECE) l->pieces--;
     }
-    l->part = n;
 }
 
 static int add_part(struct iovec *v, int count, char *base, size_t n)
@@ -93,23 +123,41 @@ static int add_part(struct iovec *v, int count, char *base, size_t n)
     return count + 1;
 }
 
+// A PIECE, of which `skip` bytes were sent, as parts: up to the end of its payload, then the trailer, which is known by
+// then. Adds the bytes to *total; returns whether the whole frame is in.
+static bool collect_piece(struct tcp_frame *f, size_t skip, struct iovec *v, int *count, size_t *total)
+{
+    struct note *note = note_of(f);
+    size_t end = sizeof *f + f->h.bytes, n = wire_bytes(f) - skip;
+    if (skip >= end) {
+        *count = add_part(v, *count, (char *)&note->trailer + skip - end, n);
+        *total += n;
+        return true;
+    }
+    if (skip < sizeof *f) *count = add_part(v, *count, (char *)f + skip, sizeof *f - skip);
+    size_t from = skip > sizeof *f ? skip - sizeof *f : 0;
+    *count = add_part(v, *count, (char *)(uintptr_t)note->base + from, f->h.bytes - from);
+    *total += end - skip;
+    if (f->h.bytes > SUM_FIRST) return false;
+    *count = add_part(v, *count, (char *)&note->trailer, sizeof note->trailer);
+    *total += sizeof note->trailer;
+    return true;
+}
+
 // What is to be sent next, as parts; returns how many, their bytes in *total.
 static int collect(const struct tcp_link *l, struct iovec *v, size_t *total)
 {
     int count = 0;
     size_t skip = l->part;
     *total = 0;
-    for (uint64_t at = l->sent; at < l->head && count + 2 <= PARTS;) {
+    for (uint64_t at = l->sent; at < l->head && count + 3 <= PARTS; skip = 0) {
         struct tcp_frame *f = frame_at(l, at);
-        size_t inside = f->h.chan == TCP_PIECE ? sizeof *f : wire_bytes(f);
-        if (skip < inside) count = add_part(v, count, (char *)f + skip, inside - skip);
         if (f->h.chan == TCP_PIECE) {
-            const struct note *note = (const struct note *)(const void *)(f + 1);
-            size_t from = skip > inside ? skip - inside : 0;
-            count = add_part(v, count, (char *)(uintptr_t)note->base + from, f->h.bytes - from);
+            if (!collect_piece(f, skip, v, &count, total)) break;
+        } else {
+            count = add_part(v, count, (char *)f + skip, wire_bytes(f) - skip);
+            *total += wire_bytes(f) - skip;
         }
-        *total += wire_bytes(f) - skip;
-        skip = 0;
         at += ring_bytes(f);
     }
     return count;
@@ -136,14 +184,20 @@ void tcp_flush(struct tcp_link *l)
     set_blocked(l, false);
 }
 
-// A frame just sealed at `from` goes out, if nothing else is before it.
-static inline void start(struct tcp_link *l, uint64_t from)
+// Whether what is put at the end of the ring can go to the kernel at once. Dials when that was never done.
+static inline bool is_open(struct tcp_link *l)
 {
     if (__builtin_expect(l->state != TCP_UP || l->broken, 0)) {
         if (l->state == TCP_IDLE) tcp_dial(l);
-        return;
+        return false;
     }
-    if (l->blocked) return;
+    return !l->blocked;
+}
+
+// A frame just sealed at `from` goes out, if nothing else is before it.
+static inline void start(struct tcp_link *l, uint64_t from)
+{
+    if (!is_open(l)) return;
     uno_tcp_state.last_use = uno_ticks();
     const struct tcp_frame *f = frame_at(l, from);
     if (l->sent != from || l->part || f->h.chan == TCP_PIECE) {
@@ -158,6 +212,25 @@ static inline void start(struct tcp_link *l, uint64_t from)
     }
     if (done > 0) advance(l, (size_t)done);
     tcp_flush(l);
+}
+
+// A larger plain message, whose frame at `from` holds all but the payload: the kernel gets that from the user's memory,
+// and the ring its copy (for sending anew) while the message is on its way.
+static void start_large(struct tcp_link *l, uint64_t from, const struct uno_msg *m)
+{
+    struct tcp_frame *f = frame_at(l, from);
+    char *payload = (char *)(f + 1);
+    ssize_t done = 0;
+    if (is_open(l) && l->sent == from && !l->part) {
+        size_t pad = tcp_padded(m->bytes) - m->bytes;
+        struct iovec v[3] = {{f, sizeof *f}, {(char *)(uintptr_t)m->data, m->bytes}, {payload + m->bytes, pad}};
+        struct msghdr h = {.msg_iov = v, .msg_iovlen = 3};
+        done = sendmsg(l->sock.fd, &h, MSG_NOSIGNAL | MSG_DONTWAIT);
+        uno_tcp_state.last_use = uno_ticks();
+    }
+    memcpy(payload, m->data, m->bytes);
+    if (done > 0) advance(l, (size_t)done);
+    if (l->sent < l->head && is_open(l)) tcp_flush(l);
 }
 
 int tcp_send(struct uno_link *link, const struct uno_msg *m)
@@ -176,13 +249,16 @@ int tcp_send(struct uno_link *link, const struct uno_msg *m)
     char *payload = (char *)(f + 1);
     f->h = (struct uno_hdr){
         .kind = m->kind, .chan = TCP_MESSAGE, .src = m->src, .tag = m->tag, .bytes = m->bytes, .ctx = m->ctx};
-    if (m->bytes > 0) {
-        memset(payload + n - 8, 0, 8);
-        if (m->packer)
-            uno_pack(m->packer, payload, m->bytes);
-        else
-            memcpy(payload, m->data, m->bytes);
+    if (m->bytes > 0) memset(payload + n - 8, 0, 8);
+    if (m->bytes >= LARGE && !m->packer) {
+        seal(l, f, m->data);
+        start_large(l, from, m);
+        return MPI_SUCCESS;
     }
+    if (m->packer && m->bytes > 0)
+        uno_pack(m->packer, payload, m->bytes);
+    else if (m->bytes > 0)
+        memcpy(payload, m->data, m->bytes);
     seal(l, f, payload);
     start(l, from);
     return MPI_SUCCESS;
@@ -209,7 +285,8 @@ bool tcp_put_piece(struct tcp_link *l, struct tcp_offer *o, uint32_t landing, co
     uint64_t from = l->head;
     struct tcp_frame *f = frame_at(l, from);
     f->h = (struct uno_hdr){.chan = TCP_PIECE, .bytes = (uint32_t)n, .ctx = landing};
-    *(struct note *)(void *)(f + 1) = (struct note){base, o};
+    *note_of(f) = (struct note){.base = base, .offer = o};
+    if (n <= SUM_FIRST) note_of(f)->trailer.check = uno_crc32c(0, base, n);
     l->pieces++;
     seal(l, f, base);
     start(l, from);
@@ -218,9 +295,9 @@ bool tcp_put_piece(struct tcp_link *l, struct tcp_offer *o, uint32_t landing, co
 
 static void pop(struct tcp_link *l)
 {
-    const struct tcp_frame *f = frame_at(l, l->tail);
+    struct tcp_frame *f = frame_at(l, l->tail);
     l->tail += ring_bytes(f);
-    if (f->h.chan == TCP_PIECE) tcp_piece_acked(((const struct note *)(const void *)(f + 1))->offer, f->h.bytes);
+    if (f->h.chan == TCP_PIECE) tcp_piece_acked(note_of(f)->offer, f->h.bytes);
 }
 
 void tcp_acked(struct tcp_link *l, uint64_t ack)

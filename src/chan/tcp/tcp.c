@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -19,12 +20,17 @@
 #include "chan/self.h"
 
 #define EVENTS 32
+#define OTHER_FILES 256    // that a program may have open besides its connections
 #define WIDE_US 20      // between looks at all sockets while one connection is enough
 #define QUIET_US 200    // without traffic for so long, TCP is looked at less often
 #define QUIET_LOOK_US 2
-// Between fruitless looks while a large message is under way: each look takes the socket's lock, which the kernel needs
-// to move on (4 MiB in a window: 6.1 instead of 4.1 GB/s).
+// Between fruitless looks, when small, larger and large messages pass, and while the kernel takes no more of ours (then
+// also between attempts to go on). bench: lat, bw over tcp.
+#define SMALL_GAP_NS 600
+#define LARGE_GAP_NS 1000
 #define BULK_GAP_NS 1500
+#define BLOCKED_GAP_NS 5000
+#define BULK_PATIENCE_US 1000
 #define LINGER_NS 10000000000ULL    // for peers to acknowledge what was sent, when the channel closes
 
 struct uno_param uno_tcp_buffer = UNO_PARAM_INT(
@@ -113,10 +119,21 @@ static bool not_needed(void)
     return false;
 }
 
+// A connection to everybody may come to be: room for that, if the system lets us.
+static void make_room_for_files(void)
+{
+    struct rlimit files;
+    rlim_t need = (rlim_t)uno_chan_self.nprocs + OTHER_FILES;
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur >= need) return;
+    files.rlim_cur = need < files.rlim_max ? need : files.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &files);
+}
+
 static int tcp_open(struct uno_chan *self)
 {
     (void)self;
     if (not_needed()) return UNO_DECLINED;
+    make_room_for_files();
     int err = tcp_shake_open();
     if (err) return err;
     unsigned char nonce[TCP_NONCE];
@@ -193,13 +210,53 @@ static int look_wide(void)
     return moved;
 }
 
+// Whether the kernel is to be left alone a little longer after a look that found nothing: each takes the lock of the
+// socket, which the kernel needs to move on.
+static bool too_soon(const struct tcp_link *l, uint64_t now)
+{
+    if (!uno_tcp_state.fruitless || !l) return false;
+    uint64_t gap = SMALL_GAP_NS;
+    if (l->large) gap = LARGE_GAP_NS;
+    if (l->in.dst || l->pieces) gap = BULK_GAP_NS;
+    if (l->blocked) gap = BLOCKED_GAP_NS;
+    return (now - uno_tcp_state.last_look) * 1000 < gap * uno_ticks_per_us();
+}
+
 static int tcp_poll_link(struct uno_link *link)
 {
     struct tcp_link *l = tcp_of(link);
     if (l->parsing) return 0;
+    uint64_t now = uno_ticks();
+    if (too_soon(l, now)) return 0;
+    uno_tcp_state.last_look = now;
     int n = look_at(l);
-    if (n) uno_tcp_state.last_use = uno_ticks();
+    uno_tcp_state.fruitless = !n;
+    if (n) uno_tcp_state.last_use = now;
     if (__builtin_expect(uno_tcp_state.unwell != 0, 0)) take_down_broken();
+    return n;
+}
+
+// What poll says when it found nothing: 1 in the middle of a large message. Who fell asleep there would be woken for
+// the next part, which costs as much as the part.
+static int nothing(const struct tcp_link *hot, uint64_t now)
+{
+    bool bulk = hot && (hot->in.dst || hot->blocked) && !uno_chan_self.crowded;
+    return bulk && now - uno_tcp_state.last_use < BULK_PATIENCE_US * uno_ticks_per_us();
+}
+
+// Tries to go on with the links whose kernel buffers were full. Returns how many could.
+static int go_on(void)
+{
+    int n = 0;
+    for (struct tcp_link *l = uno_tcp_state.first; l; l = l->next) {
+        if (!l->blocked || l->armed) continue;
+        uint64_t sent = l->sent;
+        size_t part = l->part;
+        tcp_flush(l);
+        if (l->sent == sent && l->part == part) continue;
+        tcp_pump(l);
+        n++;
+    }
     return n;
 }
 
@@ -208,34 +265,36 @@ static int tcp_poll(struct uno_chan *self, int budget)
     (void)self;
     (void)budget;
     uint64_t now = uno_ticks(), us = uno_ticks_per_us();
-    const struct tcp_link *hot = uno_tcp_state.hot;
-    if (uno_tcp_state.fruitless && hot && (hot->landing || hot->pieces) &&
-        (now - uno_tcp_state.last_look) * 1000 < BULK_GAP_NS * us)
-        return 0;
-    if (now - uno_tcp_state.last_use > QUIET_US * us && now - uno_tcp_state.last_look < QUIET_LOOK_US * us) return 0;
+    struct tcp_link *hot = uno_tcp_state.hot;
+    if (too_soon(hot, now)) return nothing(hot, now);
+    if (now - uno_tcp_state.last_use > QUIET_US * us && now - uno_tcp_state.last_look < QUIET_LOOK_US * us)
+        return nothing(hot, now);
     uno_tcp_state.last_look = now;
-    int n = uno_tcp_state.hot ? look_at(uno_tcp_state.hot) : 0;
-    bool one = uno_tcp_state.up == 1 && !uno_tcp_state.shaking && !uno_tcp_state.blocked;
-    if ((!n && !one) || uno_tcp_state.blocked || now - uno_tcp_state.last_wide > WIDE_US * us) {
+    int n = hot ? look_at(hot) : 0;
+    if (__builtin_expect(uno_tcp_state.blocked != 0, 0)) n += go_on();
+    bool one = uno_tcp_state.up == 1 && !uno_tcp_state.shaking;
+    if ((!n && !one) || now - uno_tcp_state.last_wide > WIDE_US * us) {
         uno_tcp_state.last_wide = now;
         n += look_wide();
     }
     uno_tcp_state.fruitless = !n;
     if (n) uno_tcp_state.last_use = now;
     if (__builtin_expect(uno_tcp_state.unwell != 0, 0)) take_down_broken();
-    return n;
+    return n ? n : nothing(hot, now);
 }
 
-static void tcp_read(struct uno_link *link, void *dst, size_t n)
+static size_t tcp_look(struct uno_link *link, size_t n, const void **at)
 {
     (void)link;
-    (void)dst;
-    (void)n;    // payloads are always delivered by address
+    *at = NULL;    // payloads are always delivered by address
+    return n;
 }
 
 static int tcp_wait_fd(struct uno_chan *self)
 {
     (void)self;
+    for (struct tcp_link *l = uno_tcp_state.blocked ? uno_tcp_state.first : NULL; l; l = l->next)
+        if (l->blocked) tcp_arm(l);
     return uno_tcp_state.epoll;
 }
 
@@ -291,7 +350,7 @@ static const struct uno_chan_ops tcp_ops = {
     .send = tcp_send,
     .poll = tcp_poll,
     .poll_link = tcp_poll_link,
-    .read = tcp_read,
+    .look = tcp_look,
     .offer = tcp_offer,
     .accept = tcp_accept,
     .withdraw = tcp_withdraw,

@@ -24,16 +24,23 @@
 
 enum tcp_sort { TCP_MESSAGE, TCP_PULL, TCP_PIECE, TCP_ACK, TCP_BYE, TCP_SORT_END };    // in uno_hdr.chan
 
-// What travels: this header, then h.bytes of payload, padded to a multiple of 8 unless it is a PIECE.
+// What travels: this header, then h.bytes of payload, padded to a multiple of 8. A PIECE is not padded; a trailer with
+// the checksum of its payload follows it, so that the payload is summed after the kernel has copied it, while the cache
+// still holds it.
 struct tcp_frame {
     uint32_t check;         // CRC32C of the rest of the header
-    uint32_t data_check;    // CRC32C of the payload
+    uint32_t data_check;    // CRC32C of the payload; 0 in a PIECE
     uint64_t seq;           // 0: not numbered (ACK, BYE)
     uint64_t ack;           // every frame up to this number has arrived
     struct uno_hdr h;
 };
 
 _Static_assert(sizeof(struct tcp_frame) == 48, "the frame header has no holes");
+
+struct tcp_trailer {
+    uint32_t check;    // CRC32C of the payload
+    uint32_t zero;
+};
 
 enum tcp_what { TCP_LISTENER, TCP_TIMER, TCP_SHAKING, TCP_LINKED };
 
@@ -55,6 +62,21 @@ struct tcp_offer;
 struct tcp_landing;
 struct tcp_shake;
 
+// A payload that is read straight to where it belongs.
+struct tcp_straight {
+    char *dst;    // NULL: none is being read
+    size_t got;
+    uint32_t check;                 // CRC32C of what has come
+    struct tcp_landing *landing;    // of a PIECE
+    struct tcp_frame f;             // its header
+};
+
+struct tcp_early {
+    char *dst;    // NULL: none
+    uint32_t bytes;
+    uint64_t seq, token;
+};
+
 struct tcp_link {
     struct uno_link base;
     struct tcp_sock sock;
@@ -69,8 +91,10 @@ struct tcp_link {
     char *ring;                   // mapped twice in a row: nothing ever wraps
     uint64_t tail, sent, head;    // acknowledged; given to the kernel; end
     size_t part;                  // bytes of the frame at `sent` that the kernel has
+    uint32_t part_check;          // CRC32C of the payload in them, when that frame is a PIECE
     uint64_t seq;                 // of the last numbered frame
-    bool blocked;                 // the kernel takes no more: EPOLLOUT is armed
+    bool blocked;                 // the kernel takes no more now: poll tries again
+    bool armed;                   // EPOLLOUT is asked for: epoll tells when to try again
     // receiving
     char *buf;
     size_t at, fill;
@@ -80,10 +104,9 @@ struct tcp_link {
     bool parsing;
     bool bye;                       // the peer leaves; it may come back with a new life (MPI sessions)
     uint64_t peer_life;             // that the numbers of this link belong to; 0: not connected so far
-    struct tcp_frame piece;         // header of the PIECE being read
-    struct tcp_landing *landing;    // where it goes, NULL: none is being read
-    size_t piece_got;
-    uint32_t piece_check;
+    bool large;                // the last frame begun had a large payload
+    struct tcp_straight in;    // the payload that is being read straight to where it belongs
+    struct tcp_early early;    // the MESSAGE whose receive is found already, also while it is sent anew
     // direct transfers
     struct tcp_offer *streams, *streams_end;    // asked for by the peer and not yet all in the ring
     uint32_t pieces;                            // in the ring and not yet all given to the kernel
@@ -108,7 +131,7 @@ struct tcp_chan {
     struct tcp_link *hot;      // the last one that delivered
     uint32_t up;               // links with a connection
     uint32_t shaking;          // handshakes under way
-    uint32_t blocked;          // links that wait for EPOLLOUT
+    uint32_t blocked;          // links whose kernel buffers are full
     uint32_t unwell;           // links with broken != 0
     uint64_t last_use;         // ticks of the last arrival or departure
     uint64_t last_look;        // ticks of the last look at the sockets
@@ -147,6 +170,7 @@ bool tcp_put(struct tcp_link *l, enum tcp_sort sort, const void *payload, size_t
 // A piece of an offer: its payload stays where it is until it is acknowledged.
 bool tcp_put_piece(struct tcp_link *l, struct tcp_offer *o, uint32_t landing, const void *base, size_t n);
 void tcp_flush(struct tcp_link *l);
+void tcp_arm(struct tcp_link *l);    // a blocked link: epoll is to tell when it can go on
 void tcp_acked(struct tcp_link *l, uint64_t ack);     // takes frames off the ring
 void tcp_rewind(struct tcp_link *l, uint64_t ack);    // a new connection: send all again that comes after ack
 void tcp_tell(struct tcp_link *l);                    // an ACK frame, if nothing else is on its way
@@ -191,8 +215,8 @@ int tcp_publish(const struct tcp_card *card);
 bool tcp_find_card(int proc, struct tcp_card *card);    // false: the peer has not published it yet
 
 // ---- direct.c ----
-int tcp_offer(struct uno_link *link, const void *buf, struct uno_rts *rts);
-int tcp_accept(struct uno_link *link, const struct uno_rts *rts, void *dst, size_t room, uint64_t token);
+int tcp_offer(struct uno_link *link, const struct uno_mem *mem, struct uno_rts *rts);
+int tcp_accept(struct uno_link *link, const struct uno_rts *rts, const struct uno_mem *mem, uint64_t token);
 void tcp_withdraw(struct uno_link *link, const struct uno_rts *rts);
 const char *tcp_pulled(struct tcp_link *l, const void *payload, size_t n);    // a PULL came; NULL: good
 void tcp_pump(struct tcp_link *l);                                            // puts pulls and pieces into the ring

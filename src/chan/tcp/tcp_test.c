@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The TCP channel under attack and on a bad line: strangers on the port, and a relay between the ranks that cuts
-// connections, damages bytes and hands them on in crumbs. No message may be lost, doubled, reordered or damaged.
+// connections, damages bytes, holds them back and hands them on in crumbs. No message may be lost, doubled, reordered
+// or damaged.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -40,11 +41,15 @@ static int connect_to(uint16_t port)
 // ---- strangers ----
 
 #define IDLE 1000
+#define STRANGERS 64    // handshakes that a rank answers at once (dial.c)
 
 static void hostile_body(void)
 {
     wait_step(GATE, 1);
-    while (atomic_load(&shared->step[FINISH]) == 0) poll_once();    // strangers come before anybody is connected
+    while (atomic_load(&shared->step[FINISH]) == 0) {    // strangers come before anybody is connected
+        poll_once();
+        CHECK(uno_tcp_state.shaking <= STRANGERS);
+    }
     mixed_traffic(2000);
 }
 
@@ -226,7 +231,7 @@ static void rogue(void **state)
 
 // ---- the relay ----
 
-enum mischief { CUT = 1, DAMAGE = 2, CRUMBS = 4 };
+enum mischief { CUT = 1, DAMAGE = 2, CRUMBS = 4, DELAY = 8 };
 
 #define PAIRS 64
 #define MISCHIEFS 20    // in all; then the line is good
@@ -267,6 +272,7 @@ static void pass_on(struct relay *r, int from)
         return;
     }
     r->passed += (size_t)n;
+    if (mischief & DELAY && random() % 40 == 0) usleep((useconds_t)(random() % 20000));    // the thing tested
     bool now = r->passed > r->next && done < MISCHIEFS && mischief & (CUT | DAMAGE);
     if (now) {
         done++;
@@ -336,6 +342,7 @@ static void relayed_body(void)
 {
     wait_step(GATE, 1);
     mixed_traffic(3000);
+    CHECK(straights > 0);
     uint64_t happened = atomic_load(&shared->number[5]);
     if (mischief & (CUT | DAMAGE)) CHECK(happened >= 10);
 }
@@ -371,6 +378,12 @@ static void cut_and_damage(void **state)
 {
     (void)state;
     relayed(CUT | DAMAGE);
+}
+
+static void delay_and_cut(void **state)
+{
+    (void)state;
+    relayed(DELAY | CUT);
 }
 
 // ---- leaving and coming back, as a process does that opens one MPI session after another ----
@@ -436,7 +449,7 @@ static void die_body(void)
     expected_from[0] = 0;
     for (uint64_t k = 0; k < 10; k++) send_number(links[1], k);
     struct uno_rts rts = {.token = 77, .bytes = sizeof scratch};
-    CHECK(links[1]->ops->offer(links[1], scratch, &rts) == 0);
+    CHECK(links[1]->ops->offer(links[1], &(struct uno_mem){&(struct uno_run){scratch, sizeof scratch}, 1}, &rts) == 0);
     while (losses == 0) poll_once();
     CHECK(losses == 1 && failures_told == 1);
     struct uno_msg m = {.kind = UNO_EAGER};
@@ -475,9 +488,10 @@ int main(int argc, char **argv)
 {
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(strangers), cmocka_unit_test(rogue),  cmocka_unit_test(crumbs),
-        cmocka_unit_test(cut),       cmocka_unit_test(damage), cmocka_unit_test(cut_and_damage),
-        cmocka_unit_test(come_back), cmocka_unit_test(lost),   cmocka_unit_test(port_range),
+        cmocka_unit_test(strangers),     cmocka_unit_test(rogue),     cmocka_unit_test(crumbs),
+        cmocka_unit_test(cut),           cmocka_unit_test(damage),    cmocka_unit_test(cut_and_damage),
+        cmocka_unit_test(delay_and_cut), cmocka_unit_test(come_back), cmocka_unit_test(lost),
+        cmocka_unit_test(port_range),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

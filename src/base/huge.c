@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Huge pages under busy buffers (huge.h). Called by collectives and by the shared-memory channel before
+// they tell a peer an address.
+//
+// Always holds: advice to the kernel alone; a refusal is remembered and nothing depends on it. Never when the
+// administrator has switched huge pages off ("never"), never for a region with pages that were not touched yet.
+#include "base/huge.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/param.h"
+#include "base/wait.h"
+
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25
+#endif
+#define SHIFT 21
+#define REGIONS 512
+#define TOO_LONG_NS 50000000    // the kernel had to look for memory: do not ask again
+
+static struct uno_param after = UNO_PARAM_INT("huge_after", 16 << 20, 0, 1LL << 40,
+                                              "bytes that peers copy from or to 2 MiB of a buffer before these are "
+                                              "gathered into one huge page (0: never)");
+UNO_PARAM_DECLARE(after);
+
+// What is known of a region; two that fall on one entry push each other out and start anew.
+static struct region {
+    uintptr_t number;
+    size_t bytes;
+} seen[REGIONS];
+static enum { UNKNOWN, ALLOWED, FORBIDDEN } state;
+
+static bool allowed(void)
+{
+    if (state != UNKNOWN) return state == ALLOWED;
+    char text[64] = "";
+    FILE *f = fopen("/sys/kernel/mm/transparent_hugepage/enabled", "re");
+    if (f && !fgets(text, sizeof text, f)) text[0] = '\0';
+    if (f) fclose(f);
+    state = text[0] && !strstr(text, "[never]") ? ALLOWED : FORBIDDEN;
+    return state == ALLOWED;
+}
+
+static void gather(uintptr_t number)
+{
+    unsigned char there[(1 << SHIFT) / 4096];
+    void *at = (void *)(number << SHIFT);
+    if (!allowed() || mincore(at, 1 << SHIFT, there) != 0) return;
+    for (size_t i = 0; i < sizeof there; i++)
+        if (!(there[i] & 1)) return;
+    uint64_t start = uno_now_ns();
+    madvise(at, 1 << SHIFT, MADV_COLLAPSE);
+    if (uno_now_ns() - start > TOO_LONG_NS) state = FORBIDDEN;
+}
+
+void uno_huge_use(const void *at, size_t bytes)
+{
+    uintptr_t here = (uintptr_t)at, end = here + bytes;
+    if (after.num == 0) return;
+    for (uintptr_t number = here >> SHIFT; here < end; number++) {
+        uintptr_t next = (number + 1) << SHIFT, until = next < end ? next : end;
+        struct region *r = &seen[number % REGIONS];
+        if (r->number != number) *r = (struct region){number, 0};
+        size_t before = r->bytes;
+        r->bytes += until - here;
+        if (before < (size_t)after.num && r->bytes >= (size_t)after.num) gather(number);
+        here = until;
+    }
+}

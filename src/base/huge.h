@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Huge pages under buffers that other processes copy from or to again and again: the kernel looks up every page of a
+// copy across processes, and that is half of its cost with pages of 4 KiB (docs/design/collectives.md).
+#pragma once
+#include <stddef.h>
+
+// Called by the owner of a buffer each time peers are about to read or write it. When what was copied in a region of 2
+// MiB has cost about what it costs to gather the region into one page, it is gathered, once. Nothing else changes: the
+// content, addresses and rights stay, and no memory is added (a region that is not all there is left alone).
+void uno_huge_use(const void *at, size_t bytes);

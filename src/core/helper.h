@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The progress thread (parameter progress_thread): moves nonblocking collectives on while the program computes. It
+// rests unless some are under way, and steps aside for threads that wait in MPI themselves.
+#pragma once
+#include <stdbool.h>
+
+extern bool uno_helper_on;    // it runs: the library's lock is real
+
+int uno_helper_start(void);    // after the library is open; nothing without the parameter. The lock is not held
+void uno_helper_stop(void);    // before it closes
+
+// Wakes it when there may be work: a poller was added, or a thread that waited leaves MPI. With the lock held.
+void uno_helper_call(void);

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which layouts are copied directly between two processes, and the lists of their runs. Called by send.c and deliver.c.
+// Always holds: a request has a list only while an offer or an accepted transfer needs it.
+#include "p2p/direct.h"
+
+#include <stdlib.h>
+
+#include "base/param.h"
+
+// A run costs the kernel about 300 ns, shared by both ranks; the ring 80 ns a KiB (bench: ddt-lat --variant rows).
+static struct uno_param run_min = UNO_PARAM_INT("direct_run", 4096, 1, 1 << 30,
+                                                "bytes that the runs of a layout must have on average to be copied "
+                                                "from layout to layout; below, it is packed and streamed");
+UNO_PARAM_DECLARE(run_min);
+
+bool uno_direct_worth(size_t n, size_t runs)
+{
+    return runs <= 1 || runs <= n / (size_t)run_min.num;
+}
+
+bool uno_direct_memory(MPI_Request r, size_t n, struct uno_run *one, struct uno_mem *mem)
+{
+    *one = (struct uno_run){(char *)(uintptr_t)r->buf, n};
+    *mem = (struct uno_mem){one, 1};
+    if (!r->type) return true;
+    size_t most = uno_packer_runs(&r->packer);
+    if (!uno_direct_worth(r->room, most)) return false;
+    struct uno_run *list = malloc(most * sizeof *list);
+    if (!list) return false;
+    *mem = (struct uno_mem){list, uno_packer_list(&r->packer, list)};
+    r->runs = list;
+    return true;
+}
+
+void uno_direct_forget(MPI_Request r)
+{
+    free(r->runs);
+    r->runs = NULL;
+}

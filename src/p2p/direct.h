@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The memory of a request as the channels copy it directly (chan.h: struct uno_mem). Called by send.c and deliver.c.
+#pragma once
+#include "chan/chan.h"
+#include "core/request.h"
+
+// Fills *mem for the first n bytes of r, with *one as its list when they lie in one run. False: the runs are too short
+// to be copied one by one, pack and stream. A longer list is kept in r->runs until uno_direct_forget.
+bool uno_direct_memory(MPI_Request r, size_t n, struct uno_run *one, struct uno_mem *mem);
+void uno_direct_forget(MPI_Request r);
+
+// Whether a message of n bytes in so many runs is copied directly.
+bool uno_direct_worth(size_t n, size_t runs);

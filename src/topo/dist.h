@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The edges of a distributed graph, told by any process: gathered, so that every process may compute the same order of
+// ranks, and given to the processes they belong to.
+#pragma once
+#include "topo/map.h"
+#include "topo/topo.h"
+
+// What all ranks said: the links of rank r are all[first[r]] .. all[first[r + 1] - 1], in the order they were said in.
+struct uno_link_table { struct uno_link *all; size_t *first; };
+
+// n sources with degrees[] edges each to dests[]; weights NULL: unweighted. Collective over c.
+struct uno_edge_list { int n; const int *source, *degree, *dest, *weight; };
+int uno_links_collect(struct MPI_ABI_Comm *c, const struct uno_edge_list *list, struct uno_link_table *out);
+
+void uno_links_free(struct uno_link_table *table);
+
+// Attach a dist_graph to child: of n links those that touch its rank ...
+int uno_topo_keep(struct MPI_ABI_Comm *child, const struct uno_link *link, size_t n, bool weighted);
+
+// ... or the neighbours (ends of links) that the process said in whose place child's rank is now, in the order said.
+int uno_topo_said(struct MPI_ABI_Comm *child, const struct uno_link_table *in, const struct uno_link_table *out,
+                  bool weighted);
