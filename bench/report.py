@@ -112,7 +112,8 @@ def draw_python(plt, per):
         x, time, extra = zip(*per[name], strict=True)
         left.plot(x, time, color=colour, marker=mark, markersize=4, label=name)
         if name != "C":
-            right.plot(x, extra, color=colour, marker=mark, markersize=4, label=name)
+            seen = [(s, more) for s, more in zip(x, extra, strict=True) if more > 0]  # noise can be larger than Python
+            right.plot(*zip(*seen, strict=True), color=colour, marker=mark, markersize=4, label=name)
     left.set_yscale("log")
     right.set_yscale("log")
     for ax in (left, right):
