@@ -281,11 +281,11 @@ static bool left_alone(struct part *p)
     return uno_ticks() - atomic_load_explicit(&p->last_put, memory_order_relaxed) > LEFT_ALONE_US * uno_ticks_per_us();
 }
 
-// Sender: copies what is left, from the back. Returns how many pieces.
-static int help(struct part *p, int most)
+// Sender: copies what is left, from the back to chunk `least`. Returns how many pieces.
+static int help(struct part *p, int least, int most)
 {
     int n = 0;
-    for (int k = p->chunks - 1; k >= p->first && n < most; k--) n += copy_pieces(p, k, most - n);
+    for (int k = p->chunks - 1; k >= least && n < most; k--) n += copy_pieces(p, k, most - n);
     return n;
 }
 
@@ -302,7 +302,7 @@ void part_direct_put(struct part *p, int k)
     atomic_store_explicit(&c->claim, word_of(p, 0), memory_order_release);
     ring(p);
     if (!started) return;
-    if (left_alone(p)) help(p, INT32_MAX);
+    if (left_alone(p)) help(p, 0, INT32_MAX);    // `first` belongs to who has the lock
     if (k >= (p->chunks + 1) / 2 || pieces_in(p, k) > 1) copy_pieces(p, k, INT32_MAX);
     // Relaxed: a hint.
     atomic_store_explicit(&p->last_put, uno_ticks(), memory_order_relaxed);
@@ -312,7 +312,7 @@ static int sender_poll(struct part *p)
 {
     // Acquire: pairs with the release in part_shared_start.
     if (atomic_load_explicit(&p->block->started, memory_order_acquire) != p->turn) return 0;
-    return p->pieces[1] > 1 || p->chunks > 1 || left_alone(p) ? help(p, PIECES_PER_POLL) : 0;
+    return p->pieces[1] > 1 || p->chunks > 1 || left_alone(p) ? help(p, p->first, PIECES_PER_POLL) : 0;
 }
 
 static int direct_poll(struct part *p)
