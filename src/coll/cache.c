@@ -35,7 +35,7 @@ struct lengths {
 
 static struct lengths lengths_of(const struct uno_call *c)
 {
-    int n = c->comm->size, at_root = c->root == c->comm->rank ? n : 0;
+    int n = c->comm->size, at_root = c->root == c->comm->rank || c->root == MPI_ROOT ? n : 0;
     switch (c->kind) {
     case UNO_GATHERV: return (struct lengths){0, at_root};
     case UNO_SCATTERV: return (struct lengths){at_root, 0};

@@ -114,12 +114,13 @@ static int settle_layout(struct MPI_ABI_Comm *c, struct uno_hier **out)
 
 struct uno_hier *uno_hier_get(struct MPI_ABI_Comm *comm, bool settle, int *err)
 {
-    if (!comm->coll) return NULL;
-    if (comm->coll->hier_known) return comm->coll->hier;
+    struct uno_coll *u = uno_coll_of(comm, err);
+    if (!u) return NULL;
+    if (u->hier_known) return u->hier;
     if (!settle || !may_span(comm)) return NULL;
-    *err = settle_layout(comm, &comm->coll->hier);
-    comm->coll->hier_known = !*err;
-    return *err ? NULL : comm->coll->hier;
+    *err = settle_layout(comm, &u->hier);
+    u->hier_known = !*err;
+    return *err ? NULL : u->hier;
 }
 
 // ---- what the builders share ----

@@ -247,24 +247,6 @@ static struct place place_of(const struct uno_packer *p)
     return (struct place){r * row + t * tile + done, width - done, done ? 0 : rows - r};
 }
 
-// Moves the place in as many columns as there is room for, run by run over all of them. Returns the bytes.
-static size_t move_columns(const struct uno_packer *p, struct place at, char *packed, size_t n, bool in)
-{
-    struct columns c;
-    if (!columns_of(p, &c)) return 0;    // p->columns said so before
-    size_t len = c.g->kid->bytes, row = p->order.row, many = n / at.len < at.rows ? n / at.len : at.rows;
-    struct uno_grid grid = {.user = c.first + (ptrdiff_t)(at.at / row) * c.apart +
-                                    (ptrdiff_t)(at.at % row / len) * c.g->stride,
-                            .packed = packed,
-                            .across = c.apart,
-                            .down = c.g->stride,
-                            .len = len,
-                            .columns = many,
-                            .runs = at.len / len};
-    uno_copy_grid(&grid, in);
-    return many * at.len;
-}
-
 // Moves n packed bytes from position pos of the type map on.
 static void move_at(const struct uno_packer *p, size_t pos, char *packed, size_t n, bool in)
 {
@@ -277,6 +259,27 @@ static void move_at(const struct uno_packer *p, size_t pos, char *packed, size_t
     }
     struct mover m = {.packed = packed, .left = n, .in = in};
     walk_many(&m, p->type->pack, p->buf, p->type->extent, (size_t)p->count, pos);
+}
+
+// Moves the place in as many columns as there is room for, run by run over all of them. Returns the bytes.
+static size_t move_columns(const struct uno_packer *p, struct place at, char *packed, size_t n, bool in)
+{
+    struct columns c;
+    if (!columns_of(p, &c)) {    // never: the order is that of our columns
+        move_at(p, at.at, packed, at.len, in);
+        return at.len;
+    }
+    size_t len = c.g->kid->bytes, row = p->order.row, many = n / at.len < at.rows ? n / at.len : at.rows;
+    struct uno_grid grid = {.user = c.first + (ptrdiff_t)(at.at / row) * c.apart +
+                                    (ptrdiff_t)(at.at % row / len) * c.g->stride,
+                            .packed = packed,
+                            .across = c.apart,
+                            .down = c.g->stride,
+                            .len = len,
+                            .columns = many,
+                            .runs = at.len / len};
+    uno_copy_grid(&grid, in);
+    return many * at.len;
 }
 
 static size_t move(struct uno_packer *p, char *packed, size_t n, bool in)

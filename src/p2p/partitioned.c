@@ -68,7 +68,7 @@ static void cut(struct part *p, size_t bytes, int partitions, int per_chunk)
     size_t one = partitions ? bytes / (size_t)partitions : 0;
     p->total = bytes;
     p->per_chunk = per_chunk;
-    p->chunks = partitions ? (partitions + per_chunk - 1) / per_chunk : 1;
+    p->chunks = partitions && per_chunk ? (partitions + per_chunk - 1) / per_chunk : 1;
     p->chunk_bytes = one * (size_t)per_chunk;
 }
 

@@ -23,12 +23,6 @@ static inline bool is_plain(const struct MPI_ABI_Datatype *type)
     return (type->flags & UNO_TYPE_PLAIN) != 0;
 }
 
-// A layout gains nothing from an announcement: it is packed into the channel in any case. Plain data are type NULL too.
-static inline size_t eager_max(const struct uno_peer *p, const struct MPI_ABI_Datatype *type)
-{
-    return type && __builtin_expect(!is_plain(type), 0) ? p->link->data_max : p->eager_max;
-}
-
 // The slow half of sending at once: a layout to pack. Returns UNO_FULL, an error, or MPI_SUCCESS when it has left.
 static int send_packed(struct uno_peer *p, struct uno_msg *m, const void *buf, MPI_Count count,
                        struct MPI_ABI_Datatype *type)
@@ -39,13 +33,14 @@ static int send_packed(struct uno_peer *p, struct uno_msg *m, const void *buf, M
     return p->ops->send(p->link, m);
 }
 
-// Tries to send now. MPI_SUCCESS: it has left. UNO_FULL: it needs a request. Else an error.
+// Tries to send now. MPI_SUCCESS: it has left. UNO_FULL: it needs a request. Else an error. A layout gains nothing from
+// an announcement: it is packed into the channel in any case.
 static inline int send_now(const void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, const struct uno_where *to)
 {
     struct uno_peer *p = uno_peer(to->comm, to->rank);
     if (__builtin_expect(!p, 0)) return MPI_ERR_INTERN;
     size_t bytes = (size_t)(count * type->size);
-    if (bytes > eager_max(p, type) || p->first) return UNO_FULL;
+    if (bytes > (is_plain(type) ? p->eager_max : p->link->data_max) || p->first) return UNO_FULL;
     struct uno_msg m = {.kind = UNO_EAGER,
                         .src = to->comm->rank,
                         .tag = to->tag,
@@ -140,7 +135,7 @@ int uno_send_start(MPI_Request r)
     r->bytes = r->room;    // a receiver with less room may have cut it down last time
     if (r->type) uno_packer_init(&r->packer, r->buf, r->count, r->type);
     struct uno_msg m = {.src = r->comm->rank, .tag = r->tag, .ctx = r->comm->context | (r->coll ? UNO_CTX_COLL : 0)};
-    if (r->bytes <= eager_max(p, r->type) && r->mode != UNO_SYNC) return start_eager(r, p, &m);
+    if (r->bytes <= (r->type ? p->link->data_max : p->eager_max) && r->mode != UNO_SYNC) return start_eager(r, p, &m);
     return start_rendezvous(r, p, &m);
 }
 

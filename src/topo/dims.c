@@ -65,7 +65,7 @@ int uno_dims_create(int nnodes, int ndims, int *dims)
         return uno_fail(MPI_ERR_DIMS, "the product %ld of the given dims does not divide nnodes %d", fixed, nnodes);
     }
     if (open == 0) return MPI_SUCCESS;
-    int *factors = malloc((size_t)open * sizeof *factors);
+    int *factors = calloc((size_t)open, sizeof *factors);
     if (!factors) return uno_fail(MPI_ERR_NO_MEM, "no memory for %d dimensions", open);
     struct divisors d;
     int rest = (int)(nnodes / fixed);

@@ -96,7 +96,7 @@ long uno_cart_cut(const struct uno_grid *g, int n, const int *host, const int *o
 bool uno_cart_order(const struct uno_grid *g, int n, const int *host, int *order)
 {
     if (g->ndims < 1 || g->ndims > DIMS_MAX || n < 2) return false;
-    int *list = malloc((size_t)n * sizeof *list);
+    int *list = calloc((size_t)n, sizeof *list);
     if (!list) return false;
     struct search s = {.g = g, .ranks = group_by_host(n, host, list), .cut = -1};
     for (int d = 0; d < g->ndims; d++) s.best[d] = 1;

@@ -83,11 +83,28 @@ def loops(draw, k):
     return par, loop
 
 
+def carried(kind, k, n, schedule):
+    """(parallel text, sequential text) of a loop that carries something from iteration to iteration."""
+    head = f"for i in range({n}):\n"
+    if kind == "scan":
+        body, see = f"    v += i * {k + 1}\n", f"    log.append(({k}, i, v))\n"
+        loop = head + body + "    omp('scan inclusive(v)')\n" + see
+        return "with omp('for reduction(inscan, +: v)'):\n" + indent(loop), head + body + see
+    if kind == "last":
+        loop = head + f"    if i % 3 == {k % 3}:\n        v = i * 7 + {k}\n"
+        return f"with omp('for {schedule} lastprivate(conditional: v)'):\n" + indent(loop), loop
+    body = f"    log.append(('ordered', {k}, i))\n"
+    loop = head + "    omp('ordered depend(sink: i - 1)')\n" + body + "    omp('ordered depend(source)')\n"
+    return f"with omp('for ordered(1) {schedule}'):\n" + indent(loop), head + body
+
+
 @st.composite
 def pieces(draw, k):
-    kind = draw(st.sampled_from(["loop", "loop", "sections", "single", "tasks", "critical"]))
+    kind = draw(st.sampled_from(["loop", "loop", "sections", "single", "tasks", "critical", "scan", "last", "chain"]))
     if kind == "loop":
         return draw(loops(k))
+    if kind in ("scan", "last", "chain"):
+        return carried(kind, k, draw(st.integers(0, 12)), draw(schedules))
     if kind == "sections":
         n = draw(st.integers(1, 4))
         par = "with omp('sections reduction(+:v)'):\n" + "".join(
