@@ -53,6 +53,8 @@ TABLE = {
     "--win": (("allocate", "create", "dynamic", "shared"), "allocate", "", "one-sided: how the window is made"),
     "--compute": ("micros", 0.0, "--compute-time", "work between messages, us (overlap)"),
     "--tests": ("count", 8, "--num-test-calls", "ovl-coll: Test calls in the computation (default 8; 0)"),
+    "--idle": ("flag", False, "", "ovl-coll: the core sleeps instead of computing (as beside an accelerator)"),
+    "--graph": ("text", None, "", "neighbourhood rows: file of edges, a line FROM TO each"),
     "--seed": ("count", 1, "", "of everything random"),
     "--compat": (("omb", "imb"), None, "", "fixed counts and plain loop as that suite has them"),
     "--format": (("table", "csv", "json", "none"), "table", "", "what goes to stdout"),

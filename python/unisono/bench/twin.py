@@ -20,7 +20,7 @@ from . import options, rows
 # Options that a run in C takes over as they are given.
 SHARED = ("--iterations", "--warmup", "--time", "--ci", "--samples", "--window", "--threads", "--parts", "--parts-recv",
           "--depth", "--sync", "--root", "--type", "--op", "--cache", "--flush-bytes", "--align", "--seed", "--compat",
-          "--win", "--tests", "--compute", "--arrival")  # fmt: skip
+          "--win", "--tests", "--compute", "--arrival", "--graph")  # fmt: skip
 
 
 def cache() -> pathlib.Path:
@@ -88,7 +88,7 @@ class Twin:
             if name == "--time" or value != options.TABLE[name][1]:
                 value = "rotate" if name == "--root" and value == -1 else value
                 words += [name, str(value * 1e6 if name == "--compute" else value)]
-        return words + ["--in-place"] * self.o.in_place + ["--no-check"] * self.o.no_check
+        return words + ["--in-place"] * self.o.in_place + ["--idle"] * self.o.idle + ["--no-check"] * self.o.no_check
 
     def run(self, r: object) -> dict | None:
         """The C suite's record, on rank 0; None where it has none. Collective over the run's communicator."""

@@ -6,6 +6,7 @@ element. All blocking, nonblocking and persistent collectives share `collective`
 """
 
 import random
+import time
 from collections.abc import Callable
 
 from .. import data
@@ -263,6 +264,14 @@ def coll_skew(r):
     return done - last
 
 
+def spend(r, seconds):
+    """The computation of an overlapped operation."""
+    if r.o.idle:
+        time.sleep(seconds)
+    else:
+        compute(seconds)
+
+
 def phases(r, work):
     """Start, work in slices with a Test after each (none with --tests 0), Wait: (all, start, wait) in seconds."""
     slices = r.o.tests or 1
@@ -272,7 +281,7 @@ def phases(r, work):
     started = now()
     if work:
         for _ in range(slices):
-            compute(work / slices)
+            spend(r, work / slices)
             if r.o.tests:
                 request.Test()
     worked = now()
@@ -288,7 +297,7 @@ def ovl_coll(r):
     pure = r.comm.allreduce(phases(r, 0)[0], op=r.mpi.MAX)
     work = r.o.compute or pure
     alone = now()
-    compute(work)
+    spend(r, work)
     alone = now() - alone
     total, start, wait = phases(r, work)
     mine = min(max(100 * (pure + alone - total) / min(pure, alone), 0.0), 100.0)

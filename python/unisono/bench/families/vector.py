@@ -27,6 +27,7 @@ def share(r, i, draw):
         "heavy": n * count // 2 if i == 0 else n * count // 2 // max(n - 1, 1),
         "random": int(draw.random() * 2 * count),
         "holes": 0 if i % 2 else 2 * count,
+        "sparse": count if i < 2 else 0,  # two partners a rank
     }.get(r.variant, count)
 
 
@@ -110,6 +111,11 @@ def prepare(r):
     return bind(r, name.capitalize(), r.s, many(r, r.rbuf) if at_root else None, r.root)
 
 
+def axis_of(name):
+    """The imbalances that a row knows."""
+    return () if name[-1] not in "vw" else (*IMBALANCE, "sparse") if "alltoall" in name else IMBALANCE
+
+
 HOOKS = {"setup": setup, "prepare": prepare, "fill": fill, "check": check} | MOVED
 for NAME, WHAT in (
     ("gather", "gather equal shares at the root"),
@@ -122,4 +128,4 @@ for NAME, WHAT in (
     ("alltoallv", "unequal blocks to every peer"),
     ("alltoallw", "unequal blocks with a type each"),
 ):
-    row(NAME, "coll", WHAT, variants=IMBALANCE if NAME[-1] in "vw" else (), **HOOKS)(collective)
+    row(NAME, "coll", WHAT, variants=axis_of(NAME), **HOOKS)(collective)
