@@ -3,21 +3,9 @@
 // The checking mode: ranks that disagree on the collective, its root, operation or amount of data are all told, with
 // both calls, and may go on; what agrees works as ever. Blocking, nonblocking and persistent, also mixed up with each
 // other.
-#include <string.h>
-
-#include "coll.h"
+#include "mismatch.h"
 
 static int me, n;
-
-static void expect(int err, int wanted, const char *first, const char *second)
-{
-    char text[MPI_MAX_ERROR_STRING];
-    int class, len;
-    MPI_Error_class(err, &class);
-    CHECK(class == wanted);
-    CHECK(MPI_Error_string(err, text, &len) == MPI_SUCCESS);
-    CHECK(strstr(text, first) && strstr(text, second));
-}
 
 // Told at each start; the ranks that agree with themselves may go on with others.
 static void persistent(int odd)

@@ -2,22 +2,10 @@
 // run: np=2,3,5 chan=shm,tcp set=check_collectives=1 timeout=30
 // The checking mode on an intercommunicator: a rank that calls another collective, names another root, operation or
 // amount of data than the rest is told, on all ranks of both groups; what agrees works, in all three forms.
-#include <string.h>
-
-#include "coll.h"
+#include "mismatch.h"
 
 static int me, n, in_a, na;
 static MPI_Comm inter;
-
-static void expect(int err, int wanted, const char *first, const char *second)
-{
-    char text[MPI_MAX_ERROR_STRING];
-    int class, len;
-    MPI_Error_class(err, &class);
-    CHECK(class == wanted);
-    CHECK(MPI_Error_string(err, text, &len) == MPI_SUCCESS);
-    CHECK(strstr(text, first) && strstr(text, second));
-}
 
 // Rank 0 of the first group is the root.
 static int root(void)

@@ -4,30 +4,13 @@
 import ast
 
 from .directive import Clause, split
-from .grammar import EXPRESSIONS, LISTS, OPERATORS, REDUCTIONS
+from .grammar import ATOMIC, EXPRESSIONS, LISTS, OPERATORS, REDUCTIONS
 
 _MODIFIERS = {"monotonic", "nonmonotonic", "simd"}
 _SCHEDULES = ("static", "dynamic", "guided", "auto", "runtime")
 _DEPENDS = {"in": 0, "out": 1, "inout": 1, "mutexinoutset": 1, "inoutset": 2}
 _BINDS = {"master": 2, "primary": 2, "close": 3, "spread": 4, "true": 1, "false": 0}
-_FLAGS = {
-    "nowait",
-    "untied",
-    "mergeable",
-    "nogroup",
-    "read",
-    "write",
-    "update",
-    "capture",
-    "compare",
-    "seq_cst",
-    "acq_rel",
-    "acquire",
-    "release",
-    "relaxed",
-    "threads",
-    "simd",
-}
+_FLAGS = ATOMIC | {"nowait", "untied", "mergeable", "nogroup", "threads", "simd"}
 _IGNORED = {"allocate", "affinity", "hint", "safelen", "simdlen", "aligned", "nontemporal", "order", "bind"}
 
 

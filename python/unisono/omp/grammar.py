@@ -15,6 +15,7 @@ _LOOP = {
     "order",
     "allocate",
 }
+ATOMIC = {"read", "write", "update", "capture", "compare", "seq_cst", "acq_rel", "acquire", "release", "relaxed"}
 _PARALLEL = _DATA | {"if", "num_threads", "copyin", "reduction", "proc_bind", "allocate"}
 _TASK = _DATA | {
     "if",
@@ -71,19 +72,7 @@ CLAUSES = {
     "ordered": {"threads", "simd", "depend", "doacross"},
     "scan": {"inclusive", "exclusive"},
     "threadprivate": set(),
-    "atomic": {
-        "read",
-        "write",
-        "update",
-        "capture",
-        "compare",
-        "seq_cst",
-        "acq_rel",
-        "acquire",
-        "release",
-        "relaxed",
-        "hint",
-    },
+    "atomic": ATOMIC | {"hint"},
     "cancel": {"if"},
     "cancellation point": set(),
     "declare reduction": {"initializer"},

@@ -8,7 +8,7 @@ import random
 
 from ..rows import EVEN, HALF, ROOT, objects, row
 from ..data import first_difference, pattern
-from .p2p import CHECKED, PAIR, setup
+from .p2p import CHECKED, PAIR, pingpong, setup
 
 TAG, ACK = 12, 13
 
@@ -123,15 +123,7 @@ row("pbibw", "p2p", "bibw with persistent requests", **PAIR, **KEPT)(persistent)
 @row("mlat", "p2p", "ping-pong of all pairs (r, r + n/2) at once, half the round trip", flags=EVEN | HALF, setup=setup,
      **CHECKED)  # fmt: skip
 def mlat(r, n):
-    s, d, peer, send, recv = r.s, r.d, r.peer, r.call.Send, r.call.Recv
-    if r.rank < r.size // 2:
-        for _ in range(n):
-            send(s, peer, TAG)
-            recv(d, peer, TAG)
-    else:
-        for _ in range(n):
-            recv(d, peer, TAG)
-            send(s, peer, TAG)
+    pingpong(r, n, r.call.Send, r.call.Recv)
 
 
 def fan_setup(r):
