@@ -28,7 +28,7 @@ CHECKED = {"fill": fill_own, "check": check_peer}
 
 
 def pingpong(r, n, send, recv):
-    """Half of all latency rows: the lower half of the ranks sends first. The two calls take the peer and the tag by position."""
+    """Half of all latency rows: the lower half of the ranks sends first. The calls take peer and tag by position."""
     s, d, peer = r.s, r.d, r.peer
     if r.rank < r.size // 2:
         for _ in range(n):
