@@ -41,16 +41,15 @@ def jacobi(a, b, iterations, t):
     n = b.shape[0]
     x, new = np.zeros(n), np.zeros(n)
     with omp("parallel num_threads(t)"):
-        for _ in range(iterations):
+        for k in range(iterations):
+            old, to = (new, x) if k % 2 else (x, new)  # each thread's own names for them, as in the C program
             with omp("for"):
                 for i in range(n):
                     sigma = 0.0
                     for j in range(n):
-                        sigma += a[i, j] * x[j]
-                    new[i] = (b[i] - sigma + a[i, i] * x[i]) / a[i, i]
-            with omp("single"):
-                x, new = new, x
-    return x
+                        sigma += a[i, j] * old[j]
+                    to[i] = (b[i] - sigma + a[i, i] * old[i]) / a[i, i]
+    return new if iterations % 2 else x
 
 
 @numba.njit(parallel=True)

@@ -15,14 +15,22 @@ class Annotate(ast.NodeTransformer):
     """After it, every With or Expr node that is a directive carries _omp; a with of several items is nested ones."""
 
     def __init__(self, is_omp, filename):
-        self.is_omp, self.filename, self.found = is_omp, filename, False
+        self.is_omp, self.filename, self.directives = is_omp, filename, []
+
+    def function(self, tree):
+        """Looks at the body of a function; most of its statements have no call of omp and are left alone."""
+        self.lines = {n.lineno for n in walk(tree, ast.Call) if self.is_omp(n.func)}
+        if self.lines:
+            tree.body = [s for b in tree.body for s in self._each(self.visit(b))]
 
     def fail(self, message, node):
         return located(message, node, self.filename)
 
     def visit(self, node):
-        if type(node) in SIMPLE and not any(isinstance(n, ast.Call) and self.is_omp(n.func) for n in walk(node)):
-            return node
+        if isinstance(node, ast.stmt):
+            first = node.decorator_list[0] if getattr(node, "decorator_list", None) else node
+            if self.lines.isdisjoint(range(first.lineno, node.end_lineno + 1)):
+                return node
         return super().visit(node)
 
     def _text(self, call):
@@ -32,8 +40,9 @@ class Annotate(ast.NodeTransformer):
             or not (isinstance(call.args[0], ast.Constant) and isinstance(call.args[0].value, str))
         ):
             raise self.fail("omp(...) takes one directive, written out as a string (no variable, no f-string)", call)
-        self.found = True
-        return directive.parse(call.args[0].value, call, self.filename)
+        d = directive.parse(call.args[0].value, call, self.filename)
+        self.directives.append(d)
+        return d
 
     def _is_directive(self, node):
         return isinstance(node, ast.Call) and self.is_omp(node.func)

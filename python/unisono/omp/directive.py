@@ -10,10 +10,11 @@ import keyword
 import re
 
 from ._rt import walk
-from .grammar import CLAUSES, COMBINED, LISTS, ONCE, STANDALONE
+from .grammar import BEGUN, CLAUSES, COMBINED, LISTS, ONCE, STANDALONE
 from .source import located
 
 _NAME = re.compile(r"[^\W\d]\w*\Z")
+_OPEN = re.compile(r"\s*\(")
 _WORD = re.compile(r"\s*,?\s*([^\W\d]\w*)")
 
 
@@ -98,7 +99,7 @@ class _Parser:
 
     def parens(self):
         """The text inside the parentheses that follow, or None."""
-        found = re.compile(r"\s*\(").match(self.text, self.at)
+        found = _OPEN.match(self.text, self.at)
         if not found:
             return None
         begin = at = found.end()
@@ -176,7 +177,7 @@ def _words(p):
     if first not in CLAUSES:
         raise p.fail(f"unknown directive {first!r}{_guess(first, CLAUSES)}")
     words = [first]
-    while p.peek() and any(tuple(words + [p.peek()]) == c[: len(words) + 1] for c in COMBINED):
+    while (*words, p.peek()) in BEGUN:
         words.append(p.word())
     if len(words) > 1 and tuple(words) not in COMBINED:
         raise p.fail(f"unknown directive {' '.join(words)!r}")

@@ -4,8 +4,8 @@
 import ast
 import types
 
-from ._rt import locate, walk
 from . import _rt
+from ._rt import locate
 from .annotate import Annotate, Super, Threadprivate
 from .build import PREFIX
 from .rewrite import Rewriter
@@ -21,9 +21,10 @@ def _resolver(function_):
     from .api import omp
 
     cells = dict(zip(function_.__code__.co_freevars, function_.__closure__ or ()))
+    locals_ = set(function_.__code__.co_varnames)
 
     def value(id_):
-        if id_ in function_.__code__.co_varnames:
+        if id_ in locals_:
             return None
         try:
             return (
@@ -46,19 +47,20 @@ def _resolver(function_):
 def _prepare(r, tree):
     """Directives parsed, threadprivate variables and super() replaced; False when there is nothing to rewrite."""
     found = Annotate(_resolver(r.function), r.filename)
-    tree.body = [s for b in tree.body for s in found._each(found.visit(b))]
-    private = threadprivate_of(r.function, [n._omp for n in walk(tree) if hasattr(n, "_omp")])
+    found.function(tree)
+    private = threadprivate_of(r.function, found.directives)
+    todo = bool(found.directives)
     if private:
         swap = Threadprivate(private.names, PREFIX + "threadprivate")
         r.threadprivate = private
         tree.body = [swap.visit(s) for s in tree.body]
-        if swap.used or found.found:
+        if swap.used or found.directives:
             r.value(PREFIX + "threadprivate", private)
-            found.found = True
-    if found.found and class_of(r.function) and tree.args.args + tree.args.posonlyargs:
+            todo = True
+    if todo and class_of(r.function) and tree.args.args + tree.args.posonlyargs:
         first = (tree.args.posonlyargs + tree.args.args)[0].arg
         tree.body = [Super(first).visit(s) for s in tree.body]
-    return found.found
+    return todo
 
 
 def rewrite(function_, options):

@@ -99,6 +99,7 @@ COMBINED = [
     ("parallel", "master", "taskloop", "simd"),
     ("parallel", "masked", "taskloop", "simd"),
 ]
+BEGUN = {c[:n] for c in COMBINED for n in range(1, len(c) + 1)}  # what a combination begins with
 STANDALONE = {
     "barrier",
     "taskwait",

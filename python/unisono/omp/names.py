@@ -10,7 +10,7 @@ a region can be told apart.
 
 import ast
 
-from ._rt import walk
+from ._rt import events, walk
 
 SCOPES = (
     ast.FunctionDef,
@@ -26,7 +26,26 @@ FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
 SIMPLE = {ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr}  # statements without blocks, the frequent ones
-_VISITORS = {}  # class of a node -> method of Events
+
+
+class _How(dict):
+    """Class of a node -> its fields in the order of evaluation, or the method of Events that looks at it."""
+
+    def __missing__(self, kind):
+        skip = ("ctx", "op", "ops", "kind", "type_comment")  # no names in them
+        how = getattr(Events, "visit_" + kind.__name__, None) or tuple(f for f in kind._fields if f not in skip)
+        self[kind] = how
+        return how
+
+
+_HOW = _How(
+    {
+        ast.Assign: ("value", "targets"),
+        ast.AnnAssign: ("value", "target"),
+        ast.NamedExpr: ("value", "target"),
+        ast.Constant: (),
+    }
+)
 
 
 class Events:
@@ -45,58 +64,15 @@ class Events:
         return self
 
     def visit(self, node):
-        kind = type(node)
-        method = _VISITORS.get(kind)
-        if method is None:
-            method = _VISITORS[kind] = getattr(Events, "visit_" + kind.__name__, Events.generic_visit)
-        if kind not in SIMPLE or hasattr(node, "_omp"):
-            return method(self, node)
-        known = node.__dict__.get("_events")  # every block around asks for them again; Rename forgets them
-        if known is None:
-            begin = len(self.events)
-            method(self, node)
-            node._events = self.events[begin:]
-        else:
-            self.events += known
-
-    def generic_visit(self, node):
-        for field in node._fields:
-            value = getattr(node, field, None)
-            if isinstance(value, ast.AST):
-                self.visit(value)
-            elif isinstance(value, list):
-                for v in value:
-                    if isinstance(v, ast.AST):
-                        self.visit(v)
-
-    def visit_Constant(self, node):
-        pass
-
-    visit_Load = visit_Store = visit_Del = visit_Constant
+        events(self, self.events, _HOW, node)
 
     def bound(self):
         return {n for n, kind, _ in self.events if kind in ("store", "for", "except")} - self.globals - self.nonlocals
 
     # Statements and expressions whose order differs from the order of their fields.
-    def visit_Name(self, node):
-        self.add(node.id, "load" if isinstance(node.ctx, ast.Load) else "store", node)
-
-    def visit_Assign(self, node):
-        self.visit(node.value)
-        self.run(node.targets)
-
     def visit_AugAssign(self, node):
         if isinstance(node.target, ast.Name):
             self.add(node.target.id, "load", node.target)
-        self.visit(node.value)
-        self.visit(node.target)
-
-    def visit_AnnAssign(self, node):
-        if node.value is not None:
-            self.visit(node.value)
-        self.visit(node.target)
-
-    def visit_NamedExpr(self, node):
         self.visit(node.value)
         self.visit(node.target)
 
@@ -223,13 +199,14 @@ class Events:
         if hasattr(node, "_omp") and not self.raw:
             self._directive(node, node.body)
         else:
-            self.generic_visit(node)
+            self.run(node.items)
+            self.run(node.body)
 
     def visit_Expr(self, node):
         if hasattr(node, "_omp") and not self.raw:
             self._directive(node, [])
         else:
-            self.generic_visit(node)
+            self.visit(node.value)
 
 
 def parameters(args):
@@ -282,8 +259,15 @@ def definite(statements):
         elif isinstance(s, ast.Delete):
             names -= {t.id for t in walk(s) if isinstance(t, ast.Name)}
         if not isinstance(s, ast.Delete):
-            names -= {t.id for t in walk(s) if isinstance(t, ast.Name) and isinstance(t.ctx, ast.Del)}
+            names -= deleted(s)
     return names
+
+
+def deleted(s):
+    """Names that a del statement in the statement unbinds."""
+    if type(s) in SIMPLE:
+        return set()
+    return {t.id for t in walk(s, ast.Name) if isinstance(t.ctx, ast.Del)}
 
 
 class Rename(ast.NodeTransformer):
@@ -295,10 +279,6 @@ class Rename(ast.NodeTransformer):
 
     def to(self, name):
         return self.mapping.get(name, name)
-
-    def visit(self, node):
-        node.__dict__.pop("_events", None)
-        return super().visit(node)
 
     def without(self, names):
         return Rename({k: v for k, v in self.mapping.items() if k not in names})

@@ -69,11 +69,11 @@ def _add_up(r, scope, reductions, part):
 
 def _touched(d, node):
     """Private variables that the block uses before it binds them: containers, of which each thread gets its own."""
-    first = {}
-    for n, kind, _ in Events().run(node.body).events:
+    private, first = d.names("private"), {}
+    for n, kind, _ in Events().run(node.body).events if private else ():
         if n:
             first.setdefault(n, kind)
-    return [n for n in d.names("private") if first.get(n) == "load"]
+    return [n for n in private if first.get(n) == "load"]
 
 
 def _holder(r, d):
@@ -337,7 +337,6 @@ def atomic(r, d, node, scope, known):
         value = r.fresh("value")  # only the update is atomic: what is added is worked out before
         before = [assign(value, body[0].value)]
         body[0].value = name(value)
-        body[0].__dict__.pop("_events", None)
     inside = [s for b in body for s in r.statement(b, scope, known)]
     return before + r.guarded(r.call("atomic_enter", _storage(target)), inside, r.call("atomic_exit", _storage(target)))
 

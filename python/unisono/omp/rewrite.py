@@ -12,7 +12,7 @@ from ._rt import walk
 from . import support
 from .build import PREFIX, assign, call, const, expr, function, if_, lambda_, name, try_finally
 from .source import located
-from .names import Rename, definite
+from .names import SIMPLE, Rename, definite, deleted
 from .scope import Scope
 
 HANDLERS = {}
@@ -86,7 +86,7 @@ class Rewriter:
                 bound, gone = {s.targets[0].id}, set()
             else:
                 bound = definite([s])
-                gone = {t.id for t in walk(s) if isinstance(t, ast.Name) and isinstance(t.ctx, ast.Del)}
+                gone = deleted(s)
             result += self.statement(s, scope, known)
             result += self.noted(s, scope)
             known = (known | bound) - gone
@@ -168,7 +168,7 @@ class Rewriter:
                 top.append(ast.Global(sorted(scope.globals & scope.uses_globals)))
             if scope.nonlocals:
                 top.append(ast.Nonlocal(sorted(scope.nonlocals)))
-        else:
+        elif scope.globals:
             extra = scope.globals - _declared(node.body)
             if extra:
                 top.append(ast.Global(sorted(extra)))
@@ -320,8 +320,8 @@ def _combiner(rewriter, operator, text, initializer):
 
 
 def _has_directive(node):
-    if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Return, ast.Pass)):
-        return False
+    if type(node) in SIMPLE or isinstance(node, (ast.Return, ast.Pass)):
+        return hasattr(node, "_omp")
     return any(hasattr(n, "_omp") for n in walk(node))
 
 
