@@ -11,6 +11,7 @@ from .names import FUNCTIONS, SCOPES, SIMPLE
 
 _GIVES_AWAY = (ast.Yield, ast.YieldFrom, ast.Await)
 
+
 class Annotate(ast.NodeTransformer):
     """After it, every With or Expr node that is a directive carries _omp; a with of several items is nested ones."""
 
