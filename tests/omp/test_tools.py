@@ -245,17 +245,12 @@ def test_coverage_counts_the_users_lines(tmp_path):
     assert {7, 8, 10, 13, 16, 19} <= set(lines["executed_lines"])
 
 
-@pytest.mark.skipif(
-    not getattr(sys, "_is_gil_enabled", lambda: True)(),
-    reason="cProfile of a free-threaded CPython hangs now and then when two threads run, plain ones too",
-)
 def test_cprofile_names_the_users_functions(tmp_path):
     (tmp_path / "profiled.py").write_text(SCRIPT)
-    env = {**os.environ, "PYTHONWARNINGS": "ignore"}
     # One thread: cProfile of the free-threaded 3.13 lets all threads write its tables without a lock.
-    alone = {**env, "OMP_THREAD_LIMIT": "1"}
+    env = {**os.environ, "PYTHONWARNINGS": "ignore", "OMP_THREAD_LIMIT": "1"}
     out = subprocess.run(
-        [sys.executable, "-m", "cProfile", "profiled.py"], cwd=tmp_path, env=alone, capture_output=True, text=True
+        [sys.executable, "-m", "cProfile", "profiled.py"], cwd=tmp_path, env=env, capture_output=True, text=True
     )
     assert out.returncode == 0 and "answer 21" in out.stdout, out.stderr
     assert "profiled.py:2(work)" in out.stdout and "profiled.py:18(helper)" in out.stdout
