@@ -2,6 +2,10 @@
 // Where block i of a call lies: one place that knows how the plain, v and w forms describe their buffers (build.h).
 #include "coll/build.h"
 
+#include <string.h>
+
+#include "core/pack.h"
+
 static void *place(const void *base, MPI_Count elements, const struct MPI_ABI_Datatype *type)
 {
     return (char *)(uintptr_t)base + elements * type->extent;
@@ -50,6 +54,20 @@ struct uno_block uno_recv_block(const struct uno_call *c, int i)
 size_t uno_block_bytes(struct uno_block b)
 {
     return (size_t)(b.count * b.type->size);
+}
+
+void uno_block_copy(struct uno_block to, struct uno_block from)
+{
+    size_t n = uno_block_bytes(from), m = uno_block_bytes(to);
+    if (n == 0 || m == 0) return;
+    if (from.type->flags & to.type->flags & UNO_TYPE_PLAIN) {
+        if (from.at != to.at) memmove(to.at, from.at, n < m ? n : m);
+        return;
+    }
+    struct uno_packer out, in;
+    uno_packer_init(&out, from.at, from.count, from.type);
+    uno_packer_init(&in, to.at, to.count, to.type);
+    uno_pack_copy(&in, &out);
 }
 
 void uno_send_to(struct uno_sched *s, int peer, struct uno_block b)

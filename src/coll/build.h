@@ -35,6 +35,7 @@ struct uno_block uno_send_block(const struct uno_call *c, int i);
 struct uno_block uno_recv_block(const struct uno_call *c, int i);
 struct uno_block uno_packed(void *at, size_t bytes);    // bytes at an address
 size_t uno_block_bytes(struct uno_block b);
+void uno_block_copy(struct uno_block to, struct uno_block from);    // in this process: as many bytes as both have
 
 // Bytes of a block (of the whole vector in reductions), the same on all ranks; 0 for v forms whose counts not all ranks
 // know.

@@ -100,20 +100,6 @@ static size_t root_share(const struct uno_coll *u, size_t bytes)
     return share < SHARE_MIN ? 0 : share;
 }
 
-static void copy_own(struct job *j, struct uno_block from, struct uno_block to)
-{
-    (void)j;
-    if (is_plain(from) && is_plain(to)) {
-        size_t n = uno_block_bytes(from), m = uno_block_bytes(to);
-        if (from.at != to.at) memmove(to.at, from.at, n < m ? n : m);
-        return;
-    }
-    struct uno_packer a, b;
-    uno_packer_init(&a, from.at, from.count, from.type);
-    uno_packer_init(&b, to.at, to.count, to.type);
-    uno_pack_copy(&b, &a);
-}
-
 // ---- one address a rank: blocks of one size, or allgatherv ----
 
 // share: what the root moves itself of each copy.
@@ -165,12 +151,12 @@ static void allgather(struct job *j)
     struct uno_block own = in_place ? uno_recv_block(c, u->me) : uno_send_block(c, 0);
     uint64_t k = tell(u, readable(j, own), uno_block_bytes(own));
     bool last = own_last(k, uno_block_bytes(own));
-    if (!in_place && !last) copy_own(j, own, uno_recv_block(c, u->me));
+    if (!in_place && !last) uno_block_copy(uno_recv_block(c, u->me), own);
     for (int i = 1; i < u->n; i++) {
         int r = (u->me + (last ? u->n - i : i)) % u->n;
         pull_block(j, r, told(u, r, k).addr, uno_recv_block(c, r));
     }
-    if (!in_place && last) copy_own(j, own, uno_recv_block(c, u->me));
+    if (!in_place && last) uno_block_copy(uno_recv_block(c, u->me), own);
     uno_seg_done(u, k);
     wait_done_all(u, k);
 }
@@ -194,13 +180,13 @@ static void alltoall(struct job *j)
     size_t bytes = uno_block_bytes(to);
     uint64_t k = tell(u, readable_all(j), bytes * (size_t)u->n);
     bool last = own_last(k, bytes);
-    if (!last) copy_own(j, from, to);
+    if (!last) uno_block_copy(to, from);
     for (int i = 1; i < u->n; i++) {
         int r = (u->me + (last ? u->n - i : i)) % u->n;
         uint64_t there = told(u, r, k).addr;
         pull_block(j, r, there ? there + (uint64_t)u->me * bytes : 0, uno_recv_block(j->c, r));
     }
-    if (last) copy_own(j, from, to);
+    if (last) uno_block_copy(to, from);
     uno_seg_done(u, k);
     wait_done_all(u, k);
 }
@@ -215,7 +201,7 @@ static void scatter(struct job *j)
         size_t bytes = uno_block_bytes(own), share = c->rbuf == MPI_IN_PLACE ? root_share(u, bytes) : 0;
         const char *all = readable_all(j);
         uint64_t k = tell_share(u, all, all_bytes(u, own), share);
-        if (c->rbuf != MPI_IN_PLACE) copy_own(j, own, uno_recv_block(c, 0));
+        if (c->rbuf != MPI_IN_PLACE) uno_block_copy(uno_recv_block(c, 0), own);
         for (int i = 1; i < u->n && share; i++) {
             int r = (u->me + i) % u->n;
             uint64_t to = told(u, r, k).addr;
@@ -242,7 +228,7 @@ static void gather_own(struct job *j, char *all)
     struct uno_block own = uno_recv_block(c, j->u->me);
     size_t bytes = uno_block_bytes(own);
     if (c->sbuf != MPI_IN_PLACE) {
-        copy_own(j, uno_send_block(c, 0), uno_packed(all + (size_t)j->u->me * bytes, bytes));
+        uno_block_copy(uno_packed(all + (size_t)j->u->me * bytes, bytes), uno_send_block(c, 0));
     } else if (!is_plain(own)) {    // the root's own data must survive the unpacking
         struct uno_packer p;
         uno_packer_init(&p, own.at, own.count, own.type);
@@ -349,7 +335,7 @@ static void alltoallv(struct job *j)
         lent |= mine[r].addr != 0;
     }
     uno_seg_post(u, k);
-    copy_own(j, uno_send_block(j->c, u->me), uno_recv_block(j->c, u->me));
+    uno_block_copy(uno_recv_block(j->c, u->me), uno_send_block(j->c, u->me));
     for (int i = 1; i < u->n; i++) {
         int r = (u->me + i) % u->n;
         uno_seg_wait(u, r, k);
@@ -397,7 +383,7 @@ static void scatterv(struct job *j)
             mine[r].share = (uint32_t)(root_share(u, mine[r].bytes) / SHARE_UNIT);
     }
     uno_seg_post(u, k);
-    if (c->rbuf != MPI_IN_PLACE) copy_own(j, uno_send_block(c, u->me), uno_recv_block(c, 0));
+    if (c->rbuf != MPI_IN_PLACE) uno_block_copy(uno_recv_block(c, 0), uno_send_block(c, u->me));
     for (int i = 1; i < u->n; i++) {
         int r = (u->me + i) % u->n;
         size_t share = (size_t)mine[r].share * SHARE_UNIT;
@@ -462,7 +448,7 @@ static void gatherv(struct job *j)
                                  .share = c->sbuf == MPI_IN_PLACE};
     }
     uno_seg_post(u, k);
-    if (c->sbuf != MPI_IN_PLACE) copy_own(j, uno_send_block(c, 0), uno_recv_block(c, u->me));
+    if (c->sbuf != MPI_IN_PLACE) uno_block_copy(uno_recv_block(c, u->me), uno_send_block(c, 0));
     for (int i = 1; i < u->n; i++) {
         int r = (u->me + i) % u->n;
         uno_seg_wait(u, r, k);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "coll/build.h"
 #include "coll/cache.h"
 #include "coll/segment.h"
 #include "core/pack.h"
@@ -221,15 +222,8 @@ void uno_sched_free(struct uno_sched *s)
 
 static void copy(const struct uno_step *p)
 {
-    if (p->type->flags & p->dtype->flags & UNO_TYPE_PLAIN) {
-        size_t n = (size_t)(p->count * p->type->size), m = (size_t)(p->dcount * p->dtype->size);
-        memmove(p->dst, p->src, n < m ? n : m);
-        return;
-    }
-    struct uno_packer from, to;
-    uno_packer_init(&from, p->src, p->count, p->type);
-    uno_packer_init(&to, p->dst, p->dcount, p->dtype);
-    uno_pack_copy(&to, &from);
+    uno_block_copy((struct uno_block){p->dst, p->dcount, p->dtype},
+                   (struct uno_block){(char *)(uintptr_t)p->src, p->count, p->type});
 }
 
 static void reduce(const struct uno_sched *s, const struct uno_step *p)

@@ -69,10 +69,8 @@ static void keep_own(const struct uno_call *c, int i, int j)
         copy(to, from, n < m ? n : m);
         return;
     }
-    struct uno_packer out, in;
-    uno_packer_init(&out, from, c->scount, c->stype);
-    uno_packer_init(&in, to, c->rcount, c->rtype);
-    uno_pack_copy(&in, &out);
+    uno_block_copy((struct uno_block){to, c->rcount, c->rtype},
+                   (struct uno_block){(char *)(uintptr_t)from, c->scount, c->stype});
 }
 
 // A phase in which every rank posted and was seen ends here.
