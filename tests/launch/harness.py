@@ -9,11 +9,13 @@ counted.
 import os
 import signal
 import subprocess
+import tempfile
 import time
 import unittest
 import uuid
 
 MPIEXEC = os.environ.get("MPIEXEC", "build/stage/bin/mpiexec")
+MPICC = os.path.join(os.path.dirname(MPIEXEC), "mpicc")
 FAKE = os.environ.get("FAKE", "build/launch-tests/fake")
 LIMIT = 60
 TEST_LIMIT = 300
@@ -102,4 +104,24 @@ class Case(unittest.TestCase):
             self.assertIn(part, text)
 
 
-__all__ = ["Case", "FAKE", "MPIEXEC", "signal", "subprocess"]
+@unittest.skipUnless(os.path.exists(MPICC), "no mpicc beside mpiexec: nothing is staged")
+class WithProgram(Case):
+    """Tests with the MPI program `source` beside this file, compiled once to cls.program."""
+
+    source = ""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.dir = tempfile.TemporaryDirectory()
+        cls.program = os.path.join(cls.dir.name, cls.source.removesuffix(".c"))
+        source = os.path.join(os.path.dirname(os.path.abspath(__file__)), cls.source)
+        subprocess.run(
+            [MPICC, "-O1", "-g", "-Wall", "-Wextra", "-Werror", source, "-o", cls.program, "-pthread"], check=True
+        )
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.dir.cleanup()
+
+
+__all__ = ["Case", "FAKE", "MPIEXEC", "WithProgram", "signal", "subprocess"]

@@ -4,30 +4,16 @@
 import os
 import resource
 import signal
-import subprocess
-import tempfile
 import unittest
 
-from harness import MPIEXEC, Case
-
-MPICC = os.path.join(os.path.dirname(MPIEXEC), "mpicc")
+from harness import WithProgram
 
 
-@unittest.skipUnless(os.path.exists(MPICC), "no mpicc beside mpiexec: nothing is staged")
-class Mpi(Case):
-    @classmethod
-    def setUpClass(cls):
-        cls.dir = tempfile.TemporaryDirectory()
-        cls.rank = os.path.join(cls.dir.name, "rank")
-        source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "rank.c")
-        subprocess.run([MPICC, "-Wall", "-Wextra", "-Werror", source, "-o", cls.rank, "-pthread"], check=True)
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.dir.cleanup()
+class Mpi(WithProgram):
+    source = "rank.c"
 
     def mode(self, name, ranks=2, options=()):
-        r = self.run_mpi("--timeout", 40, *options, "-n", ranks, self.rank, name)
+        r = self.run_mpi("--timeout", 40, *options, "-n", ranks, self.program, name)
         self.assert_all_gone()
         return r
 
@@ -38,16 +24,16 @@ class Mpi(Case):
             self.assertEqual(sorted(r.out.splitlines()), sorted(f"rank {i} of {n}" for i in range(n)))
 
     def test_two_programs(self):
-        r = self.run_mpi("-n", 2, self.rank, "hello", ":", "-n", 1, self.rank, "hello")
+        r = self.run_mpi("-n", 2, self.program, "hello", ":", "-n", 1, self.program, "hello")
         self.assertEqual(sorted(r.out.splitlines()), [f"rank {i} of 3" for i in range(3)])
 
     def test_started_by_a_script(self):
-        r = self.run_mpi("-n", 3, "sh", "-c", f"{self.rank} hello; exit $?")
+        r = self.run_mpi("-n", 3, "sh", "-c", f"{self.program} hello; exit $?")
         self.assertEqual((r.returncode, r.out.count("of 3")), (0, 3))
 
     def test_started_by_a_parent_that_closes_descriptors(self):
         wrapper = "import subprocess, sys; sys.exit(subprocess.run(sys.argv[1:], close_fds=True).returncode)"
-        r = self.run_mpi("-n", 3, "python3", "-c", wrapper, self.rank, "hello")
+        r = self.run_mpi("-n", 3, "python3", "-c", wrapper, self.program, "hello")
         self.assertEqual((r.returncode, r.err), (0, ""))
         self.assertEqual(sorted(r.out.splitlines()), [f"rank {i} of 3" for i in range(3)])
 
@@ -58,7 +44,7 @@ class Mpi(Case):
         self.assertEqual(sorted(r.out.splitlines()), ["rank 0 of 1"] * 2 + ["rank 0 of 2", "rank 1 of 2"])
 
     def test_one_program_a_rank(self):
-        r = self.run_mpi("-n", 2, "sh", "-c", f"{self.rank} hello && {self.rank} hello")
+        r = self.run_mpi("-n", 2, "sh", "-c", f"{self.program} hello && {self.program} hello")
         self.assertNotEqual(r.returncode, 0)
         self.assertIn("has run an MPI program already", r.err)
 
@@ -81,7 +67,7 @@ class Mpi(Case):
             self.assertEqual((r.returncode, r.err), (0, ""), name)
 
     def test_deadlock_is_left_alone_when_asked(self):
-        r = self.run_mpi("--timeout", 3, "--keep-waiting", "-n", 2, self.rank, "ring")
+        r = self.run_mpi("--timeout", 3, "--keep-waiting", "-n", 2, self.program, "ring")
         self.assertEqual(r.returncode, 124)
         self.assertNotIn("deadlock", r.err)
 
@@ -93,7 +79,7 @@ class Mpi(Case):
         )
 
     def test_killed_while_it_waits(self):
-        p = self.start_mpi("--keep-waiting", "-n", 2, self.rank, "killed")
+        p = self.start_mpi("--keep-waiting", "-n", 2, self.program, "killed")
         victim = int(p.stdout.readline())
         self.await_true(lambda: open(f"/proc/{victim}/stat").read().rpartition(")")[2].split()[0] == "S")
         os.kill(victim, signal.SIGKILL)

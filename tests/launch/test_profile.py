@@ -3,28 +3,14 @@
 
 import json
 import os
-import subprocess
-import tempfile
-import unittest
 
-from harness import MPIEXEC, Case
+from harness import WithProgram
 
-MPICC = os.path.join(os.path.dirname(MPIEXEC), "mpicc")
 HERE = ["--launch-agent", "sh -c 'shift; exec \"$@\"' agent"]
 
 
-@unittest.skipUnless(os.path.exists(MPICC), "no mpicc beside mpiexec: nothing is staged")
-class Profile(Case):
-    @classmethod
-    def setUpClass(cls):
-        cls.dir = tempfile.TemporaryDirectory()
-        cls.program = os.path.join(cls.dir.name, "profiled")
-        source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "profiled.c")
-        subprocess.run([MPICC, "-O1", "-g", "-Wall", "-Werror", source, "-o", cls.program, "-pthread"], check=True)
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.dir.cleanup()
+class Profile(WithProgram):
+    source = "profiled.c"
 
     def profile(self, *words, status=0):
         """The JSON of one run; the program's words come last."""

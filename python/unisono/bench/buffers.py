@@ -64,7 +64,17 @@ class Bytearray:
         return [buf, counts, displs, self.types[code]]
 
 
-class Array(Bytearray):
+class Typed(Bytearray):
+    """Objects that know their type: a slice is of elements, and the object alone is passed."""
+
+    def cut(self, buf: object, start: int, n: int, code: str) -> object:
+        return buf[start : start + n]
+
+    def spec(self, buf: object, code: str) -> object:
+        return buf
+
+
+class Array(Typed):
     """array.array of the type."""
 
     def make(self, n: int, code: str) -> object:
@@ -72,9 +82,6 @@ class Array(Bytearray):
 
     def cut(self, buf: object, start: int, n: int, code: str) -> object:
         return memoryview(buf)[start : start + n]
-
-    def spec(self, buf: object, code: str) -> object:
-        return buf
 
 
 class Mmap(Bytearray):
@@ -91,20 +98,14 @@ def whole(size: int) -> int:
     return (size + (2 << 20) - 1) & ~((2 << 20) - 1)
 
 
-class Memoryview(Mmap):
+class Memoryview(Typed, Mmap):
     """A typed view of page-aligned memory."""
 
     def make(self, n: int, code: str) -> object:
         return memoryview(super().make(n, code))[: n * array.array(code).itemsize].cast(code)
 
-    def cut(self, buf: object, start: int, n: int, code: str) -> object:
-        return buf[start : start + n]
 
-    def spec(self, buf: object, code: str) -> object:
-        return buf
-
-
-class Numpy(Bytearray):
+class Numpy(Typed):
     """numpy.ndarray in page-aligned memory."""
 
     def __init__(self, o: SimpleNamespace, mpi: object):
@@ -114,12 +115,6 @@ class Numpy(Bytearray):
     def make(self, n: int, code: str) -> object:
         area = mmap.mmap(-1, whole(self.align + n * array.array(code).itemsize + 1))
         return self.numpy.frombuffer(area, dtype=code, count=n, offset=self.align)
-
-    def cut(self, buf: object, start: int, n: int, code: str) -> object:
-        return buf[start : start + n]
-
-    def spec(self, buf: object, code: str) -> object:
-        return buf
 
 
 class Raw(Array):

@@ -8,14 +8,14 @@ takes device memory (mpi_memory_alloc_kinds, MPI 4.1), or where --gpu-aware yes 
 
 from types import SimpleNamespace
 
-from .buffers import Bytearray, need
+from .buffers import Typed, need
 from .options import Usage
 
 INSTALL = {"cupy": "cupy-cuda12x", "pycuda": "pycuda", "numba": "numba", "torch": "torch"}
 NAMES = {"B": "uint8", "i": "int32", "q": "int64", "f": "float32", "d": "float64"}
 
 
-class Device(Bytearray):
+class Device(Typed):
     """What the kinds have in common: slices and whole arrays are passed as they are, vectors with counts in a list."""
 
     device = True
@@ -27,12 +27,6 @@ class Device(Bytearray):
     def host(self, content: bytes, like: object) -> object:
         """Bytes as an array of the element type of a device array."""
         return self.numpy.frombuffer(content, dtype=str(like.dtype).rpartition(".")[2])
-
-    def cut(self, buf: object, start: int, n: int, code: str) -> object:
-        return buf[start : start + n]
-
-    def spec(self, buf: object, code: str) -> object:
-        return buf
 
 
 class Cupy(Device):

@@ -27,17 +27,22 @@ def setup(r):
 CHECKED = {"fill": fill_own, "check": check_peer}
 
 
-def pingpong(r, n, send, recv):
-    """Half of all latency rows: the lower half of the ranks sends first. The calls take peer and tag by position."""
-    s, d, peer = r.s, r.d, r.peer
+def bounce(r, n, calls, buffers, tag):
+    """n times to and fro: the lower half of the ranks sends first. The calls take peer and tag by position."""
+    (send, recv), (s, d), peer = calls, buffers, r.peer
     if r.rank < r.size // 2:
         for _ in range(n):
-            send(s, peer, TAG)
-            recv(d, peer, TAG)
+            send(s, peer, tag)
+            recv(d, peer, tag)
     else:
         for _ in range(n):
-            recv(d, peer, TAG)
-            send(s, peer, TAG)
+            recv(d, peer, tag)
+            send(s, peer, tag)
+
+
+def pingpong(r, n, send, recv):
+    """Half of all latency rows."""
+    bounce(r, n, (send, recv), (r.s, r.d), TAG)
 
 
 def ready(r, n):

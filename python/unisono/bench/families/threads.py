@@ -10,6 +10,7 @@ import threading
 from .. import data
 from ..clock import now
 from ..rows import HALF, NOSIZE, THREADED, TYPED, VECTOR, row
+from .p2p import bounce
 
 PAIR = {"ranks": (2, 2)}
 OWN = ("shared", "own")
@@ -99,16 +100,8 @@ def check_left(r):
 
 
 def lat_work(r, t, n):
-    call, (s,), (d,), peer = r.priv.calls[t], r.priv.out[t], r.priv.into[t], r.peer
-    send, recv = call.Send, call.Recv
-    if r.rank == 0:
-        for _ in range(n):
-            send(s, peer, t)
-            recv(d, peer, t)
-    else:
-        for _ in range(n):
-            recv(d, peer, t)
-            send(s, peer, t)
+    call, (s,), (d,) = r.priv.calls[t], r.priv.out[t], r.priv.into[t]
+    bounce(r, n, (call.Send, call.Recv), (s, d), t)
 
 
 def one_to_many_work(r, t, n):
