@@ -264,11 +264,16 @@ def floor_table(data):
     ]
 
 
+def sets_of(data):
+    """The sets that the measured jobs belong to, in the order of the targets."""
+    return list(dict.fromkeys(name for job, (name, *_) in targets.JOBS.items() if job in data["results"]))
+
+
 def write_docs(data, lines, path):
     left = failures(data)
     parts = [
         "# Figures",
-        "Written by `bench/compare --sets all --docs docs/results.md`; do not edit by hand. "
+        f"Written by `bench/compare --docs` from the sets {', '.join(sets_of(data))}; do not edit by hand. "
         "Median of interleaved rounds; "
         "how each figure is taken: docs/benchmarking.md.",
         f"Machine: {machine_line(data['machine'])}.",
