@@ -116,8 +116,7 @@ static void print_row(const struct uno_opt_row *r)
     while ((word = word_at(&s, &n)) != NULL && at < 40)
         at += (size_t)snprintf(left + at, sizeof left - at, "%s%s%.*s", at > 2 ? ", " : "", n > 2 ? "--" : "-", (int)n,
                                word);
-    if (r->args[0])
-        at += (size_t)snprintf(left + at, sizeof left - at, "%s%s", r->args[0] == '[' ? "" : " ", r->args);
+    if (r->args[0]) at += (size_t)snprintf(left + at, sizeof left - at, "%s%s", r->args[0] == '[' ? "" : " ", r->args);
     printf("%-34s%s", left, at > 33 ? "\n                                  " : "");
     for (s = r->help; *s; s++) {
         putchar(*s);

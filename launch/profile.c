@@ -115,7 +115,7 @@ void uno_profile_take(struct uno_profile *f, const char *data, size_t bytes)
     struct packed h;
     if (!f || bytes < sizeof h) return;
     memcpy(&h, data, sizeof h);
-    size_t names = h.modules * (size_t)sizeof ((struct uno_prof *)0)->module[0];
+    size_t names = h.modules * (size_t)sizeof((struct uno_prof *)0)->module[0];
     size_t sites = h.sites * sizeof(struct uno_prof_site), peers = (size_t)f->nranks * sizeof(struct uno_prof_peer);
     if (h.rank < 0 || h.rank >= f->nranks || h.nranks != f->nranks || bytes != sizeof h + names + sites + peers) return;
     const char *module = data + sizeof h;

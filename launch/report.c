@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROWS 40          // sites in the table; all are in the JSON
-#define MATRIX 16        // ranks up to which the matrix is printed
+#define ROWS 40      // sites in the table; all are in the JSON
+#define MATRIX 16    // ranks up to which the matrix is printed
 #define SITE_WIDTH 38
 
 static const char *const class_name[UNO_PROF_CLASSES] = {"0",    "<8",    "<64", "<512", "<4K",

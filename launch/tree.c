@@ -265,11 +265,13 @@ bool uno_tree_reaped(struct uno_node *n, int pid, int status)
         on_error_stream(n, c);
         const char *what = c->greeted ? "the link to its daemon broke" : "its daemon could not be started";
         if (WIFSIGNALED(status))
-            lose(n, c, uno_xformat("%s (the launch agent, %s, was killed by signal %d)", what, n->plan->agent,
-                                   WTERMSIG(status)));
+            lose(n, c,
+                 uno_xformat("%s (the launch agent, %s, was killed by signal %d)", what, n->plan->agent,
+                             WTERMSIG(status)));
         else
-            lose(n, c, uno_xformat("%s (the launch agent, %s, ended with status %d)", what, n->plan->agent,
-                                   WEXITSTATUS(status)));
+            lose(n, c,
+                 uno_xformat("%s (the launch agent, %s, ended with status %d)", what, n->plan->agent,
+                             WEXITSTATUS(status)));
         return true;
     }
     return false;

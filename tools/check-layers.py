@@ -4,13 +4,25 @@
 
 Called by tests/suites/20-house. A folder of the middle layer may use another one's header only by an exemption.
 """
+
 import re
 import sys
 
 from house import Finding, bare, text_of, tracked, verdict
 
-LAYERS = {"base": 0, "chan": 1, "core": 2, "p2p": 3, "coll": 4, "rma": 4, "io": 4, "topo": 4, "dpm": 4, "tool": 4,
-          "api": 5}
+LAYERS = {
+    "base": 0,
+    "chan": 1,
+    "core": 2,
+    "p2p": 3,
+    "coll": 4,
+    "rma": 4,
+    "io": 4,
+    "topo": 4,
+    "dpm": 4,
+    "tool": 4,
+    "api": 5,
+}
 PLATFORM = re.compile(r"^\s*#\s*(?:el)?if.*__(?:x86_64|aarch64|AVX\w*|SSE\w*|ARM\w*|linux|riscv)__", re.MULTILINE)
 
 

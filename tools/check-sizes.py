@@ -5,6 +5,7 @@
 The walls: a function 60 lines, a C file 800 lines, a Python module 400, a line 120 columns, 6 parameters (entry points
 whose parameters the standard fixes aside), nesting 3, 20 headers of ours and 5,000 lines reached from a .c file.
 """
+
 import ast
 import re
 import sys
@@ -80,8 +81,14 @@ def headers():
             yield Finding("headers", path, 1, text)
 
 
-RULES = {"file": files, "line": lines, "function": long_functions, "parameters": parameters, "nesting": nesting,
-         "headers": headers}
+RULES = {
+    "file": files,
+    "line": lines,
+    "function": long_functions,
+    "parameters": parameters,
+    "nesting": nesting,
+    "headers": headers,
+}
 
 if __name__ == "__main__":
     sys.exit(verdict(RULES))

@@ -4,6 +4,7 @@
 
 Called by tests/suites/20-house.
 """
+
 import re
 import sys
 
@@ -12,8 +13,10 @@ from house import TOP, Finding, bare, text_of, tracked, verdict
 SPDX = "SPDX-License-Identifier: BSD-3-Clause"
 ATOMIC = re.compile(r"\b(?:atomic_(?!init|bool|int|uint|flag_clear_init)\w+|__atomic_\w+|__sync_\w+)\s*\(")
 PARTNER = re.compile(r"pair|partner|acquire|release|acq_rel|seq_cst|relaxed", re.IGNORECASE)
-MACHINE = re.compile(r"/(?:work|root)/|\.\./shared|shared/(?:DESIGN|STYLE|SYSTEMS|BENCH)|/tmp/brief"
-                     r"|\bhttps?://(?!opensource\.org|spdx\.org|www\.mpi-forum\.org|github\.com)")
+MACHINE = re.compile(
+    r"/(?:work|root)/|\.\./shared|shared/(?:DESIGN|STYLE|SYSTEMS|BENCH)|/tmp/brief"
+    r"|\bhttps?://(?!opensource\.org|spdx\.org|www\.mpi-forum\.org|github\.com)"
+)
 
 
 def licence():
@@ -43,7 +46,7 @@ def head():
 def paragraph(lines, number):
     """The lines around an atomic in which its comment may stand: up to eight above, to the blank line, and its own."""
     above = []
-    for line in reversed(lines[max(0, number - 9):number - 1]):
+    for line in reversed(lines[max(0, number - 9) : number - 1]):
         if not line.strip():
             break
         above.append(line)
@@ -58,7 +61,7 @@ def atomics():
         text = text_of(path)
         lines, code = text.splitlines(), bare(text).splitlines()
         for number, line in enumerate(code, 1):
-            if not ATOMIC.search(line) or "memory_order_relaxed" in " ".join(code[number - 1:number + 1]):
+            if not ATOMIC.search(line) or "memory_order_relaxed" in " ".join(code[number - 1 : number + 1]):
                 continue
             comments = " ".join(c for t in paragraph(lines, number) for c in re.findall(r"//.*|/\*.*", t))
             if not PARTNER.search(comments):

@@ -4,6 +4,7 @@
 A finding is (rule, path, name, line, text); tools/exemptions.txt lists `rule path[:name] reason` for those that stay.
 Always holds: an exemption that exempts nothing is itself a finding, so the list shrinks with the causes.
 """
+
 import dataclasses
 import pathlib
 import re
@@ -15,8 +16,13 @@ CONTROL = re.compile(r"\b(if|for|while|switch|return|sizeof|else|do)\b")
 
 def tracked(*suffixes, under=""):
     """Files that git knows or would add, with one of the suffixes, as paths relative to the top."""
-    listing = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", under or "."], cwd=TOP, check=True,
-                             capture_output=True, text=True).stdout.splitlines()
+    listing = subprocess.run(
+        ["git", "ls-files", "-co", "--exclude-standard", under or "."],
+        cwd=TOP,
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout.splitlines()
     paths = [pathlib.Path(p) for p in listing if (TOP / p).is_file()]
     return sorted(p for p in paths if not suffixes or p.suffix in suffixes)
 
@@ -38,6 +44,7 @@ def bare(text):
 @dataclasses.dataclass
 class Function:
     """A function's definition in a C file."""
+
     name: str
     first: int
     last: int
@@ -96,8 +103,14 @@ def functions(path):
 
 def ours(include):
     """The path of a header of ours as #include names it, or None; mpi.h does not count."""
-    return next((base + include for base in ("src/", "include/", "launch/", "bench/", "tests/", "")
-                 if include != "mpi.h" and (TOP / (base + include)).is_file()), None)
+    return next(
+        (
+            base + include
+            for base in ("src/", "include/", "launch/", "bench/", "tests/", "")
+            if include != "mpi.h" and (TOP / (base + include)).is_file()
+        ),
+        None,
+    )
 
 
 def reach(path, seen):
@@ -113,6 +126,7 @@ def reach(path, seen):
 @dataclasses.dataclass
 class Finding:
     """One thing that breaks a rule."""
+
     rule: str
     path: str
     line: int

@@ -13,14 +13,14 @@
 #define UNO_PROF_CLASSES 10    // of message sizes: 0, below 8, 64, 512, 4 Ki, 32 Ki, 256 Ki, 2 Mi, 16 Mi bytes, above
 
 struct uno_prof_site {
-    _Atomic uint64_t key;       // call << 48 | return address; 0: free
-    uint32_t module, ready;     // index; 1 once module and offset are there
-    uint64_t offset;            // of the return address in the module's file, as addr2line wants it
-    _Atomic uint64_t count;     // calls
-    _Atomic uint64_t ns;        // spent in them
-    _Atomic uint64_t wait_ns;   // spent in Wait and Test for what these calls started
-    _Atomic uint64_t bytes;     // they were asked to move
-    _Atomic uint64_t sized;     // calls that had a size
+    _Atomic uint64_t key;        // call << 48 | return address; 0: free
+    uint32_t module, ready;      // index; 1 once module and offset are there
+    uint64_t offset;             // of the return address in the module's file, as addr2line wants it
+    _Atomic uint64_t count;      // calls
+    _Atomic uint64_t ns;         // spent in them
+    _Atomic uint64_t wait_ns;    // spent in Wait and Test for what these calls started
+    _Atomic uint64_t bytes;      // they were asked to move
+    _Atomic uint64_t sized;      // calls that had a size
     _Atomic uint64_t size[UNO_PROF_CLASSES];
 };
 

@@ -20,8 +20,8 @@ enum uno_hw_level {    // from the widest part to the narrowest
 };
 
 struct uno_hw_pu {
-    int cpu;                     // the kernel's number
-    int part[UNO_HW_LEVELS];     // which part of each level it lies in; -1: nothing is known of the level
+    int cpu;                    // the kernel's number
+    int part[UNO_HW_LEVELS];    // which part of each level it lies in; -1: nothing is known of the level
 };
 
 struct uno_hw {

@@ -51,7 +51,7 @@ struct uno_board {
     _Atomic uint32_t card_bytes;     // 0 until the rank has published how it is reached
     unsigned char card[UNO_CARD_BYTES];
     _Atomic uint32_t profile;    // under mpiexec --profile: first heap chunk of what the rank recorded, plus 1
-    char why[256];    // reason of an abort, one line, for the launcher's message
+    char why[256];               // reason of an abort, one line, for the launcher's message
 } __attribute__((aligned(UNO_LINE)));
 
 enum uno_door_mode { UNO_DOOR_AWAKE = 0, UNO_DOOR_FUTEX = 1, UNO_DOOR_FD = 2 };

@@ -95,7 +95,7 @@ static inline size_t room_of(size_t k)
 
 // Every second message goes straight to its receive, when the channel asks for that.
 static char straight[1 << 17];
-static uint64_t straights;                 // so many did
+static uint64_t straights;                  // so many did
 static uint64_t found_up_to[TEST_RANKS];    // a receive is found once, also when the message must be sent again
 
 static inline void *find_receive(struct uno_link *link, const struct uno_hdr *h, uint64_t *token)

@@ -14,7 +14,7 @@ static struct uno_param keep_max =
     UNO_PARAM_INT("coll_cache", 8, 0, 1000, "schedules of finished collectives that a communicator keeps for reuse");
 UNO_PARAM_DECLARE(keep_max);
 
-#define MOST_COUNTS 256    // entries of an array of counts that are compared and kept
+#define MOST_COUNTS 256                   // entries of an array of counts that are compared and kept
 #define KEPT_SCRATCH ((size_t)4 << 20)    // bytes: what needs more is built again
 
 // What is settled: a later call may be built otherwise.

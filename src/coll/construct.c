@@ -122,8 +122,12 @@ int uno_comm_reorder(struct MPI_ABI_Comm *c, int n, const int *order, struct MPI
 
 // ---- split ----
 
-struct choice { int color, key; };
-struct place { int key, rank; };
+struct choice {
+    int color, key;
+};
+struct place {
+    int key, rank;
+};
 
 static int by_key(const void *a, const void *b)
 {
@@ -203,8 +207,10 @@ static int split_by_table(struct MPI_ABI_Comm *c, struct choice *table, struct M
         struct MPI_ABI_Group *g = color_group(table, c->group, color);
         struct MPI_ABI_Comm *child = g ? uno_comm_make(g, NULL, base + (uint64_t)(mine - colors)) : NULL;
         if (g) uno_group_drop(g);
-        if (child) uno_comm_inherit(child, c);
-        else err = no_memory();
+        if (child)
+            uno_comm_inherit(child, c);
+        else
+            err = no_memory();
         *out = child;
     }
     free(colors);

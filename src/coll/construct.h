@@ -48,5 +48,8 @@ void uno_comm_inherit(struct MPI_ABI_Comm *child, const struct MPI_ABI_Comm *par
 // What a process gets from the tables {int color, int key} of both groups of an intercommunicator: the number of its
 // color among the distinct ones (-1: none), and the groups of that color on both sides (one reference each, NULL when
 // index is -1).
-struct uno_color_split { int index; struct MPI_ABI_Group *local, *remote; };
+struct uno_color_split {
+    int index;
+    struct MPI_ABI_Group *local, *remote;
+};
 int uno_intercomm_colors(struct MPI_ABI_Comm *c, const void *mine, const void *theirs, struct uno_color_split *out);

@@ -20,7 +20,7 @@ static struct uno_param least = UNO_PARAM_INT(
     "copies straight between the ranks' buffers");
 UNO_PARAM_DECLARE(least);
 
-#define MOST_RANKS 32              // each tells each
+#define MOST_RANKS 32                // each tells each
 #define PIECE ((size_t)128 << 10)    // combined at a time: stays in the cache
 
 struct direct {

@@ -15,15 +15,19 @@
 #include "core/progress.h"
 #include "p2p/p2p.h"
 
-#define MAX_STEPS 36                  // receive, leader to leader, children of a tree over 2^31 ranks
+#define MAX_STEPS 36    // receive, leader to leader, children of a tree over 2^31 ranks
 
-struct step { struct MPI_ABI_Comm *comm; int rank, tag; bool recv; };
+struct step {
+    struct MPI_ABI_Comm *comm;
+    int rank, tag;
+    bool recv;
+};
 
 struct dup {
     struct uno_poller poller;
     struct MPI_ABI_Comm *from, *child;
-    MPI_Request user;                 // the request that MPI_Comm_idup gave out; NULL when a copy callback failed
-    MPI_Request current;              // of the step under way
+    MPI_Request user;       // the request that MPI_Comm_idup gave out; NULL when a copy callback failed
+    MPI_Request current;    // of the step under way
     uint64_t context;
     int nsteps, at;
     struct step step[MAX_STEPS];
@@ -40,8 +44,10 @@ static void list_steps(struct dup *d)
     struct MPI_ABI_Comm *c = d->from, *tree = c->inter ? c->local_comm : c;
     int me = tree->rank, n = tree->size, bit = 1, tag = uno_coll_tag(tree), across = c->inter ? uno_coll_tag(c) : 0;
     while (bit < n && !(me & bit)) bit <<= 1;
-    if (me) add_step(d, tree, me - bit, tag, true);
-    else if (c->inter) add_step(d, c, 0, across, !c->low);
+    if (me)
+        add_step(d, tree, me - bit, tag, true);
+    else if (c->inter)
+        add_step(d, c, 0, across, !c->low);
     for (bit >>= 1; bit > 0; bit >>= 1) {
         if (me + bit < n) add_step(d, tree, me + bit, tag, false);
     }
@@ -64,8 +70,10 @@ static int make_child(struct MPI_ABI_Comm *c, struct MPI_ABI_Info *info, struct 
     if (!err && c->topo) {
         child->topo = malloc(c->topo_bytes);
         child->topo_bytes = c->topo_bytes;
-        if (child->topo) memcpy(child->topo, c->topo, c->topo_bytes);
-        else err = uno_fail(MPI_ERR_NO_MEM, "no memory for a topology");
+        if (child->topo)
+            memcpy(child->topo, c->topo, c->topo_bytes);
+        else
+            err = uno_fail(MPI_ERR_NO_MEM, "no memory for a topology");
     }
     if (!err) err = uno_attrs_copy(c->attrs, &child->attrs, c->handle);
     *out = child;
@@ -117,7 +125,7 @@ static void finish(struct dup *d, int err)
 // Runs steps until one is not complete. Returns how many it completed.
 static int run(struct uno_poller *self)
 {
-    struct dup *d = (struct dup *)self;         // the poller is its first member
+    struct dup *d = (struct dup *)self;    // the poller is its first member
     int moved = 0, err = MPI_SUCCESS;
     while (!err && (d->current != MPI_REQUEST_NULL || d->at < d->nsteps)) {
         if (d->current == MPI_REQUEST_NULL) {
@@ -151,8 +159,8 @@ int uno_comm_idup(struct MPI_ABI_Comm *c, struct MPI_ABI_Info *info, struct MPI_
     int err = make_child(c, info, &d->child);
     user->ops = &idup_ops;
     user->comm = c;
-    uno_comm_hold(c);                 // the request's reference; the operation takes its own below
-    if (err) {                        // the steps go on all the same: others wait for the number
+    uno_comm_hold(c);    // the request's reference; the operation takes its own below
+    if (err) {           // the steps go on all the same: others wait for the number
         uno_request_release(user);
         d->user = NULL;
     } else {

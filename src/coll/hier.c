@@ -129,10 +129,10 @@ struct build {
     struct uno_sched *s;
     const struct uno_call *c;
     struct uno_hier *h;
-    int me;             // rank on the communicator
-    int lead;           // the leader of this host, its rank there: the root on the root's host, else 0
-    bool leads;         // this rank is it
-    int n, at;          // ranks on this host, where its members begin
+    int me;        // rank on the communicator
+    int lead;      // the leader of this host, its rank there: the root on the root's host, else 0
+    bool leads;    // this rank is it
+    int n, at;     // ranks on this host, where its members begin
     struct uno_view whole;
 };
 
@@ -148,8 +148,7 @@ static void between(struct build *b, int root)
     struct uno_hier *h = b->h;
     int *map = uno_scratch_bytes(b->s, (size_t)h->hosts * sizeof *map);
     uno_emit_fence(b->s);
-    for (int i = 0; map && i < h->hosts; i++)
-        map[i] = root >= 0 && h->host[root] == i ? root : h->member[h->first[i]];
+    for (int i = 0; map && i < h->hosts; i++) map[i] = root >= 0 && h->host[root] == i ? root : h->member[h->first[i]];
     b->s->view = (struct uno_view){b->whole.comm, h->mine, h->hosts, map};
 }
 
@@ -223,8 +222,7 @@ static void reduce(struct build *b)
     void *sum = root ? c->rbuf : b->leads ? uno_scratch_typed(b->s, c->rcount, c->rtype) : NULL;
     inside_reduce(b, root && in_place(c->sbuf) ? NULL : c->sbuf, sum, c->rcount);
     between(b, c->root);
-    if (b->leads)
-        uno_build_reduce(b->s, root ? MPI_IN_PLACE : sum, sum, c->rcount, c->rtype, b->h->host[c->root]);
+    if (b->leads) uno_build_reduce(b->s, root ? MPI_IN_PLACE : sum, sum, c->rcount, c->rtype, b->h->host[c->root]);
 }
 
 static void allreduce(struct build *b)
@@ -243,9 +241,9 @@ static MPI_Count part_of(const struct uno_call *c, int rank)
 
 // What the leaders know of the parts of a reduce_scatter, in elements.
 struct parts {
-    MPI_Count *host;      // [hosts] of all ranks of a host
-    MPI_Count *count;     // [n] of each rank here
-    MPI_Count *displ;     // [n] where it lies in what the leader has
+    MPI_Count *host;     // [hosts] of all ranks of a host
+    MPI_Count *count;    // [n] of each rank here
+    MPI_Count *displ;    // [n] where it lies in what the leader has
     MPI_Count total;
 };
 

@@ -13,7 +13,11 @@
 #include "p2p/p2p.h"
 
 // A block that travels: the leader's context numbers (count), a number of the operation's own, then bytes of payload.
-struct block { uint64_t context; int64_t word; uint64_t bytes; };
+struct block {
+    uint64_t context;
+    int64_t word;
+    uint64_t bytes;
+};
 
 static int no_memory(void)
 {
@@ -170,8 +174,10 @@ int uno_intercomm_group(struct MPI_ABI_Comm *c, struct MPI_ABI_Group *g, struct 
     if (!remote) return no_memory();
     if (n > 0 && g->rank != MPI_UNDEFINED) {
         *out = uno_intercomm_make(g, remote, c->low, c->low ? own : their.context);
-        if (*out) uno_comm_inherit(*out, c);
-        else err = no_memory();
+        if (*out)
+            uno_comm_inherit(*out, c);
+        else
+            err = no_memory();
     }
     uno_group_drop(remote);
     return err;
@@ -180,7 +186,7 @@ int uno_intercomm_group(struct MPI_ABI_Comm *c, struct MPI_ABI_Group *g, struct 
 int uno_intercomm_split(struct MPI_ABI_Comm *c, int color, int key, struct MPI_ABI_Comm **out)
 {
     struct block mine = {.bytes = (uint64_t)c->size * 2 * sizeof(int)}, their;
-    int (*table)[2] = malloc(mine.bytes);
+    int(*table)[2] = malloc(mine.bytes);
     if (!table) return no_memory();
     table[c->rank][0] = color;
     table[c->rank][1] = key;
@@ -199,8 +205,10 @@ int uno_intercomm_split(struct MPI_ABI_Comm *c, int color, int key, struct MPI_A
     if (!err && split.index >= 0 && split.remote->size > 0) {
         *out = uno_intercomm_make(split.local, split.remote, c->low,
                                   (c->low ? own : their.context) + 3 * (uint64_t)split.index);
-        if (*out) uno_comm_inherit(*out, c);
-        else err = no_memory();
+        if (*out)
+            uno_comm_inherit(*out, c);
+        else
+            err = no_memory();
     }
     if (split.local) uno_group_drop(split.local);
     if (split.remote) uno_group_drop(split.remote);

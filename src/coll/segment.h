@@ -26,23 +26,23 @@ struct uno_sched;
 
 // Lines of a tree (tree.c), for communicators of more than coll_flat ranks.
 struct uno_tree {
-    struct uno_line *line;           // [n][3], NULL for few ranks
-    uint64_t ops;                    // the operations so far
-    uint64_t up_at, down_at;         // the last ones that filled this rank's lines, 0 when free
-    int up_reader, down_reader;      // who reads them; -1: the children
+    struct uno_line *line;         // [n][3], NULL for few ranks
+    uint64_t ops;                  // the operations so far
+    uint64_t up_at, down_at;       // the last ones that filled this rank's lines, 0 when free
+    int up_reader, down_reader;    // who reads them; -1: the children
 };
 
 // What a communicator keeps for its collectives.
 struct uno_coll {
     struct MPI_ABI_Comm *comm;
-    bool on;     // the segment exists: the same on all ranks
+    bool on;                          // the segment exists: the same on all ranks
     size_t copies[UNO_COLL_KINDS];    // bytes from which a kind goes by copies, where it may
-    bool cma;    // every rank may read every other's memory
+    bool cma;                         // every rank may read every other's memory
     int n, me;
-    uint64_t phase;            // the last one begun
-    uint64_t safe;             // every rank is done with this one
-    struct uno_line *line;     // [n][1 + DEPTH]: done, slots
-    char *data;                // [n][DEPTH][SLOT]
+    uint64_t phase;           // the last one begun
+    uint64_t safe;            // every rank is done with this one
+    struct uno_line *line;    // [n][1 + DEPTH]: done, slots
+    char *data;               // [n][DEPTH][SLOT]
     struct uno_tree tree;
     _Atomic uint32_t *left;    // ranks that let go of the segment
     size_t first, chunks;      // place in the job's heap

@@ -92,7 +92,7 @@ static inline int uno_comm_proc(const struct MPI_ABI_Comm *c, int r)
 int uno_comm_open(void);
 int uno_comm_delete_attrs(void);    // callbacks of MPI_COMM_SELF, then MPI_COMM_WORLD: first in MPI_Finalize
 void uno_comm_close(void);
-void uno_comm_report(void);          // what the user left behind, at verbosity 1
+void uno_comm_report(void);    // what the user left behind, at verbosity 1
 
 // Makes a communicator object around a group (takes a reference) with an agreed context, registered so that messages
 // find it. remote is NULL for an intracommunicator. Context 0: not agreed yet, uno_comm_register follows. NULL when

@@ -60,9 +60,9 @@ struct MPI_ABI_Request {
     struct MPI_ABI_Datatype
         *sign_type;    // checking mode (p2p/sign.h): what a receive is for, until it has met its message
     MPI_Count sign_count;
-    int sign_error;    // what comparing the two said
+    int sign_error;          // what comparing the two said
     struct uno_run *runs;    // of a layout that is copied directly (p2p/direct.h), else NULL
-    void *extra;       // of the kind: schedule, callbacks, partitioned state
+    void *extra;             // of the kind: schedule, callbacks, partitioned state
 };
 
 extern struct MPI_ABI_Request uno_request_sent;    // immortal, done, empty status

@@ -24,25 +24,25 @@ struct part_block;    // part_shared.c
 struct part {
     struct uno_marks marks;
     struct uno_poller poller;
-    MPI_Request req;              // NULL: freed before it met its other side
-    struct part *next;            // in the list of receives that wait for their match
+    MPI_Request req;      // NULL: freed before it met its other side
+    struct part *next;    // in the list of receives that wait for their match
     struct uno_part_spec spec;
     bool send, started;
     _Atomic bool matched;
     enum part_mode mode;
-    int id;         // the receiver's number for its chunks' tags
-    uint64_t ctx;   // while waiting for the match
+    int id;          // the receiver's number for its chunks' tags
+    uint64_t ctx;    // while waiting for the match
     int src, tag;
     size_t bytes, partition_bytes;    // of the whole, of one partition of this side
     size_t total;                     // what the sender sends
     int chunks, words, per_chunk;     // words of marks: of the whole, of a chunk
     size_t chunk_bytes;
-    MPI_Request *chunk;                // messages: [chunks] persistent requests
-    _Atomic uint32_t *missing;         // sender: [chunks] words not yet full
-    _Atomic unsigned char *left;       // [chunks] sent, or (receiver) posted, or (staged) there
-    _Atomic int nleft;                 // chunks sent in this activation
-    _Atomic int open;                  // sender: chunks may leave
-    _Atomic int inside;                // threads that are sending a chunk
+    MPI_Request *chunk;             // messages: [chunks] persistent requests
+    _Atomic uint32_t *missing;      // sender: [chunks] words not yet full
+    _Atomic unsigned char *left;    // [chunks] sent, or (receiver) posted, or (staged) there
+    _Atomic int nleft;              // chunks sent in this activation
+    _Atomic int open;               // sender: chunks may leave
+    _Atomic int inside;             // threads that are sending a chunk
     // shared memory
     struct part_block *block;
     size_t block_at;      // its place in the job's heap
@@ -51,25 +51,25 @@ struct part {
     uint32_t turn;        // activations so far
     uint32_t consumed;    // staged: the receiver's last, as the sender knows it
     uint32_t stages, looks;
-    size_t record;         // staged: bytes of a record, records of a chunk
+    size_t record;    // staged: bytes of a record, records of a chunk
     int records;
-    uint32_t pieces[2];    // direct: of a chunk, of the last chunk
-    int first;                     // chunks before it have arrived
-    _Atomic uint64_t last_put;     // direct: when a chunk became ready, in ticks
+    uint32_t pieces[2];           // direct: of a chunk, of the last chunk
+    int first;                    // chunks before it have arrived
+    _Atomic uint64_t last_put;    // direct: when a chunk became ready, in ticks
 };
 
-#define PART_STAGE_MAX 6144              // bench: part-lat --parts 1,8,32,128 --sizes 1K:16K
-#define PART_STAGE_CHUNK ((size_t)256)    // at least, and a quarter of the whole
+#define PART_STAGE_MAX 6144                      // bench: part-lat --parts 1,8,32,128 --sizes 1K:16K
+#define PART_STAGE_CHUNK ((size_t)256)           // at least, and a quarter of the whole
 #define PART_DIRECT_CHUNK ((size_t)256 << 10)    // bench: part-lat --parts 8,32,128 --sizes 64K:8M
 #define PART_MAX_CHUNKS 1024
 
 // part_shared.c. choose: the receiver has met the sender at proc; makes the block for a shared mode if it can.
 enum part_mode part_shared_choose(struct part *p);
-void part_shared_join(struct part *p);           // the sender does the same with the block it was told of
-void part_shared_leave(struct part *p);          // frees
+void part_shared_join(struct part *p);     // the sender does the same with the block it was told of
+void part_shared_leave(struct part *p);    // frees
 void part_shared_start(struct part *p);
-bool part_stage_free(struct part *p);            // sender: there is room for this activation
-void part_stage_put(struct part *p, int k);      // sender: chunk k is ready
+bool part_stage_free(struct part *p);          // sender: there is room for this activation
+void part_stage_put(struct part *p, int k);    // sender: chunk k is ready
 void part_direct_put(struct part *p, int k);
 bool part_shared_arrived(struct part *p, int k);
 int part_shared_poll(struct part *p, bool *ended);    // moves what can be moved; how many things did. Lock held

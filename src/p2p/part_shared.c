@@ -22,8 +22,8 @@
 
 #define STAGE_PIECE ((size_t)1024)    // a longer chunk is read while it is still written
 #define LOOKS_IN_ORDER 8
-#define STAGES 8        // activations that may be on their way at once
-#define ALONE 16384     // up to here a second system call costs more than it saves (bench: lat --sizes 4K:32K)
+#define STAGES 8       // activations that may be on their way at once
+#define ALONE 16384    // up to here a second system call costs more than it saves (bench: lat --sizes 4K:32K)
 #define PIECE_MAX ((size_t)512 << 10)
 #define PIECES_PER_POLL 4
 #define LEFT_ALONE_US 5    // after which the sender copies what the receiver could have copied

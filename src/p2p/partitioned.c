@@ -337,8 +337,7 @@ static int part_start(MPI_Request r)
     if (p->send) {
         r->marks = uno_world.threads ? NULL : &p->marks;
         int words = p->per_chunk >> p->marks.shift;
-        for (int w = 0; w < p->words; w++)
-            atomic_store_explicit(&p->marks.word[w], absent(p, w), memory_order_relaxed);
+        for (int w = 0; w < p->words; w++) atomic_store_explicit(&p->marks.word[w], absent(p, w), memory_order_relaxed);
         for (int k = 0; k < p->chunks; k++) {
             int rest = p->words - k * words;
             atomic_store_explicit(&p->missing[k], (uint32_t)(rest < words ? rest : words), memory_order_relaxed);
@@ -507,11 +506,8 @@ static bool poll_request(MPI_Request r)
     return p->poller.queued && part_poll(&p->poller) > 0;
 }
 
-static const struct uno_request_ops part_ops = {.name = "partitioned",
-                                                .start = part_start,
-                                                .cancel = part_cancel,
-                                                .free = part_free,
-                                                .poll = poll_request};
+static const struct uno_request_ops part_ops = {
+    .name = "partitioned", .start = part_start, .cancel = part_cancel, .free = part_free, .poll = poll_request};
 
 static int part_new(const struct uno_part_spec *spec, const struct uno_where *where, bool send, MPI_Request *req)
 {

@@ -10,7 +10,9 @@
 #include "base/fail.h"
 #include "topo/topo.h"
 
-struct divisors { int n, value[1600]; };        // no int has more than 1,536
+struct divisors {
+    int n, value[1600];
+};    // no int has more than 1,536
 
 static int by_value(const void *a, const void *b)
 {

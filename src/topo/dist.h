@@ -6,10 +6,16 @@
 #include "topo/topo.h"
 
 // What all ranks said: the links of rank r are all[first[r]] .. all[first[r + 1] - 1], in the order they were said in.
-struct uno_link_table { struct uno_link *all; size_t *first; };
+struct uno_link_table {
+    struct uno_link *all;
+    size_t *first;
+};
 
 // n sources with degrees[] edges each to dests[]; weights NULL: unweighted. Collective over c.
-struct uno_edge_list { int n; const int *source, *degree, *dest, *weight; };
+struct uno_edge_list {
+    int n;
+    const int *source, *degree, *dest, *weight;
+};
 int uno_links_collect(struct MPI_ABI_Comm *c, const struct uno_edge_list *list, struct uno_link_table *out);
 
 void uno_links_free(struct uno_link_table *table);

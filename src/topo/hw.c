@@ -58,8 +58,10 @@ int uno_hw_color(struct MPI_ABI_Comm *c, int split_type, struct MPI_ABI_Info *in
 {
     bool unguided = split_type == MPI_COMM_TYPE_HW_UNGUIDED, shared = split_type == MPI_COMM_TYPE_SHARED;
     struct uno_spot me = {.host = uno_world.job ? (int)uno_world.job->host : 0};
-    if (split_type == MPI_UNDEFINED) me.host = -1;
-    else if (!shared) me = uno_spot_here();
+    if (split_type == MPI_UNDEFINED)
+        me.host = -1;
+    else if (!shared)
+        me = uno_spot_here();
     *color = unguided ? MPI_UNDEFINED : own_color(split_type, info, &me);
     if (c->inter) {    // both sides must find the same color: only what a process knows by itself will do
         if (unguided)

@@ -18,15 +18,23 @@ struct map {
     int n;
     const struct uno_spot *spot;
     size_t *first;
-    struct end { int node, weight; } *end;
-    int *rank;     // [n] of each node; -1: not placed yet
-    int *slot;     // [n] the ranks, neighbours in the machine side by side
+    struct end {
+        int node, weight;
+    } * end;
+    int *rank;    // [n] of each node; -1: not placed yet
+    int *slot;    // [n] the ranks, neighbours in the machine side by side
 };
 
 static int distance(const struct uno_spot *a, const struct uno_spot *b)
 {
-    static const struct { enum uno_hw_level level; int far; } step[] = {
-        {UNO_HW_PACKAGE, 16}, {UNO_HW_NUMA, 8}, {UNO_HW_L3, 4}, {UNO_HW_CORE, 2},
+    static const struct {
+        enum uno_hw_level level;
+        int far;
+    } step[] = {
+        {UNO_HW_PACKAGE, 16},
+        {UNO_HW_NUMA, 8},
+        {UNO_HW_L3, 4},
+        {UNO_HW_CORE, 2},
     };
     if (a->host != b->host) return FAR;
     for (size_t i = 0; i < sizeof step / sizeof step[0]; i++) {

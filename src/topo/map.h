@@ -5,7 +5,9 @@
 
 #include "topo/parts.h"
 
-struct uno_link { int source, dest, weight; };
+struct uno_link {
+    int source, dest, weight;
+};
 
 // order[node] = rank, for n nodes and the places spot[rank] of n ranks. false: nothing is gained, ranks stay as they
 // are.

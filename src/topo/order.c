@@ -7,10 +7,14 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-#define DIMS_MAX 16                   // grids with more dimensions are left alone
+#define DIMS_MAX 16    // grids with more dimensions are left alone
 
 // The search for a block of `ranks` places: shape[] is the one looked at, best[] the best so far with its cut.
-struct search { const struct uno_grid *g; int ranks, shape[DIMS_MAX], best[DIMS_MAX]; double cut; };
+struct search {
+    const struct uno_grid *g;
+    int ranks, shape[DIMS_MAX], best[DIMS_MAX];
+    double cut;
+};
 
 // Edges between blocks of the shape: the planes that separate them, times the edges through a plane.
 static double cut_of(const struct search *s)

@@ -3,7 +3,10 @@
 #pragma once
 #include <stdbool.h>
 
-struct uno_grid { int ndims; const int *dims; };
+struct uno_grid {
+    int ndims;
+    const int *dims;
+};
 
 // order[place] = rank, for the n places of a grid and host[rank] of n ranks. false: nothing is gained, ranks stay as
 // they are. Hosts that hold equally many ranks get a block of the grid each, of the shape that cuts the fewest edges.

@@ -35,10 +35,10 @@ static void blocks(void **state)
     }
     struct uno_grid square = {2, (int[]){4, 4}}, row = {1, (int[]){16}}, cube = {3, (int[]){4, 2, 2}};
     assert_int_equal(uno_cart_cut(&square, 16, host, NULL), 12);
-    assert_int_equal(cut_after(&square, 16, host), 8);            // four blocks of 2 x 2
-    assert_int_equal(cut_after(&row, 16, host), -1);              // consecutive ranks are best already
+    assert_int_equal(cut_after(&square, 16, host), 8);    // four blocks of 2 x 2
+    assert_int_equal(cut_after(&row, 16, host), -1);      // consecutive ranks are best already
     assert_int_equal(cut_after(&row, 16, round_robin), 3);
-    assert_int_equal(cut_after(&cube, 16, round_robin), 12);      // slices
+    assert_int_equal(cut_after(&cube, 16, round_robin), 12);    // slices
 }
 
 static void left_alone(void **state)
@@ -61,7 +61,7 @@ static void any_grid(void **state)
         int dims[3] = {1 + rand() % 4, 1 + rand() % 4, 1 + rand() % 4}, host[MOST], n = dims[0] * dims[1] * dims[2];
         int hosts = 1 + rand() % 4, mixed = rand() % 2;
         for (int i = 0; i < n; i++) host[i] = mixed ? i % hosts : i * hosts / n;
-        cut_after(&(struct uno_grid){3, dims}, n, host);          // checks what it gets
+        cut_after(&(struct uno_grid){3, dims}, n, host);    // checks what it gets
     }
 }
 

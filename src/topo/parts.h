@@ -6,7 +6,9 @@
 #include "core/comm.h"
 
 // part[level] is -1 when the process may run in several parts of the level, or nothing is known.
-struct uno_spot { int host, part[UNO_HW_LEVELS]; };
+struct uno_spot {
+    int host, part[UNO_HW_LEVELS];
+};
 
 // Of this process, as it is bound at the moment.
 struct uno_spot uno_spot_here(void);

@@ -9,14 +9,14 @@
 #include "core/comm.h"
 
 struct uno_topo {
-    int kind;                         // MPI_CART, MPI_GRAPH, MPI_DIST_GRAPH
-    int ndims;                        // cart
-    int nnodes, nedges;               // graph
-    int indegree, outdegree;          // of this process, any kind
-    int weighted;                     // dist_graph
-    int sources, dests;               // where these lists begin in data; the same place for cart and graph
-    int data[];    // cart: dims, periods, coords, neighbours; graph: index, edges; dist_graph: sources,
-};                                    // their weights, destinations, their weights
+    int kind;                   // MPI_CART, MPI_GRAPH, MPI_DIST_GRAPH
+    int ndims;                  // cart
+    int nnodes, nedges;         // graph
+    int indegree, outdegree;    // of this process, any kind
+    int weighted;               // dist_graph
+    int sources, dests;         // where these lists begin in data; the same place for cart and graph
+    int data[];                 // cart: dims, periods, coords, neighbours; graph: index, edges; dist_graph: sources,
+};                              // their weights, destinations, their weights
 
 // In a cart MPI_PROC_NULL stands where there is no neighbour; the order is -1, +1 in the first dimension, then the
 // next.
@@ -30,11 +30,26 @@ static inline const int *uno_topo_dests(const struct uno_topo *t)
     return t->data + t->dests;
 }
 
-static inline int *uno_cart_dims(struct uno_topo *t) { return t->data; }
-static inline int *uno_cart_periods(struct uno_topo *t) { return t->data + t->ndims; }
-static inline int *uno_cart_coords(struct uno_topo *t) { return t->data + 2 * t->ndims; }
-static inline int *uno_graph_index(struct uno_topo *t) { return t->data; }
-static inline int *uno_graph_edges(struct uno_topo *t) { return t->data + t->nnodes; }
+static inline int *uno_cart_dims(struct uno_topo *t)
+{
+    return t->data;
+}
+static inline int *uno_cart_periods(struct uno_topo *t)
+{
+    return t->data + t->ndims;
+}
+static inline int *uno_cart_coords(struct uno_topo *t)
+{
+    return t->data + 2 * t->ndims;
+}
+static inline int *uno_graph_index(struct uno_topo *t)
+{
+    return t->data;
+}
+static inline int *uno_graph_edges(struct uno_topo *t)
+{
+    return t->data + t->nnodes;
+}
 static inline int *uno_dist_weights(struct uno_topo *t, bool of_dests)
 {
     return of_dests ? t->data + t->dests + t->outdegree : t->data + t->indegree;
@@ -45,11 +60,14 @@ int uno_topo_cart(struct MPI_ABI_Comm *c, int ndims, const int *dims, const int 
 int uno_topo_graph(struct MPI_ABI_Comm *c, int nnodes, const int *index, const int *edges);
 
 // One end of the edges of a dist_graph: n neighbours with weights (NULL: all 1).
-struct uno_edges { int n; const int *rank, *weight; };
+struct uno_edges {
+    int n;
+    const int *rank, *weight;
+};
 int uno_topo_dist(struct MPI_ABI_Comm *c, const struct uno_edges *in, const struct uno_edges *out, bool weighted);
 
-void uno_cart_place(const struct uno_topo *t, int rank, int *coords);        // coordinates of a rank
-int uno_cart_rank(struct uno_topo *t, const int *coords);                    // MPI_UNDEFINED when outside, not periodic
+void uno_cart_place(const struct uno_topo *t, int rank, int *coords);    // coordinates of a rank
+int uno_cart_rank(struct uno_topo *t, const int *coords);                // MPI_UNDEFINED when outside, not periodic
 
 // Source and destination of a shift, MPI_PROC_NULL outside.
 void uno_cart_shift(struct uno_topo *t, int direction, int disp, int *source, int *dest);

@@ -21,7 +21,7 @@ static int on_copy(MPI_Comm c, int key, void *extra, void *in, void *out, int *f
     (void)c, (void)key;
     int v = *(int *)in;
     note("c", v);
-    *flag = v != 13;                                              // 13 is not copied
+    *flag = v != 13;    // 13 is not copied
     *(void **)out = (int *)in + *(int *)extra;
     return copy_result;
 }
@@ -55,21 +55,21 @@ static void callbacks(void)
     MPI_Comm_set_attr(a, key[3], &v[2]);
     CHECK(trace[0] == 0 && value_of(a, key[0]) == 10);
     MPI_Comm_dup(a, &b);
-    CHECK(strcmp(trace, "c10 c13 c11 ") == 0);                    // in the order set
+    CHECK(strcmp(trace, "c10 c13 c11 ") == 0);    // in the order set
     CHECK(value_of(b, key[0]) == 11 && value_of(b, key[1]) == -1 && value_of(b, key[2]) == 12 &&
           value_of(b, key[3]) == -1);
     trace[0] = 0;
-    MPI_Comm_set_attr(b, key[0], &v[4]);                          // replaced: the old value is deleted
+    MPI_Comm_set_attr(b, key[0], &v[4]);    // replaced: the old value is deleted
     CHECK(strcmp(trace, "d11 ") == 0 && value_of(b, key[0]) == 14);
     MPI_Comm_delete_attr(b, key[2]);
     CHECK(strcmp(trace, "d11 d12 ") == 0 && value_of(b, key[2]) == -1);
     trace[0] = 0;
     int was = key[0];
-    MPI_Comm_free_keyval(&key[0]);                                // its attributes live on until they are deleted
+    MPI_Comm_free_keyval(&key[0]);    // its attributes live on until they are deleted
     CHECK(key[0] == MPI_KEYVAL_INVALID && trace[0] == 0);
     CHECK(MPI_Comm_set_attr(a, was, &v[0]) == MPI_ERR_KEYVAL);
     MPI_Comm_free(&a);
-    CHECK(strcmp(trace, "d11 d13 d10 ") == 0);                    // newest first
+    CHECK(strcmp(trace, "d11 d13 d10 ") == 0);    // newest first
     trace[0] = 0;
     MPI_Comm_free(&b);
     CHECK(strcmp(trace, "d14 ") == 0);
@@ -88,7 +88,7 @@ static void failing_callbacks(void)
     copy_result = MPI_SUCCESS;
     delete_result = MPI_ERR_OTHER;
     MPI_Comm copy = a;
-    CHECK(MPI_Comm_free(&a) == MPI_ERR_OTHER && a == copy);       // nothing is freed
+    CHECK(MPI_Comm_free(&a) == MPI_ERR_OTHER && a == copy);    // nothing is freed
     CHECK(MPI_Comm_delete_attr(a, key) == MPI_ERR_OTHER && value_of(a, key) == 1);
     delete_result = MPI_SUCCESS;
     CHECK(MPI_Comm_dup(a, &b) == MPI_SUCCESS && value_of(b, key) == 1);
@@ -105,7 +105,7 @@ static void dup_function_and_old_names(void)
     MPI_Comm_create_keyval(MPI_COMM_DUP_FN, MPI_COMM_NULL_DELETE_FN, &key, NULL);
     CHECK(MPI_Keyval_create(MPI_DUP_FN, MPI_NULL_DELETE_FN, &old, NULL) == MPI_SUCCESS);
     MPI_Comm_set_attr(a, key, &v);
-    CHECK(MPI_Attr_put(a, old, NULL) == MPI_SUCCESS);             // NULL is a value
+    CHECK(MPI_Attr_put(a, old, NULL) == MPI_SUCCESS);    // NULL is a value
     MPI_Comm_dup(a, &b);
     CHECK(value_of(b, key) == 5);
     got = &v;
@@ -147,7 +147,7 @@ static void types(void)
     MPI_Type_contiguous(2, MPI_INT, &t);
     CHECK(MPI_Type_set_attr(t, key, &v) == MPI_SUCCESS);
     CHECK(MPI_Type_get_attr(t, key, &got, &flag) == MPI_SUCCESS && flag && *got == 3);
-    CHECK(MPI_Type_set_attr(t, win, &v) == MPI_ERR_KEYVAL);       // a key of another kind
+    CHECK(MPI_Type_set_attr(t, win, &v) == MPI_ERR_KEYVAL);    // a key of another kind
     CHECK(MPI_Comm_set_attr(MPI_COMM_SELF, key, &v) == MPI_ERR_KEYVAL);
     CHECK(MPI_Type_free_keyval(&comm) == MPI_ERR_KEYVAL);
     CHECK(MPI_Type_delete_attr(t, key) == MPI_SUCCESS);
@@ -218,6 +218,6 @@ int main(void)
     }
     finalize_calls = 3;
     MPI_Finalize();
-    CHECK(finalize_calls == 0);                                   // newest first, before MPI ends
+    CHECK(finalize_calls == 0);    // newest first, before MPI ends
     return 0;
 }

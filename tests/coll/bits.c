@@ -33,7 +33,8 @@ static void fill(double *in, int count)
 
 static void arrive(void)
 {
-    for (volatile unsigned long k = next(&noise) % 20000; k > 0; k--) {}
+    for (volatile unsigned long k = next(&noise) % 20000; k > 0; k--) {
+    }
 }
 
 // A product that does not commute: 2 x 2 matrices.

@@ -33,7 +33,8 @@ int main(int argc, char **argv)
     for (int turn = 0; turn < (n > 16 ? 600 : 4000); turn++) {
         int kind = pick(&shared, 8), root = pick(&shared, n), count = pick(&shared, 8) ? 1 + pick(&shared, 14) : 200;
         if (pick(&own, 16) == 0)
-            for (volatile int k = pick(&own, 20000); k > 0; k--) {}
+            for (volatile int k = pick(&own, 20000); k > 0; k--) {
+            }
         fill(in, count, turn, me);
         if (kind < 3) {
             if (me == root) fill(out, count, turn, n);

@@ -42,7 +42,7 @@ static void accessors(void)
     MPI_Comm_size(MPI_COMM_SELF, &n);
     CHECK(n == 1);
     MPI_Comm parent = MPI_COMM_WORLD;
-    CHECK(MPI_Comm_get_parent(&parent) == MPI_SUCCESS && parent == MPI_COMM_NULL);     // not spawned
+    CHECK(MPI_Comm_get_parent(&parent) == MPI_SUCCESS && parent == MPI_COMM_NULL);    // not spawned
 }
 
 static void duplicate(void)
@@ -90,7 +90,7 @@ static void split(void)
 {
     MPI_Comm c, d;
     int r, n;
-    MPI_Comm_split(MPI_COMM_WORLD, rank % 2, -rank, &c);          // descending order of ranks
+    MPI_Comm_split(MPI_COMM_WORLD, rank % 2, -rank, &c);    // descending order of ranks
     MPI_Comm_rank(c, &r);
     MPI_Comm_size(c, &n);
     int same = (size + 1 - rank % 2) / 2;
@@ -99,7 +99,7 @@ static void split(void)
     CHECK((d == MPI_COMM_NULL) == (rank == 0));
     if (d != MPI_COMM_NULL) {
         MPI_Comm_rank(d, &r);
-        CHECK(r == rank - 1);                                     // equal keys: order of ranks
+        CHECK(r == rank - 1);    // equal keys: order of ranks
         MPI_Comm_free(&d);
     }
     // A message inside a part reaches the part alone.
@@ -124,7 +124,7 @@ static void create(void)
         MPI_Comm_rank(c, &r);
         MPI_Comm_size(c, &n);
         CHECK(n == (size > 1 ? 2 : 1) && r == (rank == size - 1 ? 0 : 1));
-        MPI_Comm_create_group(MPI_COMM_WORLD, some, 11, &d);       // the members alone call it
+        MPI_Comm_create_group(MPI_COMM_WORLD, some, 11, &d);    // the members alone call it
         separate(c, d);
         MPI_Comm_free(&c);
         MPI_Comm_free(&d);

@@ -53,7 +53,7 @@ static void many(void)
         CHECK(MPI_Comm_idup(parent, &c[i], &r[i]) == MPI_SUCCESS && copied == i + 1);
     }
     MPI_Comm_delete_attr(parent, key);
-    MPI_Comm_free(&parent);                                       // the operations go on
+    MPI_Comm_free(&parent);    // the operations go on
     for (int i = 0; i < N; i++) {
         int k = rank % 2 ? N - 1 - i : i, done = 0;
         while (!done) MPI_Test(&r[k], &done, MPI_STATUS_IGNORE);

@@ -92,7 +92,7 @@ static void derived(MPI_Comm inter)
         talk(c, 300);
         MPI_Comm_free(&c);
     }
-    MPI_Comm_split(inter, color, 0, &c);                          // no color on both sides
+    MPI_Comm_split(inter, color, 0, &c);    // no color on both sides
     CHECK(c == MPI_COMM_NULL);
     MPI_Comm_split_type(inter, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &c);
     talk(c, 350);
@@ -134,8 +134,10 @@ static void merged(MPI_Comm inter)
         MPI_Comm_size(inter, &local);
         MPI_Comm_remote_size(inter, &remote);
         CHECK(n == size && !flag);
-        if (high < 2) CHECK(r == (color == high ? remote : 0) + mine);
-        else CHECK(r == mine || r == remote + mine);
+        if (high < 2)
+            CHECK(r == (color == high ? remote : 0) + mine);
+        else
+            CHECK(r == mine || r == remote + mine);
         int in = -1;
         MPI_Sendrecv(&r, 1, MPI_INT, (r + 1) % n, 0, &in, 1, MPI_INT, (r + n - 1) % n, 0, c, MPI_STATUS_IGNORE);
         CHECK(in == (r + n - 1) % n);

@@ -44,7 +44,7 @@ static void *work(void *arg)
         MPI_Comm_free(&c);
         MPI_Group_incl(world, 1, &(int){i % size}, &some);
         if (rank == i % size) {
-            MPI_Comm_create_group(MPI_COMM_WORLD, some, me, &c);          // one parent, told apart by the tag
+            MPI_Comm_create_group(MPI_COMM_WORLD, some, me, &c);    // one parent, told apart by the tag
             ring(c, me);
             MPI_Comm_free(&c);
         }

@@ -98,7 +98,7 @@ int main(void)
     expect(MPI_Comm_set_info(c, (MPI_Info)c), MPI_ERR_INFO, "is not an info object");
     expect(MPI_Comm_dup_with_info(c, (MPI_Info)c, &out), MPI_ERR_INFO, "is not an info object");
     expect(MPI_Comm_split_type(c, 12, 0, MPI_INFO_NULL, &out), MPI_ERR_ARG, "split_type 12 is unknown");
-    CHECK(MPI_Comm_dup(c, &out) == MPI_SUCCESS);                  // and all goes on
+    CHECK(MPI_Comm_dup(c, &out) == MPI_SUCCESS);    // and all goes on
     MPI_Comm_free(&out);
     MPI_Comm_free(&c);
     MPI_Finalize();

@@ -40,7 +40,7 @@ static void user_handler(void)
     calls = 0;
     CHECK(MPI_Comm_size(c, NULL) == MPI_ERR_ARG && calls == 1 && last_comm == c && last_code == MPI_ERR_ARG);
     CHECK(MPI_Comm_call_errhandler(c, MPI_ERR_TAG) == MPI_SUCCESS && calls == 2 && last_code == MPI_ERR_TAG);
-    MPI_Comm_dup(c, &d);                                          // inherits
+    MPI_Comm_dup(c, &d);    // inherits
     CHECK(MPI_Comm_remote_size(d, &n) == MPI_ERR_COMM && calls == 3 && last_comm == d);
     MPI_Comm_free(&c);
     CHECK(MPI_Comm_size(d, NULL) == MPI_ERR_ARG &&
@@ -141,9 +141,9 @@ static void added_codes(void)
     CHECK(strcmp(text, "the second") == 0 && got == 10);
     CHECK(MPI_Add_error_string(MPI_ERR_IO, "no") == MPI_ERR_ARG);
     CHECK(MPI_Add_error_code(MPI_SUCCESS, &got) == MPI_ERR_ARG);
-    CHECK(MPI_Add_error_code(code, &got) == MPI_ERR_ARG);         // a code is not a class
-    CHECK(MPI_Remove_error_class(class) == MPI_ERR_ARG);          // it still has a code
-    CHECK(MPI_Remove_error_code(code) == MPI_ERR_ARG);            // it still has a string
+    CHECK(MPI_Add_error_code(code, &got) == MPI_ERR_ARG);    // a code is not a class
+    CHECK(MPI_Remove_error_class(class) == MPI_ERR_ARG);     // it still has a code
+    CHECK(MPI_Remove_error_code(code) == MPI_ERR_ARG);       // it still has a string
     CHECK(MPI_Remove_error_code(class) == MPI_ERR_ARG);
     CHECK(MPI_Remove_error_string(code) == MPI_SUCCESS && MPI_Remove_error_string(code) == MPI_ERR_ARG);
     CHECK(MPI_Remove_error_code(code) == MPI_SUCCESS && MPI_Remove_error_code(code) == MPI_ERR_ARG);
@@ -156,7 +156,7 @@ int main(void)
 {
     MPI_Errhandler early;
     int code;
-    CHECK(MPI_Session_create_errhandler(on_session, &early) == MPI_SUCCESS);  // allowed before MPI_Init
+    CHECK(MPI_Session_create_errhandler(on_session, &early) == MPI_SUCCESS);    // allowed before MPI_Init
     CHECK(MPI_Add_error_class(&code) == MPI_SUCCESS && MPI_Remove_error_class(code) == MPI_SUCCESS);
     MPI_Errhandler_free(&early);
     MPI_Init(NULL, NULL);
@@ -167,6 +167,6 @@ int main(void)
     standard_classes();
     added_codes();
     MPI_Finalize();
-    MPI_Error_class(MPI_ERR_TAG, &code);                          // and after MPI_Finalize
+    MPI_Error_class(MPI_ERR_TAG, &code);    // and after MPI_Finalize
     return code != MPI_ERR_TAG;
 }

@@ -8,8 +8,10 @@ int main(void)
     int rank, v = 0;
     MPI_Init(NULL, NULL);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    if (rank == 0) MPI_Send(&v, 1, MPI_INT, 0, -5, MPI_COMM_WORLD);
-    else MPI_Recv(&v, 1, MPI_INT, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (rank == 0)
+        MPI_Send(&v, 1, MPI_INT, 0, -5, MPI_COMM_WORLD);
+    else
+        MPI_Recv(&v, 1, MPI_INT, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     MPI_Finalize();
     return 0;
 }

@@ -49,22 +49,26 @@ static void set_operations(void)
             MPI_Group_union(ga, gb, &g);
             n = 0;
             for (int i = 0; i < na; i++) want[n++] = la[i];
-            for (int i = 0; i < nb; i++) if (!(a >> lb[i] & 1)) want[n++] = lb[i];
+            for (int i = 0; i < nb; i++)
+                if (!(a >> lb[i] & 1)) want[n++] = lb[i];
             expect(g, n, want);
             MPI_Group_free(&g);
             MPI_Group_intersection(ga, gb, &g);
             n = 0;
-            for (int i = 0; i < na; i++) if (b >> la[i] & 1) want[n++] = la[i];
+            for (int i = 0; i < na; i++)
+                if (b >> la[i] & 1) want[n++] = la[i];
             expect(g, n, want);
             MPI_Group_free(&g);
             MPI_Group_difference(ga, gb, &g);
             n = 0;
-            for (int i = 0; i < na; i++) if (!(b >> la[i] & 1)) want[n++] = la[i];
+            for (int i = 0; i < na; i++)
+                if (!(b >> la[i] & 1)) want[n++] = la[i];
             expect(g, n, want);
             MPI_Group_free(&g);
             MPI_Group_excl(world, nb, lb, &g);
             n = 0;
-            for (int i = 0; i < size; i++) if (!(b >> i & 1)) want[n++] = i;
+            for (int i = 0; i < size; i++)
+                if (!(b >> i & 1)) want[n++] = i;
             expect(g, n, want);
             MPI_Group_free(&g);
             int result;
@@ -91,7 +95,7 @@ static void ranges(void)
     CHECK(n == size / 2);
     for (int i = 0; i < n; i++) CHECK(got[i] == 2 * i + 1);
     if (h != MPI_GROUP_EMPTY) MPI_Group_free(&h);
-    CHECK(MPI_Group_range_incl(world, 2, even, &h) == MPI_ERR_RANK);          // rank 0 twice
+    CHECK(MPI_Group_range_incl(world, 2, even, &h) == MPI_ERR_RANK);    // rank 0 twice
     even[0][2] = 0;
     CHECK(MPI_Group_range_incl(world, 1, even, &h) == MPI_ERR_ARG);
     down[0][0] = size;
@@ -133,7 +137,7 @@ static void wrong_input(void)
     MPI_Group_incl(g, 1, two, &freed);
     MPI_Group copy = freed;
     MPI_Group_free(&freed);
-    CHECK(MPI_Group_size(copy, &n) == MPI_ERR_GROUP);             // a freed handle is noticed
+    CHECK(MPI_Group_size(copy, &n) == MPI_ERR_GROUP);    // a freed handle is noticed
     CHECK(g != MPI_GROUP_NULL);
     MPI_Group_free(&g);
     // The group of MPI_COMM_WORLD lives on in `world`; freed as often as it was given, the handle is no group any more.

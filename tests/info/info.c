@@ -18,7 +18,7 @@ static void pairs(void)
         snprintf(value, sizeof value, "value %d", k * k);
         CHECK(MPI_Info_set(i, key, value) == MPI_SUCCESS);
     }
-    CHECK(MPI_Info_set(i, "key 7", "seven") == MPI_SUCCESS);      // replaces
+    CHECK(MPI_Info_set(i, "key 7", "seven") == MPI_SUCCESS);    // replaces
     MPI_Info_get_nkeys(i, &n);
     CHECK(n == 50);
     for (int k = 0; k < 50; k++) {
@@ -100,8 +100,8 @@ static void hints(void)
     MPI_Comm c, d, e;
     MPI_Info_create(&i);
     MPI_Info_set(i, "mpi_assert_no_any_tag", "true");
-    MPI_Info_set(i, "mpi_assert_exact_length", "perhaps");        // malformed: dropped
-    MPI_Info_set(i, "unknown_key", "1");                          // unknown: dropped
+    MPI_Info_set(i, "mpi_assert_exact_length", "perhaps");    // malformed: dropped
+    MPI_Info_set(i, "unknown_key", "1");                      // unknown: dropped
     MPI_Info_set(i, "mpi_assert_memory_alloc_kinds", "system");
     MPI_Comm_dup_with_info(MPI_COMM_WORLD, i, &c);
     hint(c, "mpi_assert_no_any_tag", "true");
@@ -111,7 +111,7 @@ static void hints(void)
     hint(c, "mpi_memory_alloc_kinds", "mpi,system");
     hint(c, "unknown_key", NULL);
     hint(MPI_COMM_WORLD, "mpi_assert_no_any_tag", "false");
-    MPI_Comm_dup(c, &d);                                          // MPI-4: hints are not passed on
+    MPI_Comm_dup(c, &d);    // MPI-4: hints are not passed on
     hint(d, "mpi_assert_no_any_tag", "false");
     MPI_Request r;
     MPI_Comm_idup_with_info(c, i, &e, &r);
@@ -153,7 +153,7 @@ static void wrong_input(void)
     copy = MPI_INFO_ENV;
     CHECK(MPI_Info_free(&copy) == MPI_ERR_INFO);
     MPI_Comm c;
-    CHECK(MPI_Comm_dup_with_info(MPI_COMM_SELF, i, &c) == MPI_SUCCESS);      // MPI_INFO_NULL is fine
+    CHECK(MPI_Comm_dup_with_info(MPI_COMM_SELF, i, &c) == MPI_SUCCESS);    // MPI_INFO_NULL is fine
     MPI_Comm_free(&c);
 }
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # run: np=2 chan=shm,tcp needs=mpi4py
 """Receives awaited inside asyncio through the doorbell's descriptor: other tasks go on, and idling costs nothing."""
+
 import asyncio
 import ctypes
 import os

@@ -77,8 +77,7 @@ static void forms(int parts, int each)
         if (turn % 3) CHECK(MPI_Start(&q[1]) == MPI_SUCCESS);
         CHECK(MPI_Start(&q[0]) == MPI_SUCCESS);
         if (parts > 1 && turn % 3) CHECK(MPI_Parrived(q[1], 0, &flag) == MPI_SUCCESS);
-        for (int i = 0, k = 0; i < parts; i++, k = (k + step) % parts)
-            CHECK(MPI_Pready(k, q[0]) == MPI_SUCCESS);
+        for (int i = 0, k = 0; i < parts; i++, k = (k + step) % parts) CHECK(MPI_Pready(k, q[0]) == MPI_SUCCESS);
         if (turn % 3 == 0) CHECK(MPI_Start(&q[1]) == MPI_SUCCESS);
         finish(q, turn % FORMS, &st);
         MPI_Get_count(&st, MPI_BYTE, &count);
@@ -164,8 +163,7 @@ static void beyond(void)
     MPI_Type_create_resized(block, 0, 0, &again);
     MPI_Type_commit(&again);
     memset(out, 'a' + rank, BLOCK);
-    if (rank == 0)
-        MPI_Psend_init(out, 2, EACH, again, size - 1, 2, MPI_COMM_WORLD, MPI_INFO_NULL, &s), MPI_Start(&s);
+    if (rank == 0) MPI_Psend_init(out, 2, EACH, again, size - 1, 2, MPI_COMM_WORLD, MPI_INFO_NULL, &s), MPI_Start(&s);
     if (rank == size - 1) MPI_Precv_init(in, 2, EACH, again, 0, 2, MPI_COMM_WORLD, MPI_INFO_NULL, &r), MPI_Start(&r);
     if (rank == 0) MPI_Pready_range(0, 1, s);
     if (rank == size - 1) {

@@ -180,9 +180,9 @@ int main(void)
     MPI_Finalize();
     MPI_Finalized(&down);
     CHECK(down);
-    use(b);                                                       // the session outlives the world model
+    use(b);    // the session outlives the world model
     close_one(&b);
-    for (int i = 0; i < 3; i++) {                                 // and all may start again
+    for (int i = 0; i < 3; i++) {    // and all may start again
         a = open_one("MPI_THREAD_SINGLE");
         use(a);
         close_one(&a);

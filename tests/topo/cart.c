@@ -51,7 +51,7 @@ static void grid(int nd, const int *dims, const int *periods)
     for (int r = 0; r < places; r++) {
         int xyz[6], back, rest = r;
         MPI_Cart_coords(c, r, nd, xyz);
-        for (int d = nd - 1; d >= 0; d--) {                       // row-major
+        for (int d = nd - 1; d >= 0; d--) {    // row-major
             CHECK(xyz[d] == rest % dims[d]);
             rest /= dims[d];
         }
@@ -61,14 +61,14 @@ static void grid(int nd, const int *dims, const int *periods)
         for (int d = 0; d < nd; d++) {
             CHECK(got_dims[d] == dims[d] && got_periods[d] == periods[d]);
             if (!periods[d]) continue;
-            xyz[d] -= 3 * dims[d];                                // wraps
+            xyz[d] -= 3 * dims[d];    // wraps
             MPI_Cart_rank(c, xyz, &back);
             CHECK(back == r);
         }
     }
     shifts(c, nd, dims, periods);
     MPI_Comm d;
-    MPI_Comm_dup(c, &d);                                          // with its topology
+    MPI_Comm_dup(c, &d);    // with its topology
     MPI_Topo_test(d, &kind);
     CHECK(kind == MPI_CART);
     shifts(d, nd, dims, periods);
@@ -98,7 +98,7 @@ static void subgrids(void)
             k++;
         }
         CHECK(n == want && nd == k);
-        int sum = 0, in = -1;                                     // the members of a row know each other's coordinates
+        int sum = 0, in = -1;    // the members of a row know each other's coordinates
         MPI_Sendrecv(at, 1, MPI_INT, (r + 1) % n, 0, &in, 1, MPI_INT, (r + n - 1) % n, 0, s, MPI_STATUS_IGNORE);
         sum = remain[0] ? in : at[0];
         CHECK(sum == in);
@@ -109,7 +109,8 @@ static void subgrids(void)
 
 static void dims_create(void)
 {
-    static const struct { int n, nd, in[4], out[4];
+    static const struct {
+        int n, nd, in[4], out[4];
     } t[] = {
         {6, 2, {0, 0}, {3, 2}},
         {7, 2, {0, 0}, {7, 1}},

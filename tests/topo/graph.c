@@ -35,7 +35,7 @@ static void graph(void)
         for (int k = 0; k <= r; k++) CHECK(got_edges[k] == k);
     }
     got_edges[1] = -77;
-    MPI_Graph_neighbors(c, size - 1, 1, got_edges);               // room for one
+    MPI_Graph_neighbors(c, size - 1, 1, got_edges);    // room for one
     CHECK(got_edges[0] == 0 && got_edges[1] == -77);
     MPI_Graph_map(MPI_COMM_WORLD, size, index, edges, &mapped);
     CHECK(mapped >= 0 && mapped < size);
@@ -129,8 +129,8 @@ static void wrong_input(void)
                                          &c) == MPI_ERR_ARG);
     CHECK(MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &zero, &minus, 0, NULL, empty, MPI_INFO_NULL, 0, &c) ==
           MPI_ERR_ARG);
-    CHECK(MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &zero, unweighted, 0, NULL, empty, MPI_INFO_NULL, 0,
-                                         &c) == MPI_ERR_ARG);
+    CHECK(MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &zero, unweighted, 0, NULL, empty, MPI_INFO_NULL, 0, &c) ==
+          MPI_ERR_ARG);
     CHECK(MPI_Dist_graph_create(MPI_COMM_WORLD, 1, &zero, &minus, &zero, unweighted, MPI_INFO_NULL, 0, &c) ==
           MPI_ERR_ARG);
     CHECK(MPI_Dist_graph_create(MPI_COMM_WORLD, 1, &zero, NULL, &zero, unweighted, MPI_INFO_NULL, 0, &c) ==

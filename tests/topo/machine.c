@@ -28,7 +28,10 @@ static int guided(int type, const char *kind, int *part)
 // Each unguided split goes one level down, and says which.
 static void unguided(void)
 {
-    static const struct { const char *kind; int ranks; } step[] = {{"Package", 4}, {"NUMANode", 2}, {"Core", 1}};
+    static const struct {
+        const char *kind;
+        int ranks;
+    } step[] = {{"Package", 4}, {"NUMANode", 2}, {"Core", 1}};
     MPI_Comm c = MPI_COMM_WORLD, d;
     for (int i = 0; i < 3; i++) {
         MPI_Info info;

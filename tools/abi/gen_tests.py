@@ -5,6 +5,7 @@
 Every type and function is declared a second time from the data: a declaration that differs does not compile.
 Every constant is compared when the program runs. Spells types on its own (no name from gen.py): a mistake there shows.
 """
+
 import re
 import sys
 

@@ -4,6 +4,7 @@
 Used by gen.py (the header, the aliases, the stubs) and by gen_tests.py (the comparison with the data).
 Always holds: nothing here knows a single MPI name; names, values and types come from the data alone.
 """
+
 import json
 import pathlib
 import re

@@ -15,17 +15,17 @@
 #define HANDLE(type, number) ((type)(intptr_t)(number))
 
 enum {
-    SPINS = 100,             // looks for completion before the GIL is released; about 2 us
-    RELEASE = 32 << 10,      // messages above take long enough to release the GIL at once
-    SPARE = 64,              // Requests kept for reuse
-    ON_STACK = 128,          // requests of a waitall that need no allocation
+    SPINS = 100,           // looks for completion before the GIL is released; about 2 us
+    RELEASE = 32 << 10,    // messages above take long enough to release the GIL at once
+    SPARE = 64,            // Requests kept for reuse
+    ON_STACK = 128,        // requests of a waitall that need no allocation
 };
 
 struct request;
 struct state {
     PyTypeObject *buffer, *request, *comm;
-    PyObject *handle;        // the name of the attribute
-    PyObject *op_seen;       // the last reduction operation looked up, and its handle
+    PyObject *handle;     // the name of the attribute
+    PyObject *op_seen;    // the last reduction operation looked up, and its handle
     MPI_Op op;
     struct request *spare[SPARE];
     int spares;
@@ -36,30 +36,27 @@ struct part {
     void *at;
     int count;
     MPI_Datatype type;
-    int width;      // bytes an element; 0: elements that no reduction can combine
-    int held;       // view is to be released
+    int width;    // bytes an element; 0: elements that no reduction can combine
+    int held;     // view is to be released
     Py_buffer view;
 };
 
 struct buffer {
-    PyObject_HEAD
-    struct part part;
+    PyObject_HEAD struct part part;
 };
 
 struct request {
-    PyObject_HEAD
-    struct state *state;
+    PyObject_HEAD struct state *state;
     MPI_Request q;
     int active, persistent;
-    PyObject *bound;      // the Buffer of the message, or NULL
-    Py_buffer view;       // its view otherwise
+    PyObject *bound;    // the Buffer of the message, or NULL
+    Py_buffer view;     // its view otherwise
 };
 
 struct comm {
-    PyObject_HEAD
-    struct state *state;
+    PyObject_HEAD struct state *state;
     MPI_Comm comm;
-    PyObject *owner;      // whose handle it is
+    PyObject *owner;    // whose handle it is
     int rank, size;
 };
 

@@ -17,7 +17,8 @@ int fast_keywords(const struct names *k, PyObject *const *args, Py_ssize_t n, Py
         while (i < k->most && PyUnicode_CompareWithASCIIString(word, k->word[i]) != 0) i++;
         if (i == k->most || out[i])
             return PyErr_Format(PyExc_TypeError, "%s() %s argument '%U'", k->method,
-                                i == k->most ? "has no" : "got twice the", word), -1;
+                                i == k->most ? "has no" : "got twice the", word),
+                   -1;
         out[i] = args[n + w];
     }
     for (int i = 0; i < k->least; i++)

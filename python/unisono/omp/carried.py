@@ -198,9 +198,7 @@ def across(r, d, node_body):
     """The number of loops of a doacross nest; 0 when the loop is none."""
     clause = d.one("ordered")
     used = any(
-        hasattr(n, "_omp") and n._omp.words[0] == "ordered" and n._omp.standalone
-        for s in node_body
-        for n in walk(s)
+        hasattr(n, "_omp") and n._omp.words[0] == "ordered" and n._omp.standalone for s in node_body for n in walk(s)
     )
     if not used:
         return 0

@@ -249,11 +249,7 @@ def definite(statements):
         elif isinstance(s, ast.With):
             if not hasattr(s, "_omp"):
                 names |= {
-                    t.id
-                    for i in s.items
-                    if i.optional_vars
-                    for t in walk(i.optional_vars)
-                    if isinstance(t, ast.Name)
+                    t.id for i in s.items if i.optional_vars for t in walk(i.optional_vars) if isinstance(t, ast.Name)
                 }
                 names |= definite(s.body)
         elif isinstance(s, ast.Delete):

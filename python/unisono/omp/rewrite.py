@@ -98,10 +98,7 @@ class Rewriter:
             return []
         targets = s.targets if isinstance(s, ast.Assign) else [s.target]
         names = {
-            t.id
-            for target in targets
-            for t in walk(target)
-            if isinstance(t, ast.Name) and isinstance(t.ctx, ast.Store)
+            t.id for target in targets for t in walk(target) if isinstance(t, ast.Name) and isinstance(t.ctx, ast.Store)
         }
         return [
             e

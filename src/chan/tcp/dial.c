@@ -23,9 +23,9 @@
 #include "chan/tcp/tcp.h"
 
 #define MS 1000000ULL
-#define STEP_TIME (3000 * MS)         // for one handshake, connecting included
-#define CROWDED_TIME (15000 * MS)     // the same where ranks wait for a core
-#define FIRST_PAUSE (5 * MS)     // before the second dial; doubles
+#define STEP_TIME (3000 * MS)        // for one handshake, connecting included
+#define CROWDED_TIME (15000 * MS)    // the same where ranks wait for a core
+#define FIRST_PAUSE (5 * MS)         // before the second dial; doubles
 #define LAST_PAUSE (500 * MS)
 #define STIR (400 * MS)             // no sleep is longer while a connection is sought: mpiexec would see a deadlock
 #define LAST_TRIES 5                // while the channel closes

@@ -11,7 +11,7 @@
 #include "chan/tcp/tcp.h"
 
 #define PIECE (1024 * 1024)    // bytes of a piece: its checksum is computed while the cache holds it
-#define PIECES_AHEAD 1        // in the ring and not yet sent; more would delay other messages
+#define PIECES_AHEAD 1         // in the ring and not yet sent; more would delay other messages
 #define FIRST_ROOM 16
 
 struct tcp_offer {

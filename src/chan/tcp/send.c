@@ -15,11 +15,11 @@
 #include "base/wait.h"
 #include "chan/tcp/tcp.h"
 
-#define RESERVE 4096    // of the ring, for frames of our own
-#define PARTS 16        // of one system call
-#define LARGE 8192      // a MESSAGE from here on leaves from the user's memory
+#define RESERVE 4096            // of the ring, for frames of our own
+#define PARTS 16                // of one system call
+#define LARGE 8192              // a MESSAGE from here on leaves from the user's memory
 #define SUM_FIRST (32 << 10)    // a PIECE up to this is summed before it is sent: its trailer goes with it
-#define BLOCKED_FEW 2    // so many blocked links are tried again by polling; for more, epoll is asked
+#define BLOCKED_FEW 2           // so many blocked links are tried again by polling; for more, epoll is asked
 
 // Behind the header of a PIECE in the ring: its trailer, then where its payload lies (not sent).
 struct note {

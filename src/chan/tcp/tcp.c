@@ -21,8 +21,8 @@
 
 #define EVENTS 32
 #define OTHER_FILES 256    // that a program may have open besides its connections
-#define WIDE_US 20      // between looks at all sockets while one connection is enough
-#define QUIET_US 200    // without traffic for so long, TCP is looked at less often
+#define WIDE_US 20         // between looks at all sockets while one connection is enough
+#define QUIET_US 200       // without traffic for so long, TCP is looked at less often
 #define QUIET_LOOK_US 2
 // Between fruitless looks, when small, larger and large messages pass, and while the kernel takes no more of ours (then
 // also between attempts to go on). bench: lat, bw over tcp.

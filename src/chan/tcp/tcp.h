@@ -102,8 +102,8 @@ struct tcp_link {
     size_t untold;       // bytes arrived that no acknowledgement has covered
     bool tell;           // acknowledge at the end of this poll
     bool parsing;
-    bool bye;                       // the peer leaves; it may come back with a new life (MPI sessions)
-    uint64_t peer_life;             // that the numbers of this link belong to; 0: not connected so far
+    bool bye;                  // the peer leaves; it may come back with a new life (MPI sessions)
+    uint64_t peer_life;        // that the numbers of this link belong to; 0: not connected so far
     bool large;                // the last frame begun had a large payload
     struct tcp_straight in;    // the payload that is being read straight to where it belongs
     struct tcp_early early;    // the MESSAGE whose receive is found already, also while it is sent anew
@@ -170,7 +170,7 @@ bool tcp_put(struct tcp_link *l, enum tcp_sort sort, const void *payload, size_t
 // A piece of an offer: its payload stays where it is until it is acknowledged.
 bool tcp_put_piece(struct tcp_link *l, struct tcp_offer *o, uint32_t landing, const void *base, size_t n);
 void tcp_flush(struct tcp_link *l);
-void tcp_arm(struct tcp_link *l);    // a blocked link: epoll is to tell when it can go on
+void tcp_arm(struct tcp_link *l);                     // a blocked link: epoll is to tell when it can go on
 void tcp_acked(struct tcp_link *l, uint64_t ack);     // takes frames off the ring
 void tcp_rewind(struct tcp_link *l, uint64_t ack);    // a new connection: send all again that comes after ack
 void tcp_tell(struct tcp_link *l);                    // an ACK frame, if nothing else is on its way

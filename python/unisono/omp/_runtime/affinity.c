@@ -37,8 +37,8 @@ void rt_place(struct rt_team *team, struct rt_member *parent, int num)
     case BIND_MASTER: m->place = parent->place; break;
     case BIND_TRUE:
     case BIND_CLOSE:
-        m->place = parent->first +
-                   (parent->place - parent->first + group_of(num, team->n, parent->places)) % parent->places;
+        m->place =
+            parent->first + (parent->place - parent->first + group_of(num, team->n, parent->places)) % parent->places;
         break;
     case BIND_SPREAD: spread(team, parent, m);
     }

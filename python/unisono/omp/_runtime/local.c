@@ -127,5 +127,4 @@ static PyObject *immortal(PyObject *self, PyObject *obj)
     Py_RETURN_NONE;
 }
 
-PyMethodDef rt_local_methods[] = {
-    {"localize", localize, METH_O, NULL}, {"immortal", immortal, METH_O, NULL}, {0}};
+PyMethodDef rt_local_methods[] = {{"localize", localize, METH_O, NULL}, {"immortal", immortal, METH_O, NULL}, {0}};

@@ -17,7 +17,7 @@ struct rt_loop {
     int64_t running;    // ordered: iteration whose body runs, or -1
     int kind, flags;
     bool last, passed, ended,
-        through;        // had the last iteration; its token is passed on; no more chunks; left the slot
+        through;                 // had the last iteration; its token is passed on; no more chunks; left the slot
     PyObject *items;             // list when not over a range
     struct rt_across *across;    // ordered(n), or NULL
 };
@@ -151,9 +151,8 @@ static struct rt_loop *make(PyObject *const *args, PyObject *iterable, int64_t t
         l->chunk = m->task->icv.chunk;
     }
     if (l->kind == RT_AUTO) l->kind = RT_STATIC, l->chunk = 0;
-    bool shared =
-        l->kind == RT_DYNAMIC || l->kind == RT_GUIDED || (l->flags & (RT_ORDERED | RT_CANCELLABLE | RT_DOACROSS)) ||
-        iterable;
+    bool shared = l->kind == RT_DYNAMIC || l->kind == RT_GUIDED ||
+                  (l->flags & (RT_ORDERED | RT_CANCELLABLE | RT_DOACROSS)) || iterable;
     int rc = PyErr_Occurred() ? -1 : 0;
     if (rc == 0 && m->team->n > 1 && shared)
         rc = enter(l, iterable);

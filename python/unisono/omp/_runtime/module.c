@@ -278,8 +278,8 @@ static int exec_module(PyObject *module)
         PyErr_SetString(PyExc_ImportError, "unisono.omp._rt cannot be loaded twice");
         return -1;
     }
-    PyMethodDef *tables[] = {rt_sync_methods,  rt_icv_methods,      rt_local_methods,
-                             rt_trace_methods, rt_affinity_methods, rt_barrier_methods, rt_walk_methods};
+    PyMethodDef *tables[] = {rt_sync_methods,     rt_icv_methods,     rt_local_methods, rt_trace_methods,
+                             rt_affinity_methods, rt_barrier_methods, rt_walk_methods};
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
         if (PyModule_AddFunctions(module, tables[i]) < 0) return -1;
     }

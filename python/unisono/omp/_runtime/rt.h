@@ -11,12 +11,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define RT_LINE 128    // two cache lines: neighbours are prefetched in pairs
-#define RT_SLOTS 8     // worksharing constructs that threads may run ahead of each other with nowait
-#define RT_DEPTH 48    // tasks that a thread runs inside each other before it defers them
-#define RT_CATCH 32    // tasks that a thief takes at once
+#define RT_LINE 128       // two cache lines: neighbours are prefetched in pairs
+#define RT_SLOTS 8        // worksharing constructs that threads may run ahead of each other with nowait
+#define RT_DEPTH 48       // tasks that a thread runs inside each other before it defers them
+#define RT_CATCH 32       // tasks that a thief takes at once
 #define RT_PATIENCE 32    // looks that a thief takes at a deque with few tasks before it takes them
-#define RT_POOL 1024    // tasks that a thread keeps the memory of
+#define RT_POOL 1024      // tasks that a thread keeps the memory of
 #define RT_BIAS (1 << 30)
 #define RT_QUEUE 64    // tasks in a thread's deque before it runs new ones at once
 
@@ -98,7 +98,7 @@ struct rt_slot {
     _Atomic int64_t ordered __attribute__((aligned(RT_LINE)));    // logical iteration whose ordered block may run
     _Atomic int left;                                             // threads that are through
     _Atomic int cancelled;
-    PyObject *items;    // a list, when the loop runs over something else than a range
+    PyObject *items;                            // a list, when the loop runs over something else than a range
     _Atomic(_Atomic unsigned char *) across;    // ordered(n): a flag an iteration, set by depend(source)
 } __attribute__((aligned(RT_LINE)));
 
@@ -239,7 +239,7 @@ struct rt_across {
     int n;    // loops of the nest
     struct rt_dim {
         int64_t start, step, count;
-    } *dim;
+    } * dim;
     _Atomic unsigned char *done;    // the team's flags; NULL in a team of one, which waits for nobody
 };
 struct rt_across *rt_across_new(struct rt_slot *slot, PyObject *const *args, Py_ssize_t n);
@@ -262,7 +262,7 @@ int rt_loop_cancelled(struct rt_member *m);
 
 // task.c
 void rt_task_init(struct rt_task *task, struct rt_task *parent, const struct rt_icv *icv);
-void rt_task_ready(struct rt_task *task);    // for its next use
+void rt_task_ready(struct rt_task *task);                // for its next use
 int rt_task_new(PyObject *const *args, Py_ssize_t n);    // fn, args, flags, priority, depend
 int rt_taskwait(struct rt_member *m);
 int rt_taskwait_deps(struct rt_member *m, PyObject *deps);
@@ -293,7 +293,7 @@ PyObject *rt_localize(PyObject *obj);    // a new reference: the thread's own co
 void rt_immortal(PyObject *obj);
 PyObject *rt_own_function(struct rt_member *m, PyObject *fn);    // borrowed; valid until the next call or rt_settle()
 void rt_drop_function(struct rt_member *m, PyObject *fn);    // takes a reference, given up at once or a little later
-void rt_settle(struct rt_member *m);                             // gives up all of them
+void rt_settle(struct rt_member *m);                         // gives up all of them
 extern PyMethodDef rt_local_methods[];
 
 // walk.c
