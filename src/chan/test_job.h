@@ -31,7 +31,7 @@
 #include "chan/self.h"
 
 #define TEST_RANKS 8    // at most
-#define TEST_SECONDS 50
+#define TEST_SECONDS 290
 
 // What the processes of one test share besides the job segment.
 struct test_shared {

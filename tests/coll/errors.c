@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// run: np=1,2,3 chan=shm,tcp timeout=30
+// run: np=1,2,3 chan=shm,tcp
 // Wrong arguments of collectives: the standard's error class and a message that names the call, the argument and what
 // is allowed; nothing is sent, so the program goes on. Every rank makes the same mistake.
 #include <string.h>

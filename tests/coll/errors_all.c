@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// run: np=1,3 timeout=60
+// run: np=1,3
 // The same mistakes made in every collective, blocking, nonblocking and persistent: the standard's class each time, and
 // a message that begins with the call's name. One wrong argument at a time; every rank makes it; nothing is sent.
 #include <string.h>

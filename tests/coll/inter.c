@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// run: np=2,3,4,5,8 chan=shm,tcp timeout=60
+// run: np=2,3,4,5,8 chan=shm,tcp
 // Collectives between the two groups of an intercommunicator: every one that is defined there, both groups as root,
 // blocking, nonblocking and persistent, small and large.
 #include "coll.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// run: np=2,3,5 chan=shm,tcp set=check_collectives=1 timeout=30
+// run: np=2,3,5 chan=shm,tcp set=check_collectives=1
 // The checking mode on an intercommunicator: a rank that calls another collective, names another root, operation or
 // amount of data than the rest is told, on all ranks of both groups; what agrees works, in all three forms.
 #include "mismatch.h"

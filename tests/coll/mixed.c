@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// run: np=2,5,9 timeout=120
+// run: np=2,5,9
+// run: np=2,5,9,70 set=coll_flat=1
+//      what fits a line over the tree that many ranks use
 // Long random sequences of small collectives without anything between them, ranks arriving early or late, roots at
 // random: each must find its own data whatever the others still do.
 #include "coll.h"

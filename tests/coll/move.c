@@ -1,5 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// run: np=1,2,3,4,5,8 chan=shm,tcp timeout=120
+// run: np=1,2,3,4,5,8 chan=shm,tcp
+// run: np=2,3,5 set=coll_force=bcast=copies+gather=copies+scatter=copies+allgather=copies+alltoall=copies
+//      copied between the ranks' buffers whatever the size
+// run: np=2,3,5 set=coll_direct_min=1
+//      nonblocking and persistent forms copying straight between buffers at any size
+// run: np=3,5 set=coll_shm=0 set=coll_force=bcast=linear+allgather=linear+alltoall=linear
+//      over messages, by plain loops whatever the size
+// run: np=2,3,5,10 set=coll_flat=1
+//      what fits a line over the tree that many ranks use
+// run: np=2,3,8 set=coll_shm=0 set=coll_force=bcast=chain+allgather=ring+alltoall=pairwise
+//      over messages, by chains and rings whatever the size
+// run: np=2,3,5 set=shm_cma=0
+//      without permission to copy between processes
+// run: np=8 set=coll_shm=0 set=coll_force=bcast=scatter+gather=binomial+scatter=binomial+allgather=bruck+alltoall=bruck
+//      over messages, by trees whatever the size
 // Bcast, gather, scatter, allgather, alltoall: all roots, sizes from nothing to beyond every protocol's border, plain
 // and strided types that differ between ranks, in place, blocking, nonblocking and persistent.
 #include "coll.h"

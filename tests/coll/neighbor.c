@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// run: np=1,2,3,4,5,8 chan=shm,tcp timeout=60
+// run: np=1,2,3,4,5,8 chan=shm,tcp
 // Neighbourhood collectives on a periodic and a bounded Cartesian grid (also where both neighbours are the same rank,
 // or oneself), on directed graphs (one of high degree) and on an undirected one, with edges to oneself and several
 // edges between two: all five, blocking, nonblocking and persistent.

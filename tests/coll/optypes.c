@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// run: np=1,2,3,5,8 chan=shm,tcp timeout=60
+// run: np=1,2,3,5,8 chan=shm,tcp
 // run: np=2 chan=tcp set=verbose=3 says="bytes over 2 ranks: doubling"
 // Every predefined operation on every predefined type it is defined for, through allreduce (small, and large enough to
 // be shared out) and reduce; the reference is the fold by MPI_Reduce_local, which has a test of its own. All ranks must

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// run: np=1,2,3,5,8 chan=shm,tcp timeout=60
+// run: np=1,2,3,5,8 chan=shm,tcp
 // Many operations outstanding on one communicator at once, completed out of order, mixed with blocking ones and
 // point-to-point; persistent ones started in different orders on different ranks; operation, type and communicator
 // freed while in use; progress made from inside another call.

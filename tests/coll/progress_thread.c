@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// run: np=2,3 chan=shm,tcp set=progress_thread=1 threads timeout=60
+// run: np=2,3 chan=shm,tcp set=progress_thread=1 threads
 // With the progress thread a nonblocking collective ends on the other ranks while rank 0 is not in MPI: it waits at a
 // named pipe until rank 1, whose operation is over, opens the other end. Then blocking calls, which push the thread
 // aside, and calls from outside MPI again.

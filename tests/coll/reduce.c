@@ -1,5 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// run: np=1,2,3,4,5,8 chan=shm,tcp timeout=120
+// run: np=1,2,3,4,5,8 chan=shm,tcp
+// run: np=2,3,5 set=coll_force=reduce=copies+allreduce=copies+reduce_scatter=copies+scan=copies
+//      combined out of the ranks' buffers whatever the size
+// run: np=3,4 set=coll_shm=0 set=coll_force=reduce_scatter=direct
+//      over messages, each rank combining its own block
+// run: np=2,3,5 set=coll_direct_min=1
+//      nonblocking and persistent forms copying straight between buffers at any size
+// run: np=2,3,5,10 set=coll_flat=1
+//      what fits a line over the tree that many ranks use
+// run: np=2,3,5 set=coll_piece=4096
+//      in small pieces
+// run: np=2,3,5 set=coll_shm=0 set=coll_force=reduce=ring+allreduce=ring+reduce_scatter=ring+scan=chain
+//      over messages, by rings and chains whatever the size
+// run: np=2,3,5 set=shm_cma=0 set=coll_split=0
+//      without permission to copy between processes, all small allreduces shared out
+// run: np=2,3,5 set=coll_shm=0 set=coll_force=reduce=binomial+allreduce=doubling+reduce_scatter=reduce+scan=doubling
+//      over messages, by trees whatever the size
 // Reduce, allreduce, reduce_scatter(_block), scan, exscan with MPI_SUM and with an operation that does not commute
 // (permutations of three things), on a predefined and on a strided type: sizes up to beyond every protocol's border,
 // all roots, in place, blocking, nonblocking and persistent. The reference is the fold over the ranks.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// run: np=1,2,3 chan=shm,tcp threads timeout=120
+// run: np=1,2,3 chan=shm,tcp threads
 // MPI_THREAD_MULTIPLE: threads make, use and free communicators at once, each on a parent of its own; groups with tags
 // on one parent.
 #include "../check.h"

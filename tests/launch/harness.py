@@ -17,8 +17,8 @@ import uuid
 MPIEXEC = os.environ.get("MPIEXEC", "build/stage/bin/mpiexec")
 MPICC = os.path.join(os.path.dirname(MPIEXEC), "mpicc")
 FAKE = os.environ.get("FAKE", "build/launch-tests/fake")
-LIMIT = 60
-TEST_LIMIT = 300
+LIMIT = 300
+TEST_LIMIT = 900
 
 
 def too_long(_number, _frame):

@@ -4,14 +4,14 @@
 import subprocess
 import unittest
 
-from harness import FAKE, Case
+from harness import FAKE, Case, LIMIT
 
 RING = ["wait", "MPI_Recv", "MPI_COMM_WORLD", "+1", 7]
 
 
 class Told(Case):
     def told(self, *args, ranks=2):
-        r = self.run_mpi("--timeout", 30, "-n", ranks, FAKE, *args)
+        r = self.run_mpi("--timeout", 300, "-n", ranks, FAKE, *args)
         self.assertEqual(r.returncode, 1, r.err)
         self.assertIn("deadlock", r.err)
         self.assert_all_gone()
@@ -78,7 +78,7 @@ class NotTold(Case):
 
     def test_a_stopped_job_is_not_a_deadlock_when_it_goes_on(self):
         p = self.start_mpi("-n", 2, FAKE, "init", "nap", "MPI_Recv", 3, 700, "fini", stdout=subprocess.DEVNULL)
-        self.assertEqual(p.wait(30), 0)
+        self.assertEqual(p.wait(LIMIT), 0)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import signal
 import tempfile
 import unittest
 
-from harness import FAKE, Case
+from harness import FAKE, Case, LIMIT
 
 # A rank with descendants of every kind: in its group, in a session of their own, orphaned on purpose.
 FAMILY = "setsid sh -c 'sleep 600 & sleep 600' & (sleep 600 & sh -c 'sleep 600; true') & sleep 600; true"
@@ -106,7 +106,7 @@ class Signals(Case):
         for sig in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
             p = self.running("echo up; exec sleep 600")
             p.send_signal(sig)
-            self.assertEqual(p.wait(30), 128 + sig)
+            self.assertEqual(p.wait(LIMIT), 128 + sig)
             self.assert_one_line(p.stderr.read().decode(), f"got signal {int(sig)}", "2 ranks were ended")
             self.assert_all_gone()
 
@@ -114,12 +114,12 @@ class Signals(Case):
         p = self.running("trap 'echo clean; exit 0' TERM; echo up; sleep 600 & wait")
         p.terminate()
         self.assertEqual(p.stdout.read(), b"clean\nclean\n")
-        self.assertEqual(p.wait(30), 143)
+        self.assertEqual(p.wait(LIMIT), 143)
 
     def test_stubborn_ranks_are_killed(self):
         p = self.running("trap '' TERM INT; echo up; while :; do sleep 1; done")
         p.terminate()
-        self.assertEqual(p.wait(30), 143)
+        self.assertEqual(p.wait(LIMIT), 143)
         self.assert_all_gone()
 
     def test_second_interrupt_kills_at_once(self):
@@ -128,7 +128,7 @@ class Signals(Case):
         p.send_signal(signal.SIGINT)
         self.assertEqual(p.stdout.readline(), b"once\n")
         p.send_signal(signal.SIGINT)
-        self.assertEqual(p.wait(30), 130)
+        self.assertEqual(p.wait(LIMIT), 130)
         self.assert_all_gone()
 
     def test_user_signals_are_passed_on(self):
@@ -137,7 +137,7 @@ class Signals(Case):
         self.assertEqual([p.stdout.readline() for _ in range(2)], [b"one\n"] * 2)
         p.send_signal(signal.SIGUSR2)
         self.assertEqual(p.stdout.read(), b"two\n" * 2)
-        self.assertEqual(p.wait(30), 0)
+        self.assertEqual(p.wait(LIMIT), 0)
 
     def state(self, pid):
         with open(f"/proc/{pid}/stat") as f:
@@ -152,7 +152,7 @@ class Signals(Case):
         p.send_signal(signal.SIGCONT)
         self.await_true(lambda: all(self.state(x) != "T" for x in [p.pid, *ranks]))
         p.terminate()
-        self.assertEqual(p.wait(30), 143)
+        self.assertEqual(p.wait(LIMIT), 143)
 
     def is_shell(self, pid):
         with open(f"/proc/{pid}/comm") as f:
@@ -176,7 +176,7 @@ class Leftovers(Case):
         with open(f"/proc/{p.pid}/task/{p.pid}/children") as f:
             guard = int(f.read())
         os.kill(guard, signal.SIGKILL)
-        self.assertEqual(p.wait(30), 1)
+        self.assertEqual(p.wait(LIMIT), 1)
         self.assert_one_line(p.stderr.read().decode(), "guard")
         self.assert_all_gone()
 
@@ -184,7 +184,7 @@ class Leftovers(Case):
         p = self.family()
         ranks = [m for m in self.marked() if self.parent(self.parent(m)) == p.pid]
         os.kill(ranks[1], signal.SIGKILL)
-        self.assertEqual(p.wait(30), 128 + 9)
+        self.assertEqual(p.wait(LIMIT), 128 + 9)
         self.assert_one_line(p.stderr.read().decode(), "signal 9 (Killed)", "the other 2 ranks were ended")
         self.assert_all_gone()
 

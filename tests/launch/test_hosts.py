@@ -12,7 +12,7 @@ import time
 import unittest
 from collections import Counter
 
-from harness import FAKE, MPIEXEC, Case
+from harness import FAKE, MPIEXEC, Case, LIMIT
 
 HERE = ["--launch-agent", "sh -c 'shift; exec \"$@\"' agent"]
 NINE = ["-host", "a,b,c,d,e,f,g,h,i", "--set", "launch_fanout=2"]
@@ -179,7 +179,7 @@ class Ends(Case):
             "-host",
             "a",
             "--timeout",
-            20,
+            300,
             "true",
         )
         self.assertEqual(r.returncode, 1, r.err)
@@ -188,7 +188,7 @@ class Ends(Case):
 
     def test_deadlock_over_hosts(self):
         r = self.run_mpi(
-            *HERE, *NINE, "-n", 9, "--timeout", 30, FAKE, "init", "wait", "MPI_Recv", "MPI_COMM_WORLD", "+1", 3
+            *HERE, *NINE, "-n", 9, "--timeout", 300, FAKE, "init", "wait", "MPI_Recv", "MPI_COMM_WORLD", "+1", 3
         )
         self.assertEqual(r.returncode, 1, r.err)
         self.assertIn("cycle: 0 -> 1 -> 2 -> 3 -> 4 -> 5 -> 6 -> 7 -> 8 -> 0\n", r.err)
@@ -222,7 +222,7 @@ class Ends(Case):
             self.assertEqual(p.stdout.readline(), b"up\n")
         p.send_signal(10)
         self.assertEqual(p.stdout.read(), b"got\n" * 9)
-        self.assertEqual(p.wait(30), 0)
+        self.assertEqual(p.wait(LIMIT), 0)
 
     def family(self):
         p = self.start_mpi(*HERE, *NINE, "-n", 9, "sh", "-c", "setsid sleep 600 & sleep 600; true")
@@ -232,7 +232,7 @@ class Ends(Case):
     def test_terminate(self):
         p = self.family()
         p.terminate()
-        self.assertEqual(p.wait(30), 143)
+        self.assertEqual(p.wait(LIMIT), 143)
         self.assert_all_gone()
 
     def test_killed_mpiexec(self):
@@ -246,7 +246,7 @@ class Ends(Case):
         daemons = [m for m in self.marked() if b"--daemon" in open(f"/proc/{m}/cmdline", "rb").read()]
         self.assertEqual(len(daemons), 9)
         os.kill(daemons[3], 9)
-        self.assertEqual(p.wait(30), 1)
+        self.assertEqual(p.wait(LIMIT), 1)
         self.assertIn(b"the link to its daemon broke", p.stderr.read())
         self.assert_all_gone()
 
@@ -324,7 +324,7 @@ class Namespaces(Case):
             hosts = ["--launch-agent", "ip netns exec", "-host", ":2,".join(self.names) + ":2", "-n", 4]
             r = self.run_mpi(*hosts, program, "slow")
             self.assertEqual((r.returncode, r.err), (0, ""))
-            r = self.run_mpi(*hosts, "--timeout", 40, program, "ring")
+            r = self.run_mpi(*hosts, "--timeout", 300, program, "ring")
             self.assertEqual(r.returncode, 1, r.err)
             self.assertIn("cycle: 0 -> 3 -> 2 -> 1 -> 0\n", r.err)
 
@@ -338,7 +338,7 @@ class Namespaces(Case):
             line("down")
             time.sleep(4)  # longer than any deadlock takes to be told
             line("up")
-            self.assertEqual((p.wait(60), p.stderr.read()), (0, b""))
+            self.assertEqual((p.wait(LIMIT), p.stderr.read()), (0, b""))
 
     def test_namespace_that_is_not_there(self):
         r = self.run_mpi("--launch-agent", "ip netns exec", "-host", "nosuchns", "true")

@@ -6,14 +6,14 @@ import resource
 import signal
 import unittest
 
-from harness import WithProgram
+from harness import WithProgram, LIMIT
 
 
 class Mpi(WithProgram):
     source = "rank.c"
 
     def mode(self, name, ranks=2, options=()):
-        r = self.run_mpi("--timeout", 40, *options, "-n", ranks, self.program, name)
+        r = self.run_mpi("--timeout", 300, *options, "-n", ranks, self.program, name)
         self.assert_all_gone()
         return r
 
@@ -83,7 +83,7 @@ class Mpi(WithProgram):
         victim = int(p.stdout.readline())
         self.await_true(lambda: open(f"/proc/{victim}/stat").read().rpartition(")")[2].split()[0] == "S")
         os.kill(victim, signal.SIGKILL)
-        self.assertEqual(p.wait(30), 128 + 9)
+        self.assertEqual(p.wait(LIMIT), 128 + 9)
         self.assert_one_line(
             p.stderr.read().decode(), f"pid {victim}", "signal 9 (Killed)", "MPI_Recv", "the other rank was ended"
         )

@@ -9,7 +9,7 @@ import tempfile
 import unittest
 from collections import Counter
 
-from harness import Case
+from harness import Case, LIMIT
 
 
 class Output(Case):
@@ -62,7 +62,7 @@ class Output(Case):
         total = 0
         while chunk := os.read(p.stdout.fileno(), 1000):
             total += chunk.count(b"\n")
-        self.assertEqual((total, p.wait(60)), (600000, 0))
+        self.assertEqual((total, p.wait(LIMIT)), (600000, 0))
 
     def test_signal_is_served_while_nobody_reads(self):
         p = self.start_mpi("-n", 2, "yes")
@@ -77,13 +77,13 @@ class Output(Case):
         p = self.start_mpi("-n", 2, "yes")
         p.stdout.readline()
         p.stdout.close()
-        self.assertEqual(p.wait(60), 128 + 13)
+        self.assertEqual(p.wait(LIMIT), 128 + 13)
         self.assertIn(b"signal 13", p.stderr.read())
 
     def test_full_disk_is_told(self):
         with open("/dev/full", "wb") as full:
             p = self.start_mpi("-n", 1, "echo", "x", stdout=full)
-            self.assertEqual(p.wait(60), 1)
+            self.assertEqual(p.wait(LIMIT), 1)
             self.assertIn(b"No space left", p.stderr.read())
 
     def test_a_line_that_stalls_stays_whole(self):
@@ -155,7 +155,7 @@ class Input(Case):
         r = subprocess.run(
             ["sh", "-c", f"printf '1\\n2\\n3\\n' | while read x; do {os.environ['MPIEXEC']} -n 1 echo got $x; done"],
             capture_output=True,
-            timeout=60,
+            timeout=300,
             env=self.env,
         )
         self.assertEqual(r.stdout, b"got 1\ngot 2\ngot 3\n")
@@ -164,7 +164,7 @@ class Input(Case):
         r = subprocess.run(
             ["sh", "-c", f"{os.environ['MPIEXEC']} -n 2 sh -c 'cat; echo x' <&-"],
             capture_output=True,
-            timeout=60,
+            timeout=300,
             env=self.env,
         )
         self.assertEqual((r.returncode, r.stdout), (0, b"x\nx\n"))
@@ -193,7 +193,7 @@ class Input(Case):
             pass
         os.close(master)
         self.assertTrue(re.search(rb"got hello\r\n", seen), seen)
-        self.assertEqual(p.wait(60), 0)
+        self.assertEqual(p.wait(LIMIT), 0)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ class Profile(WithProgram):
         path = os.path.join(self.dir.name, "profile.json")
         if os.path.exists(path):
             os.unlink(path)
-        r = self.run_mpi("--timeout", 50, f"--profile={path}", *words)
+        r = self.run_mpi("--timeout", 300, f"--profile={path}", *words)
         self.assertEqual(r.returncode, status, r.err)
         with open(path, encoding="utf-8") as f:
             return json.load(f)

@@ -35,7 +35,7 @@ def program(n=2, clause="", body=PROGRAM, **env):
     with open(file, "w") as f:
         f.write(text)
     command = [sys.executable, "-W", "ignore", file]
-    out = subprocess.run(command, env={**clean, **env}, capture_output=True, text=True, timeout=60)
+    out = subprocess.run(command, env={**clean, **env}, capture_output=True, text=True, timeout=300)
     assert out.returncode == 0, out.stderr
     return out.stdout, out.stderr
 

@@ -191,7 +191,7 @@ def test_exceptions_out_of_nested_regions():
             inner_fails()
 
 
-def run(code, timeout=60, **env):
+def run(code, timeout=300, **env):
     """Runs a program; the code goes through a file, since @omp needs its source."""
     import tempfile
 
@@ -311,7 +311,7 @@ def test_keyboard_interrupt(how, tmp_path):
     try:
         assert p.stdout.readline() == "ready\n"
         p.send_signal(signal.SIGINT)
-        out, _ = p.communicate(timeout=30)
+        out, _ = p.communicate(timeout=300)
     finally:
         p.kill()
     assert out == "interrupted\n" and p.returncode == 0

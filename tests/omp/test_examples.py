@@ -20,6 +20,6 @@ def test_program(name, threads):
         [sys.executable, "-W", "ignore", os.path.join(FOLDER, "run.py"), "--small", "--threads", threads, name],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
     )
     assert out.returncode == 0 and "right" in out.stdout, out.stdout + out.stderr

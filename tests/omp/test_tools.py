@@ -40,7 +40,7 @@ def debug(tmp_path, *commands):
         input="\n".join([*commands, "quit", ""]),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         env=env,
         cwd=tmp_path,
     )
@@ -135,7 +135,7 @@ def test_a_tracer_of_the_whole_program_sees_both_threads(tmp_path):
         "sys.settrace(None)\nprint(sorted(seen))\n"
     )
     out = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", runner], capture_output=True, text=True, timeout=60, check=True
+        [sys.executable, "-W", "ignore", "-c", runner], capture_output=True, text=True, timeout=300, check=True
     )
     assert out.stdout.startswith("answer 43")
     seen = eval(out.stdout.splitlines()[-1])

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// run: np=1,2,3,5 chan=shm,tcp timeout=120
-// run: np=2 chan=shm set=shm_cma=no timeout=120
+// run: np=1,2,3,5 chan=shm,tcp
+// run: np=2 chan=shm set=shm_cma=no
 // Every way to send meets every way to receive, at sizes on both sides of each protocol's border; each byte is checked.
 #include "../check.h"
 

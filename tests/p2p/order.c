@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// run: np=2,3,5 chan=shm,tcp timeout=120
+// run: np=2,3,5 chan=shm,tcp
 // Random traffic against a reference matcher: every rank sends numbered messages of random sizes and tags to every
 // other and to itself; the receiver takes them by exact and wildcard receives and probes, and checks that no message
 // overtook another.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// run: np=1,2 chan=shm,tcp threads timeout=120
+// run: np=1,2 chan=shm,tcp threads
 // Partitioned communication: partition counts that differ on the two sides, order of readiness, threads, restarts,
 // matching in order of initialisation, derived types, early arrival, wrong use.
 #include "../check.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// run: np=1,2 chan=shm,tcp timeout=120
+// run: np=1,2 chan=shm,tcp
 // Partitioned requests under one thread: every form of Wait and
 // Test, Request_free at each moment, restarts with sender and receiver apart, Parrived, messages of more than 2^31
 // bytes and counts, many requests of one tag.
