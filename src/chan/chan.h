@@ -18,17 +18,9 @@
 #define UNO_DECLINED (-2)    // this channel cannot: take the next one, or the other protocol
 #define UNO_INLINE_MAX 40    // payload that fits the header's cache line on shm; control messages fit everywhere
 
-enum uno_kind {
-    UNO_EAGER = 1,    // the whole message
-    UNO_RTS,          // ready to send: struct uno_rts
-    UNO_CTS,          // clear to send: struct uno_cts
-    UNO_DATA,         // a piece of a streamed message; header.ctx = the receiver's token
-    UNO_FIN,          // header.ctx = token: that side is done with it
-    UNO_PART,         // partitioned communication (src/p2p/partitioned.c)
-    UNO_RMA,          // one-sided (src/rma)
-    UNO_SIGN,         // type signature of the next message (src/p2p/sign.c)
-    UNO_KIND_END
-};
+// The kind of a message says who handles it above (p2p/kind.h). A channel knows one: whole messages of users, most of
+// all that travels, may have a short form.
+#define UNO_EAGER 1
 
 // On the wire and in a slot. 24 bytes; the stamp belongs to the channel.
 struct uno_hdr {
@@ -45,10 +37,6 @@ struct uno_rts {
     uint64_t token, bytes, addr;
     uint32_t desc, direct;    // direct: desc names memory both sides can copy, of so many runs
     uint32_t row, tile;       // the order that the sender's layout likes (core/pack.h)
-};
-struct uno_cts {
-    uint64_t token, reply, bytes;
-    uint32_t row, tile;    // the order to stream in
 };
 
 // Memory for a direct copy: runs in the order of the message; a run ends before byte `end` of it. A list of more than
@@ -127,8 +115,9 @@ struct uno_link {
 // ---- upwards, defined in src/p2p/deliver.c ----
 
 // A message arrived. payload points to all h->bytes of it, or is NULL: fetch them by uno_link_read or link->ops->look
-// before returning.
-void uno_deliver(struct uno_link *link, const struct uno_hdr *h, const void *payload);
+// before returning. NULL, or what is wrong with the message, of which nothing was used or taken: the channel decides
+// what becomes of the link.
+const char *uno_deliver(struct uno_link *link, const struct uno_hdr *h, const void *payload);
 
 // The header of a message arrived, its payload is still under way. NULL: the channel collects the payload and delivers
 // the whole. Else the receive is found: the payload goes to that address, then uno_direct_done(*token) ends it.

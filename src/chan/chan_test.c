@@ -156,7 +156,7 @@ static void layouts_body(void)
             offered--;
             continue;
         }
-        struct uno_msg m = {.kind = UNO_RTS, .src = me, .bytes = sizeof rts, .data = &rts};
+        struct uno_msg m = {.kind = OFFER, .src = me, .bytes = sizeof rts, .data = &rts};
         must_send(l, &m);
     }
     atomic_store(&shared->number[me], (uint64_t)offered);

@@ -5,6 +5,7 @@
 #include <mpi.h>
 #include <string.h>
 
+#include "base/fail.h"
 #include "chan/chan.h"
 
 #define EAGER_MAX (256 * 1024)
@@ -40,10 +41,10 @@ static int self_send(struct uno_link *link, const struct uno_msg *m)
     size_t outer_arrived = arrived;
     arriving = m;
     arrived = 0;
-    uno_deliver(link, &h, m->packer ? NULL : m->data);
+    const char *wrong = uno_deliver(link, &h, m->packer ? NULL : m->data);
     arriving = outer;
     arrived = outer_arrived;
-    return MPI_SUCCESS;
+    return wrong ? uno_fail(MPI_ERR_INTERN, "a message to the own rank: %s", wrong) : MPI_SUCCESS;
 }
 
 static size_t self_look(struct uno_link *link, size_t n, const void **at)

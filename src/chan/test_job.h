@@ -31,6 +31,7 @@
 #include "chan/self.h"
 
 #define TEST_RANKS 8    // at most
+#define OFFER 2         // a kind of message beside UNO_EAGER: it carries a struct uno_rts
 #define TEST_SECONDS 290
 
 // What the processes of one test share besides the job segment.
@@ -64,9 +65,10 @@ static void (*on_lost)(struct uno_link *link);    // NULL: a lost link fails the
          ? (void)0                                                                                                     \
          : (fprintf(stderr, "rank %d: %s:%d: %s (%s)\n", me, __FILE__, __LINE__, #cond, uno_fail_text()), _exit(1)))
 
-void uno_deliver(struct uno_link *link, const struct uno_hdr *h, const void *payload)
+const char *uno_deliver(struct uno_link *link, const struct uno_hdr *h, const void *payload)
 {
     on_arrival(link, h, payload);
+    return NULL;
 }
 
 void uno_direct_done(uint64_t token, size_t bytes, int failed)

@@ -142,7 +142,7 @@ static inline void direct_done(uint64_t token, size_t bytes, int failed)
 static inline void take_offer(struct uno_link *link, const struct uno_hdr *h, const void *payload)
 {
     struct uno_rts rts;
-    CHECK(h->kind == UNO_RTS && h->bytes == sizeof rts);
+    CHECK(h->kind == OFFER && h->bytes == sizeof rts);
     memcpy(&rts, whole(link, h, payload), sizeof rts);
     size_t k = rts.token & 0xffff;
     CHECK(rts.bytes == large[k] && rts.direct);
@@ -163,7 +163,7 @@ static inline void offer_all(struct uno_link *l)
         CHECK(err == 0 || err == UNO_DECLINED);
         if (err) continue;    // allowed: the caller streams then
         offered++;
-        struct uno_msg m = {.kind = UNO_RTS, .src = me, .bytes = sizeof rts, .data = &rts};
+        struct uno_msg m = {.kind = OFFER, .src = me, .bytes = sizeof rts, .data = &rts};
         must_send(l, &m);
     }
 }
@@ -172,7 +172,7 @@ static inline void offer_all(struct uno_link *l)
 
 static inline void take_mixed(struct uno_link *link, const struct uno_hdr *h, const void *payload)
 {
-    if (h->kind == UNO_RTS)
+    if (h->kind == OFFER)
         take_offer(link, h, payload);
     else
         take_in_order(link, h, payload);

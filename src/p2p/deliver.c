@@ -11,9 +11,15 @@
 #include "core/world.h"
 #include "p2p/direct.h"
 #include "p2p/inner.h"
-#include "p2p/partitioned.h"
+#include "p2p/kind.h"
 #include "p2p/peer.h"
 #include "p2p/sign.h"
+
+struct cts {
+    uint64_t token, reply, bytes;
+    uint32_t row, tile;    // the order to stream in
+};
+_Static_assert(sizeof(struct cts) <= UNO_INLINE_MAX && sizeof(struct uno_rts) <= UNO_INLINE_MAX, "control messages");
 
 // Messages for a communicator whose construction this process has not finished yet.
 struct orphan {
@@ -104,7 +110,7 @@ static void begin_rendezvous(MPI_Request r, struct uno_link *link, const struct 
     struct uno_order order = uno_packer_likes(&r->packer);
     if (!order.row) order = (struct uno_order){rts->row, rts->tile};
     uno_packer_order(&r->packer, order, n);
-    struct uno_cts cts = {
+    struct cts cts = {
         .token = rts->token, .reply = (uint64_t)(uintptr_t)r, .bytes = n, .row = order.row, .tile = order.tile};
     struct uno_msg m = {.kind = UNO_CTS, .bytes = sizeof cts, .data = &cts};
     uno_peer_send(uno_peer_of(link->proc), &m, NULL);
@@ -154,16 +160,11 @@ void uno_p2p_keep(struct MPI_ABI_Comm *c)
     }
 }
 
-static void deliver_message(struct uno_link *link, const struct uno_hdr *h, const void *payload)
+// What is left when a message is not the common one, an eager one whose receive is posted.
+static void meet(struct uno_match *m, MPI_Request r, struct uno_link *link, const struct uno_hdr *h,
+                 const void *payload)
 {
-    struct MPI_ABI_Comm *c = uno_context_find(h->ctx & ~UNO_CTX_COLL);
-    if (__builtin_expect(c == NULL, 0)) {
-        keep_orphan(link, h, payload);
-        return;
-    }
-    struct uno_match *m = &c->match[h->ctx >> 63];
-    MPI_Request r = uno_match_arrival(m, h->src, h->tag);
-    if (__builtin_expect(uno_signing.num != 0, 0) && r) {
+    if (uno_signing.num != 0 && r) {
         struct uno_signature sign = uno_sign_take(link);
         uno_sign_match(r, &sign, h->src, h->tag);
     }
@@ -178,10 +179,34 @@ static void deliver_message(struct uno_link *link, const struct uno_hdr *h, cons
     }
 }
 
-static void deliver_cts(struct uno_link *link, const void *payload)
+static inline __attribute__((always_inline)) const char *deliver_message(struct uno_link *link, const struct uno_hdr *h,
+                                                                         const void *payload)
 {
-    struct uno_cts cts;
-    read_payload(link, payload, 0, &cts, sizeof cts);
+    struct MPI_ABI_Comm *c = uno_context_find(h->ctx & ~UNO_CTX_COLL);
+    if (__builtin_expect(c == NULL, 0)) {
+        keep_orphan(link, h, payload);
+        return NULL;
+    }
+    if (__builtin_expect((unsigned)h->src >= (unsigned)c->npeers, 0)) return "a message of no rank arrived";
+    struct uno_match *m = &c->match[h->ctx >> 63];
+    MPI_Request r = uno_match_arrival(m, h->src, h->tag);
+    if (__builtin_expect(r && h->kind == UNO_EAGER && !uno_signing.num, 1))
+        fill_eager(r, link, h, payload);
+    else
+        meet(m, r, link, h, payload);
+    return NULL;
+}
+
+static const char *deliver_rts(struct uno_link *link, const struct uno_hdr *h, const void *payload)
+{
+    return deliver_message(link, h, payload);
+}
+
+static const char *deliver_cts(struct uno_link *link, const struct uno_hdr *h, const void *payload)
+{
+    struct cts cts;
+    (void)h;
+    memcpy(&cts, payload, sizeof cts);
     MPI_Request r = (MPI_Request)(uintptr_t)cts.token;
     if (r->direct >= 0) {
         struct uno_rts rts = {.desc = (uint32_t)r->direct};
@@ -196,40 +221,40 @@ static void deliver_cts(struct uno_link *link, const void *payload)
         uno_request_done(r, MPI_SUCCESS);
     else
         uno_peer_stream(uno_peer_of(link->proc), r, cts.reply);
+    return NULL;
 }
 
-static void deliver_data(struct uno_link *link, const struct uno_hdr *h, const void *payload)
+static const char *deliver_data(struct uno_link *link, const struct uno_hdr *h, const void *payload)
 {
     MPI_Request r = (MPI_Request)(uintptr_t)h->ctx;
     take_in(r, link, payload, h->bytes);
     if (r->moved == r->bytes) uno_request_done(r, r->status.MPI_ERROR);
+    return NULL;
 }
 
-static void deliver_sign(struct uno_link *link, const void *payload)
-{
-    struct uno_signature sign;
-    read_payload(link, payload, 0, &sign, sizeof sign);
-    uno_sign_arrived(link, &sign);
-}
+#define EXACT(type) .least = sizeof(type), .most = sizeof(type), .whole = true
 
-void uno_deliver(struct uno_link *link, const struct uno_hdr *h, const void *payload)
+static const struct uno_kind rts_kind = {
+    .number = UNO_RTS, .name = "ready to send", EXACT(struct uno_rts), .deliver = deliver_rts};
+static const struct uno_kind cts_kind = {
+    .number = UNO_CTS, .name = "clear to send", EXACT(struct cts), .deliver = deliver_cts};
+static const struct uno_kind data_kind = {
+    .number = UNO_DATA, .name = "data", .least = 1, .most = UINT32_MAX, .deliver = deliver_data};
+UNO_KIND_DECLARE(rts_kind);
+UNO_KIND_DECLARE(cts_kind);
+UNO_KIND_DECLARE(data_kind);
+
+const char *uno_deliver(struct uno_link *link, const struct uno_hdr *h, const void *payload)
 {
-    switch (h->kind) {
-    case UNO_EAGER:
-    case UNO_RTS: deliver_message(link, h, payload); break;
-    case UNO_CTS: deliver_cts(link, payload); break;
-    case UNO_DATA: deliver_data(link, h, payload); break;
-    case UNO_PART: uno_part_deliver(link, h, payload); break;
-    case UNO_SIGN: deliver_sign(link, payload); break;
-    default: uno_world_abort(1, "a message of unknown kind arrived: the job's processes disagree about the protocol");
-    }
+    return __builtin_expect(h->kind == UNO_EAGER, 1) ? deliver_message(link, h, payload)
+                                                     : uno_kind_deliver(link, h, payload);
 }
 
 void *uno_deliver_into(struct uno_link *link, const struct uno_hdr *h, uint64_t *token)
 {
     (void)link;
     struct MPI_ABI_Comm *c = h->kind == UNO_EAGER && !uno_signing.num ? uno_context_find(h->ctx & ~UNO_CTX_COLL) : NULL;
-    if (!c) return NULL;
+    if (!c || (unsigned)h->src >= (unsigned)c->npeers) return NULL;
     struct uno_match *m = &c->match[h->ctx >> 63];
     MPI_Request r = uno_match_fit(m, h->src, h->tag);
     if (!r || r->type || r->bytes < h->bytes) return NULL;
@@ -282,7 +307,8 @@ void uno_p2p_replay(struct MPI_ABI_Comm *c)
                 pending = uno_sign_take(o->link);
                 uno_sign_arrived(o->link, &o->sign);
             }
-            deliver_message(o->link, &o->h, o->payload);
+            const char *wrong = deliver_message(o->link, &o->h, o->payload);
+            if (wrong) uno_log(0, "%s for a new communicator: it is dropped", wrong);
             if (uno_signing.num) uno_sign_arrived(o->link, &pending);
             free(o);
         } else {

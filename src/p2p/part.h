@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The state of a partitioned operation, shared by partitioned.c (requests, matching, messages) and part_shared.c
-// (partitions that move through shared memory). Nobody else looks inside.
+// The state of a partitioned operation, shared by partitioned.c (requests, marking, messages), part_match.c (how its
+// two sides find each other) and part_shared.c (partitions that move through shared memory). Nobody else looks inside.
 //
 // The sender's message is cut into chunks of whole partitions; a chunk leaves when the last of them was marked. Threads
 // mark without the lock: a word of marks that becomes full counts down its chunk's `missing`, a chunk whose count is
@@ -74,3 +74,31 @@ void part_direct_put(struct part *p, int k);
 bool part_shared_arrived(struct part *p, int k);
 int part_shared_poll(struct part *p, bool *ended);    // moves what can be moved; how many things did. Lock held
 int part_shared_error(struct part *p);
+
+static inline bool part_is_plain(const struct part *p)
+{
+    return (p->spec.type->flags & UNO_TYPE_PLAIN) != 0;
+}
+
+static inline bool part_is_shared(const struct part *p)
+{
+    return p->mode == PART_STAGED || p->mode == PART_DIRECT;
+}
+
+// How many messages carry the chunks.
+static inline int part_messages(const struct part *p)
+{
+    return p->mode == PART_WHOLE ? 1 : p->chunks;
+}
+
+// partitioned.c, for both sides once they have met.
+void part_cut(struct part *p, size_t bytes, int partitions, int per_chunk);    // chunks of per_chunk partitions
+int part_make_messages(struct part *p);    // the requests of chunks that travel as messages
+void part_go(struct part *p);              // matched and started
+
+// part_match.c. The sender tells the receiver's process; the receive meets a sender that came before, or waits.
+struct uno_peer;
+int part_announce(struct part *p, const struct uno_where *to, struct uno_peer *peer);
+int part_expect(struct part *p, const struct uno_where *from);
+bool part_is_near(const struct uno_link *link);    // partitions may move through shared memory
+void part_release(struct part *p);                 // frees what has met its other side, or told nobody

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Partitioned communication: requests, matching, marking, and chunks that travel as messages; those that move through
-// shared memory are in part_shared.c. Sender and receiver are matched once, in the order of initialisation: the
-// sender's INIT, with how it cut its message, meets a receive of the same (context, source, tag); the ACK brings the
-// way that the receiver chose, and the tag under which it posts its chunks at each Start when they are messages.
+// Partitioned communication: requests, marking, and chunks that travel as messages. How the two sides find each other
+// is in part_match.c, chunks that move through shared memory are in part_shared.c.
 //
 // Threads: Pready takes no lock (part.h says how) but to start a message or to end the request; all else is under it.
 #include "p2p/partitioned.h"
@@ -18,52 +16,11 @@
 
 #define MESSAGE_CHUNK ((size_t)256 << 10)
 #define FIRST_TAG (-(1 << 30))    // chunk k of channel id: FIRST_TAG - id * PART_MAX_CHUNKS - k
-#define MAX_IDS (1 << 18)
 
 enum { TAKEN = 1, STARTED };    // left[] of messages: STARTED once the message's request is of this activation
-enum { PART_INIT = 1, PART_ACK = 2, PART_PACKED = 0x100 };    // PACKED: the sender's type must be packed in one go
-
-struct part_init {
-    uint32_t what, partitions;
-    uint64_t token, bytes, addr;
-    uint32_t per_chunk;
-};
-struct part_ack {
-    uint32_t what, mode;
-    uint64_t token, addr;
-    int32_t id;
-    uint32_t block;
-};
-_Static_assert(sizeof(struct part_init) <= UNO_INLINE_MAX && sizeof(struct part_ack) <= UNO_INLINE_MAX, "one line");
-
-// An INIT that came before its receive.
-struct early {
-    struct early *next;
-    struct uno_link *link;
-    uint64_t ctx;
-    int src, tag;
-    struct part_init init;
-};
-
-static struct part *receives;    // not yet matched, in order of initialisation
-static struct early *early;
-static uint64_t *ids;    // bit set: taken
-static int id_words;
-
-static bool is_plain(const struct part *p)
-{
-    return (p->spec.type->flags & UNO_TYPE_PLAIN) != 0;
-}
-
-static bool is_shared(const struct part *p)
-{
-    return p->mode == PART_STAGED || p->mode == PART_DIRECT;
-}
-
 // ---- cutting ----
 
-// Chunks of per_chunk partitions; both sides do the same.
-static void cut(struct part *p, size_t bytes, int partitions, int per_chunk)
+void part_cut(struct part *p, size_t bytes, int partitions, int per_chunk)
 {
     size_t one = partitions ? bytes / (size_t)partitions : 0;
     p->total = bytes;
@@ -108,7 +65,7 @@ static int make_message(struct part *p, int k, size_t at, size_t n)
     char *buf = (char *)(uintptr_t)p->spec.buf;
     MPI_Count elements = (MPI_Count)p->spec.partitions * p->spec.count;
     struct MPI_ABI_Datatype *type = p->spec.type;
-    if (is_plain(p)) {
+    if (part_is_plain(p)) {
         buf += at;
         elements = (MPI_Count)(p->send || at + n <= p->bytes ? n : p->bytes > at ? p->bytes - at : 0);
         type = uno_type(MPI_BYTE);
@@ -125,14 +82,9 @@ static int make_message(struct part *p, int k, size_t at, size_t n)
     return MPI_SUCCESS;
 }
 
-static int messages_of(const struct part *p)
+int part_make_messages(struct part *p)
 {
-    return p->mode == PART_WHOLE ? 1 : p->chunks;
-}
-
-static int make_messages(struct part *p)
-{
-    int n = messages_of(p), err = MPI_SUCCESS;
+    int n = part_messages(p), err = MPI_SUCCESS;
     p->chunk = calloc((size_t)n, sizeof(MPI_Request));
     if (!p->chunk) return uno_fail(MPI_ERR_NO_MEM, "no memory for %d chunks", n);
     for (int k = 0; k < n && !err; k++) {
@@ -154,7 +106,7 @@ static void start_message(MPI_Request r)
 
 static void post_receives(struct part *p)
 {
-    for (int k = 0; k < messages_of(p); k++) {
+    for (int k = 0; k < part_messages(p); k++) {
         start_message(p->chunk[k]);
         // Release: pairs with the acquire in chunk_arrived.
         atomic_store_explicit(&p->left[k], STARTED, memory_order_release);
@@ -164,7 +116,7 @@ static void post_receives(struct part *p)
 // Whether all messages have ended; *error: how.
 static bool messages_ended(struct part *p, int *error)
 {
-    for (int k = 0; k < messages_of(p); k++) {
+    for (int k = 0; k < part_messages(p); k++) {
         // Relaxed: set under the lock, as this is.
         if (atomic_load_explicit(&p->left[k], memory_order_relaxed) != STARTED) return false;
         if (!uno_request_is_done(p->chunk[k])) return false;
@@ -306,24 +258,23 @@ static int part_poll(struct uno_poller *self)
         open_sender(p);
         return 1;
     }
-    if (is_shared(p)) {
+    if (part_is_shared(p)) {
         n = part_shared_poll(p, &ended);
         if (ended) error = part_shared_error(p);
     } else {
         ended = messages_ended(p, &error);
     }
     if (ended) end(p, error);
-    return n && (ended || is_shared(p));
+    return n && (ended || part_is_shared(p));
 }
 
-// Both sides, once matched and started.
-static void go(struct part *p)
+void part_go(struct part *p)
 {
-    if (is_shared(p)) part_shared_start(p);
+    if (part_is_shared(p)) part_shared_start(p);
     bool staged = p->send && p->mode == PART_STAGED;    // its last Pready ends it, unless it has to wait for room
     bool free = !staged || part_stage_free(p);
     if (!staged || !free) uno_poller_add(&p->poller);
-    if (!p->send && !is_shared(p)) post_receives(p);
+    if (!p->send && !part_is_shared(p)) post_receives(p);
     if (p->send && free) open_sender(p);
 }
 
@@ -350,134 +301,8 @@ static int part_start(MPI_Request r)
         return MPI_SUCCESS;
     }
     p->started = true;
-    if (p->matched) go(p);
+    if (p->matched) part_go(p);
     return MPI_SUCCESS;
-}
-
-// ---- matching ----
-
-static int take_id(void)
-{
-    for (int w = 0; w < MAX_IDS / 64; w++) {
-        if (w == id_words) {
-            int more = id_words ? 2 * id_words : 16;
-            uint64_t *grown = realloc(ids, (size_t)more * sizeof *grown);
-            if (!grown) return -1;
-            memset(grown + id_words, 0, (size_t)(more - id_words) * sizeof *grown);
-            ids = grown;
-            id_words = more;
-        }
-        if (ids[w] == UINT64_MAX) continue;
-        int b = __builtin_ctzll(~ids[w]);
-        ids[w] |= 1ULL << b;
-        return w * 64 + b;
-    }
-    return -1;
-}
-
-static void give_id(int id)
-{
-    if (id >= 0) ids[id / 64] &= ~(1ULL << id % 64);
-}
-
-static bool is_near(const struct uno_link *link)
-{
-    return strcmp(link->ops->name, "shm") == 0;
-}
-
-static void choose_mode(struct part *p, const struct uno_link *link, bool packed)
-{
-    p->mode = PART_MESSAGES;
-    if (packed || !is_plain(p))
-        p->mode = PART_WHOLE;
-    else if (is_near(link) && p->total > 0 && p->total <= p->bytes)
-        p->mode = part_shared_choose(p);
-}
-
-// The receive p was matched with a sender's INIT: answers, and goes on when it is active already.
-static void match(struct part *p, struct uno_link *link, const struct part_init *init)
-{
-    p->proc = link->proc;
-    p->peer_buf = init->addr;
-    cut(p, init->bytes, (int)init->partitions, (int)init->per_chunk);
-    if (p->req) choose_mode(p, link, init->what & PART_PACKED);
-    if (p->req && !is_shared(p)) {
-        p->id = take_id();
-        if (p->id < 0 || make_messages(p)) uno_world_abort(1, "too many partitioned receives at once");
-    }
-    p->left = calloc((size_t)p->chunks, sizeof *p->left);
-    if (!p->left) uno_world_abort(1, "out of memory for a partitioned receive");
-    struct part_ack ack = {.token = init->token,
-                           .addr = (uint64_t)(uintptr_t)p->spec.buf,
-                           .what = PART_ACK,
-                           .mode = p->mode,
-                           .block = (uint32_t)p->block_at,
-                           .id = p->id};
-    struct uno_msg m = {.kind = UNO_PART, .bytes = sizeof ack, .data = &ack};
-    uno_peer_send(uno_peer_of(link->proc), &m, NULL);
-    if (p->started) go(p);
-    // Release: pairs with the acquire in uno_part_arrived.
-    atomic_store_explicit(&p->matched, true, memory_order_release);
-}
-
-static void release(struct part *p)
-{
-    uno_poller_remove(&p->poller);
-    for (int k = 0; p->chunk && k < messages_of(p); k++)
-        if (p->chunk[k]) uno_request_release(p->chunk[k]);
-    if (!p->send) give_id(p->id);
-    part_shared_leave(p);
-    free(p->chunk), free(p->missing), free(p->marks.word), free(p->left), free(p);
-}
-
-static void on_ack(const struct part_ack *ack)
-{
-    struct part *p = (struct part *)(uintptr_t)ack->token;
-    p->id = ack->id;
-    p->mode = ack->mode;
-    p->block_at = ack->block;
-    p->peer_buf = ack->addr;
-    p->matched = true;
-    if (is_shared(p)) part_shared_join(p);
-    if (!p->req) {    // freed meanwhile
-        release(p);
-        return;
-    }
-    if (!is_shared(p) && make_messages(p)) uno_world_abort(1, "out of memory for a partitioned send");
-    if (p->started) go(p);
-}
-
-void uno_part_deliver(struct uno_link *link, const struct uno_hdr *h, const void *payload)
-{
-    char copy[UNO_INLINE_MAX];
-    if (payload)
-        memcpy(copy, payload, h->bytes);
-    else
-        uno_link_read(link, copy, h->bytes);
-    struct part_init init;
-    uint32_t what;
-    memcpy(&what, copy, sizeof what);
-    if (what == PART_ACK) {
-        struct part_ack ack;
-        memcpy(&ack, copy, sizeof ack);
-        on_ack(&ack);
-        return;
-    }
-    memcpy(&init, copy, sizeof init);
-    for (struct part **at = &receives; *at; at = &(*at)->next) {
-        struct part *p = *at;
-        if (p->ctx != h->ctx || p->src != h->src || p->tag != h->tag) continue;
-        *at = p->next;
-        match(p, link, &init);
-        if (!p->req) release(p);
-        return;
-    }
-    struct early *e = malloc(sizeof *e);
-    if (!e) uno_world_abort(1, "out of memory for a partitioned message");
-    *e = (struct early){.link = link, .ctx = h->ctx, .src = h->src, .tag = h->tag, .init = init};
-    struct early **at = &early;
-    while (*at) at = &(*at)->next;
-    *at = e;
 }
 
 // ---- requests ----
@@ -489,7 +314,7 @@ static void part_free(MPI_Request r)
     settle(p);
     uno_poller_remove(&p->poller);
     if (p->matched || r->rank == MPI_PROC_NULL)
-        release(p);
+        part_release(p);
     else
         p->req = NULL;
 }
@@ -541,7 +366,7 @@ static int part_new(const struct uno_part_spec *spec, const struct uno_where *wh
 
 static int make_marks(struct part *p, bool near)
 {
-    cut(p, p->bytes, p->spec.partitions, choose_cut(p, near));
+    part_cut(p, p->bytes, p->spec.partitions, choose_cut(p, near));
     p->marks.word = calloc((size_t)p->words, sizeof *p->marks.word);
     p->missing = calloc((size_t)p->chunks, sizeof *p->missing);
     p->left = calloc((size_t)p->chunks, sizeof *p->left);
@@ -565,46 +390,17 @@ int uno_psend_init(const struct uno_part_spec *spec, const struct uno_where *to,
     struct part *p = (*req)->extra;
     struct uno_peer *peer = to->rank == MPI_PROC_NULL ? NULL : uno_peer(to->comm, to->rank);
     if (!peer && to->rank != MPI_PROC_NULL) return give_up(req, MPI_ERR_INTERN);
-    err = make_marks(p, peer && is_near(peer->link) && is_plain(p));
+    err = make_marks(p, peer && part_is_near(peer->link) && part_is_plain(p));
     if (err) return give_up(req, err);
     if (!peer) return MPI_SUCCESS;
-    p->proc = peer->proc;
-    struct part_init init = {.token = (uint64_t)(uintptr_t)p,
-                             .bytes = p->bytes,
-                             .addr = (uint64_t)(uintptr_t)spec->buf,
-                             .what = PART_INIT | (is_plain(p) ? 0 : PART_PACKED),
-                             .partitions = (uint32_t)spec->partitions,
-                             .per_chunk = (uint32_t)p->per_chunk};
-    struct uno_msg m = {.kind = UNO_PART,
-                        .src = to->comm->rank,
-                        .tag = to->tag,
-                        .bytes = sizeof init,
-                        .ctx = to->comm->context,
-                        .data = &init};
-    uno_peer_send(peer, &m, NULL);
-    return MPI_SUCCESS;
+    return part_announce(p, to, peer);
 }
 
 int uno_precv_init(const struct uno_part_spec *spec, const struct uno_where *from, MPI_Request *req)
 {
     int err = part_new(spec, from, false, req);
     if (err || from->rank == MPI_PROC_NULL) return err;
-    struct part *p = (*req)->extra;
-    p->ctx = from->comm->context;
-    p->src = from->rank;
-    p->tag = from->tag;
-    for (struct early **at = &early; *at; at = &(*at)->next) {
-        struct early *e = *at;
-        if (e->ctx != p->ctx || e->src != p->src || e->tag != p->tag) continue;
-        *at = e->next;
-        match(p, e->link, &e->init);
-        free(e);
-        return MPI_SUCCESS;
-    }
-    struct part **at = &receives;
-    while (*at) at = &(*at)->next;
-    *at = p;
-    return MPI_SUCCESS;
+    return part_expect((*req)->extra, from);
 }
 
 bool uno_part_is_send(MPI_Request req)
@@ -627,7 +423,7 @@ int uno_part_refusal(MPI_Request req, int i)
 // Whether chunk k of a receive is there. Without the lock.
 static bool chunk_arrived(struct part *p, int k)
 {
-    if (is_shared(p)) return part_shared_arrived(p, k);
+    if (part_is_shared(p)) return part_shared_arrived(p, k);
     // Acquire: pairs with the release in post_receives; before it the message's `done` is of an earlier activation.
     return atomic_load_explicit(&p->left[k], memory_order_acquire) && uno_request_is_done(p->chunk[k]);
 }

@@ -53,7 +53,3 @@ int uno_part_refusal(MPI_Request req, int i);
 int uno_part_arrived(MPI_Request req, int i, bool *arrived);
 
 bool uno_part_is_send(MPI_Request req);
-
-struct uno_link;
-struct uno_hdr;
-void uno_part_deliver(struct uno_link *link, const struct uno_hdr *h, const void *payload);    // from deliver.c

@@ -9,6 +9,7 @@
 #include "base/fail.h"
 #include "core/progress.h"
 #include "core/world.h"
+#include "p2p/kind.h"
 
 #define PIECES_PER_TURN 8    // pieces of a streamed message sent before others have their turn
 

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 
 #include "base/fail.h"
-#include "core/progress.h"
 #include "core/world.h"
 #include "p2p/buffered.h"
 #include "p2p/direct.h"
 #include "p2p/inner.h"
+#include "p2p/kind.h"
 #include "p2p/peer.h"
 #include "p2p/sign.h"
 

@@ -4,7 +4,10 @@
 // message.
 #include "p2p/sign.h"
 
+#include <string.h>
+
 #include "base/fail.h"
+#include "p2p/kind.h"
 #include "p2p/peer.h"
 
 struct uno_param uno_signing =
@@ -41,6 +44,23 @@ void uno_sign_arrived(struct uno_link *link, const struct uno_signature *s)
     p->sign = *s;
     p->is_signed = true;
 }
+
+static const char *deliver_sign(struct uno_link *link, const struct uno_hdr *h, const void *payload)
+{
+    struct uno_signature sign;
+    (void)h;
+    memcpy(&sign, payload, sizeof sign);
+    uno_sign_arrived(link, &sign);
+    return NULL;
+}
+
+static const struct uno_kind sign_kind = {.number = UNO_SIGN,
+                                          .name = "signature",
+                                          .least = sizeof(struct uno_signature),
+                                          .most = sizeof(struct uno_signature),
+                                          .whole = true,
+                                          .deliver = deliver_sign};
+UNO_KIND_DECLARE(sign_kind);
 
 struct uno_signature uno_sign_take(struct uno_link *link)
 {

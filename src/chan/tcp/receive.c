@@ -86,7 +86,7 @@ static const char *take_frame(struct tcp_link *l, const struct tcp_frame *f, con
         acknowledge_soon(l, sizeof *f + f->h.bytes);
     }
     switch (f->h.chan) {
-    case TCP_MESSAGE: uno_deliver(&l->base, &f->h, payload); return NULL;
+    case TCP_MESSAGE: return uno_deliver(&l->base, &f->h, payload);
     case TCP_PULL: return tcp_pulled(l, payload, f->h.bytes);
     case TCP_BYE:
         l->bye = true;

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Unit test of delivery (deliver.c, kind.c): messages come from a channel of this test's own, into a job of one rank.
+// What makes no sense is refused with a reason and changes nothing; what is good meets its receive, now or later.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "chan/chan.h"
+#include "core/comm.h"
+#include "p2p/inner.h"
+#include "p2p/kind.h"
+
+static const char *piecewise;    // what `look` gives, three bytes at most at a time
+
+static size_t fake_look(struct uno_link *link, size_t n, const void **at)
+{
+    (void)link;
+    size_t k = n < 3 ? n : 3;
+    *at = piecewise;
+    piecewise += k;
+    return k;
+}
+
+static const struct uno_chan_ops fake_ops = {.name = "fake", .look = fake_look};
+static struct uno_link fake = {.ops = &fake_ops, .proc = 0};
+
+static struct uno_hdr eager(int tag, uint32_t bytes)
+{
+    return (struct uno_hdr){.kind = UNO_EAGER, .src = 0, .tag = tag, .bytes = bytes, .ctx = uno_comm_world.context};
+}
+
+static void unknown_kinds_are_refused(void **state)
+{
+    (void)state;
+    char payload[UNO_INLINE_MAX] = "";
+    for (int kind = 0; kind < 256; kind++) {
+        if (kind >= UNO_EAGER && kind < UNO_KIND_END) continue;
+        struct uno_hdr h = eager(1, sizeof payload);
+        h.kind = (uint8_t)kind;
+        assert_non_null(uno_deliver(&fake, &h, payload));
+    }
+}
+
+static void wrong_lengths_are_refused(void **state)
+{
+    (void)state;
+    char payload[256] = "";
+    for (int kind = UNO_RTS; kind < UNO_KIND_END; kind++) {
+        struct uno_hdr h = eager(1, kind == UNO_DATA ? 0 : 3);
+        h.kind = (uint8_t)kind;
+        assert_non_null(uno_deliver(&fake, &h, payload));
+        h.bytes = sizeof payload;
+        if (kind != UNO_DATA) assert_non_null(uno_deliver(&fake, &h, payload));
+    }
+}
+
+static void ranks_outside_are_refused(void **state)
+{
+    (void)state;
+    static const int wrong[] = {1, 2, 1 << 30, -1, -2147483647};
+    struct uno_rts rts = {.bytes = 8};
+    uint64_t token;
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        struct uno_hdr h = eager(1, 4);
+        h.src = wrong[i];
+        assert_non_null(uno_deliver(&fake, &h, "abcd"));
+        assert_null(uno_deliver_into(&fake, &h, &token));
+        h.kind = UNO_RTS;
+        h.bytes = sizeof rts;
+        assert_non_null(uno_deliver(&fake, &h, &rts));
+    }
+    assert_null(uno_comm_world.match[0].first);
+}
+
+static void partitions_must_add_up(void **state)
+{
+    (void)state;
+    uint32_t words[10] = {7};    // neither an INIT nor an ACK
+    struct uno_hdr h = eager(1, sizeof words);
+    h.kind = UNO_PART;
+    assert_non_null(uno_deliver(&fake, &h, words));
+    memset(words, 0xff, sizeof words);
+    words[0] = 1;    // an INIT of 2^32 - 1 partitions
+    assert_non_null(uno_deliver(&fake, &h, words));
+}
+
+static void a_posted_receive_gets_it(void **state)
+{
+    (void)state;
+    char got[8] = "";
+    MPI_Request r;
+    MPI_Status s;
+    int n;
+    MPI_Irecv(got, 8, MPI_BYTE, 0, 5, MPI_COMM_WORLD, &r);
+    struct uno_hdr other = eager(6, 4), h = eager(5, 4);
+    assert_null(uno_deliver(&fake, &other, "no__"));
+    assert_false(uno_request_is_done(r));
+    piecewise = "yes!";
+    assert_null(uno_deliver(&fake, &h, NULL));
+    assert_true(uno_request_is_done(r));
+    MPI_Wait(&r, &s);
+    MPI_Get_count(&s, MPI_BYTE, &n);
+    assert_int_equal(n, 4);
+    assert_memory_equal(got, "yes!\0\0\0\0", 8);
+    MPI_Recv(got, 8, MPI_BYTE, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &s);
+    assert_int_equal(s.MPI_TAG, 6);
+    assert_memory_equal(got, "no__", 4);
+    assert_null(uno_comm_world.match[0].first);
+}
+
+static void too_long_is_truncated(void **state)
+{
+    (void)state;
+    char got[4] = "....";
+    MPI_Request r;
+    MPI_Irecv(got, 2, MPI_BYTE, 0, 5, MPI_COMM_WORLD, &r);
+    struct uno_hdr h = eager(5, 10);
+    piecewise = "0123456789";
+    assert_null(uno_deliver(&fake, &h, NULL));
+    assert_string_equal(piecewise, "");    // all of it was taken off the channel
+    MPI_Status s;
+    int err = MPI_Wait(&r, &s), class;
+    MPI_Error_class(err, &class);
+    assert_int_equal(class, MPI_ERR_TRUNCATE);
+    assert_memory_equal(got, "01..", 4);
+}
+
+static void waits_for_its_communicator(void **state)
+{
+    (void)state;
+    int got = 0, sent = 4711;
+    struct uno_hdr h = eager(3, sizeof sent);
+    h.ctx = uno_context_take(1);
+    assert_null(uno_deliver(&fake, &h, &sent));
+    h.src = 9;    // of a rank that the communicator will not have
+    assert_null(uno_deliver(&fake, &h, &sent));
+    struct MPI_ABI_Comm *c = uno_comm_make(uno_comm_world.group, NULL, h.ctx);
+    assert_non_null(c->match[0].first);
+    assert_null(c->match[0].first->next_all);
+    MPI_Recv(&got, 1, MPI_INT, 0, 3, c, MPI_STATUS_IGNORE);
+    assert_int_equal(got, sent);
+    uno_comm_drop(c);
+}
+
+int main(void)
+{
+    MPI_Init(NULL, NULL);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(unknown_kinds_are_refused),  cmocka_unit_test(wrong_lengths_are_refused),
+        cmocka_unit_test(ranks_outside_are_refused),  cmocka_unit_test(partitions_must_add_up),
+        cmocka_unit_test(a_posted_receive_gets_it),   cmocka_unit_test(too_long_is_truncated),
+        cmocka_unit_test(waits_for_its_communicator),
+    };
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    MPI_Finalize();
+    return failed;
+}
