@@ -5,6 +5,7 @@
 #include "front.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,7 @@
 #include "sink.h"
 #include "verdict.h"
 
+#define NODE_MS 10000     // a node whose link has ended leaves within this time, or is killed
 #define ABANDON_MS 200    // after the ranks were killed for a signal: output that nobody reads is given up
 
 enum { ON_DOWN = 1, ON_SIGNAL, ON_STDIN, ON_SINK };
@@ -30,7 +32,7 @@ struct front {
     struct uno_verdict verdict;
     struct uno_profile *profile;
     int epoll, sigfd, running, signals;    // signals: how many asked for the end
-    bool ending, done, paused;
+    bool ending, done, paused, broken;     // broken: it cannot hear the node any more
     int64_t kill_at, timeout_at, abandon_at;
     struct uno_wait *wait;    // of the ranks that sleep, as far as nodes told
     size_t nwait;
@@ -173,10 +175,7 @@ static void on_down(struct front *f)
     uno_relay_flush(&f->down);
     uno_relay_fill(&f->down);
     while (uno_relay_next(&f->down, &fr, &data)) take_frame(f, &fr, data);
-    if (f->down.ended && !f->done) {
-        f->done = true;
-        fail(f, 1, uno_xstrdup("the process that guards the ranks of this host was killed; the job was ended"));
-    }
+    if (f->down.ended && !f->done) f->done = f->broken = true;
 }
 
 static void stop_and_go(struct front *f)
@@ -220,10 +219,23 @@ static void on_signal(struct front *f)
     }
 }
 
+// The front cannot go on: without its link the node ends the ranks.
+static void give_up(struct front *f, int err)
+{
+    fail(f, 1, uno_xformat("cannot watch descriptors: %s; the job was ended", uno_reason(err)));
+    f->done = f->broken = true;
+}
+
+// A file cannot be watched: it is always ready.
 static void listen_to(struct front *f, int fd, uint32_t events, int what)
 {
     struct epoll_event e = {.events = events, .data.u32 = (uint32_t)what};
-    if (epoll_ctl(f->epoll, EPOLL_CTL_ADD, fd, &e) != 0 && errno == EEXIST) epoll_ctl(f->epoll, EPOLL_CTL_MOD, fd, &e);
+    if (epoll_ctl(f->epoll, EPOLL_CTL_ADD, fd, &e) == 0) return;
+    if (errno == EEXIST && epoll_ctl(f->epoll, EPOLL_CTL_MOD, fd, &e) == 0) return;
+    if (errno == EPERM && what == ON_STDIN)
+        uno_input_at_once(f->input);
+    else if (errno != EPERM || what != ON_SINK)
+        give_up(f, errno);
 }
 
 // What is waited for depends on how much is queued: no more output is taken than can be written.
@@ -283,9 +295,11 @@ static void loop(struct front *f)
     bool waits_for_sink[2];
     while (!f->done) {
         struct epoll_event e[8];
-        int timeout = next_timeout(f);
         adjust(f, waits_for_sink);
+        int timeout = next_timeout(f);
+        if (f->done) return;
         int count = epoll_wait(f->epoll, e, 8, timeout);
+        if (count < 0 && errno != EINTR) give_up(f, errno);
         for (int i = 0; i < count; i++) {
             if (e[i].data.u32 == ON_DOWN)
                 on_down(f);
@@ -310,29 +324,52 @@ static void say(struct front *f, char *text)
     free(text);
 }
 
-int uno_front_run(const struct uno_plan *p, int fd, int node, bool forward_stdin)
+int uno_front_prepare(struct uno_front_ends *e)
 {
     static const int sigs[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT, SIGCHLD};
-    struct front f = {.plan = p, .running = p->nranks, .round = 1};
     sigset_t set;
     sigemptyset(&set);
     for (size_t i = 0; i < sizeof sigs / sizeof sigs[0]; i++) sigaddset(&set, sigs[i]);
-    f.sigfd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
-    f.epoll = epoll_create1(EPOLL_CLOEXEC);
+    e->sigfd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+    if (e->sigfd < 0) return errno;
+    e->epoll = epoll_create1(EPOLL_CLOEXEC);
+    return e->epoll < 0 ? errno : 0;
+}
+
+// The node has left, was killed, or is out of reach: nothing of the job stays. Says how the node ended, should nothing
+// else be known.
+static void end_node(struct front *f, int node)
+{
+    int status = 0;
+    uno_relay_close(&f->down);
+    if (!f->broken) {
+        while (waitpid(node, &status, 0) < 0 && errno == EINTR) continue;
+        return;
+    }
+    int64_t end = uno_ms_now() + NODE_MS;
+    pid_t got = 0;
+    while ((got = waitpid(node, &status, WNOHANG)) == 0 && uno_ms_now() < end) poll(NULL, 0, 10);
+    uno_guard_sweep(f->sigfd, reap_any, NULL);
+    if (got == node && WIFEXITED(status))
+        fail(f, 1, uno_xstrdup("the process that guards the ranks of this host ran out of memory; the job was ended"));
+    else
+        fail(f, 1, uno_xstrdup("the process that guards the ranks of this host was killed; the job was ended"));
+}
+
+int uno_front_run(const struct uno_plan *p, const struct uno_front_ends *ends, int node, bool forward_stdin)
+{
+    struct front f = {.plan = p, .running = p->nranks, .round = 1, .epoll = ends->epoll, .sigfd = ends->sigfd};
     f.sinks = uno_sinks_new(p);
     f.profile = uno_profile_new(p);
     f.input = uno_input_new(p, forward_stdin);
     f.quiet = uno_xalloc((size_t)p->nhosts * sizeof *f.quiet);
     for (int h = 0; h < p->nhosts; h++) f.nodes += uno_plan_count(p, h) > 0;
     if (p->timeout_s) f.timeout_at = uno_ms_now() + (int64_t)p->timeout_s * 1000;
-    uno_relay_open(&f.down, fd, fd);
-    listen_to(&f, fd, EPOLLIN, ON_DOWN);
+    uno_relay_open(&f.down, ends->link, ends->link);
+    listen_to(&f, ends->link, EPOLLIN, ON_DOWN);
     listen_to(&f, f.sigfd, EPOLLIN, ON_SIGNAL);
     loop(&f);
-    if (f.down.ended)
-        uno_guard_sweep(f.sigfd, reap_any, NULL);
-    else
-        waitpid(node, NULL, 0);
+    end_node(&f, node);
     uno_sinks_drain(f.sinks);
     say(&f, uno_profile_end(f.profile));
     say(&f, uno_verdict_text(&f.verdict));

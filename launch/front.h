@@ -6,5 +6,12 @@
 
 #include "plan.h"
 
-// Runs the job over the link fd to the root node, whose process is `node`. Returns the exit status of mpiexec.
-int uno_front_run(const struct uno_plan *p, int fd, int node, bool forward_stdin);
+// What the front holds. Made before the node is forked, so that nothing has been started when one of them cannot be
+// made; the node closes them.
+struct uno_front_ends {
+    int link, epoll, sigfd;
+};
+int uno_front_prepare(struct uno_front_ends *e);    // epoll and sigfd; 0 or an errno value
+
+// Runs the job over the link to the root node, whose process is `node`. Returns the exit status of mpiexec.
+int uno_front_run(const struct uno_plan *p, const struct uno_front_ends *ends, int node, bool forward_stdin);

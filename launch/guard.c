@@ -14,13 +14,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/streams.h"
 #include "node.h"
 
 #define SWEEP_MS 3000    // a process in an uninterruptible system call is left behind after this time
 
-void uno_guard_adopt(void)
+static int spare = -1;    // held back so that the sweep can open a file when no descriptor is left
+
+int uno_guard_adopt(void)
 {
-    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    if (prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) return errno;
+    if (spare < 0) spare = uno_streams_null();
+    return spare < 0 ? errno : 0;
 }
 
 bool uno_guard_alone(void)
@@ -73,6 +78,8 @@ static void kill_children(void)
 void uno_guard_sweep(int sigfd, void (*reap)(void *), void *self)
 {
     int64_t end = uno_ms_now() + SWEEP_MS;
+    if (spare >= 0) close(spare);
+    spare = -1;
     while (!uno_guard_alone() && uno_ms_now() < end) {
         kill_children();
         struct pollfd p = {.fd = sigfd, .events = POLLIN};

@@ -68,6 +68,12 @@ void uno_input_resume(struct uno_input *in)
     if (!in->ready) in->retry_at = 0;
 }
 
+void uno_input_at_once(struct uno_input *in)
+{
+    in->ready = true;
+    in->retry_at = uno_ms_now();
+}
+
 void uno_input_read(struct uno_input *in, struct uno_relay *down)
 {
     static char data[CHUNK];

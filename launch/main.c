@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/streams.h"
 #include "cpus.h"
 #include "front.h"
 #include "node.h"
@@ -18,12 +19,25 @@
 
 extern char **environ;
 
-// Descriptors 0, 1 and 2 exist from here on, so that nothing else gets their numbers.
-static void hold_standard_streams(void)
+// What mpiexec was started with, for the ranks.
+struct setting {
+    sigset_t mask;
+    struct rlimit files;
+    bool pass_stdin;    // the reading rank gets descriptor 0 itself
+};
+
+// True if the descriptor is what a rank's environment says it is: by now the number may be that of a file of the
+// user's.
+static bool is_of_job(const char *name, int fd)
 {
-    int fd = open("/dev/null", O_RDWR);
-    while (fd >= 0 && fd <= 2) fd = open("/dev/null", O_RDWR);
-    if (fd > 2) close(fd);
+    char path[32], target[64] = "";
+    int type = 0;
+    socklen_t len = sizeof type;
+    if (fd <= 2) return false;
+    if (strcmp(name, UNO_JOB_ENV) != 0)
+        return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) == 0 && type == SOCK_SEQPACKET;
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    return readlink(path, target, sizeof target - 1) > 0 && strstr(target, "unisono-job") != NULL;
 }
 
 // What a surrounding job told its ranks is not for ours; its descriptors would keep its segment alive.
@@ -32,7 +46,7 @@ static void forget_outer_job(void)
     static const char *const names[] = {UNO_JOB_ENV, "UNISONO_PM_FD"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         const char *value = getenv(names[i]);
-        if (value != NULL && atoi(value) > 2) close(atoi(value));
+        if (value != NULL && is_of_job(names[i], atoi(value))) close(atoi(value));
         unsetenv(names[i]);
     }
 }
@@ -98,51 +112,72 @@ static void rename_node(int argc, char **argv)
 }
 
 // In the child: keeps no descriptor that the user's shell or a reader of our output waits for.
-static int become_node(struct uno_plan *p, int link, bool pass_stdin, const sigset_t *mask)
+static int become_node(struct uno_plan *p, int link, const struct setting *s)
 {
-    struct uno_node_place place = {.index = root_of(p), .root = true, .stdin_fd = -1, .mask = mask};
+    struct uno_node_place place = {
+        .index = root_of(p), .root = true, .stdin_fd = -1, .mask = &s->mask, .files = &s->files};
     struct uno_relay up;
-    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-    if (pass_stdin) place.stdin_fd = fcntl(0, F_DUPFD_CLOEXEC, 3);
-    for (int fd = 0; fd <= 2; fd++) dup2(null, fd);
+    uno_relay_open(&up, link, link);
+    int null = uno_streams_null();
+    if (null < 0) return uno_node_refuse(&up, place.index, "open /dev/null", errno);
+    if (s->pass_stdin) place.stdin_fd = fcntl(0, F_DUPFD_CLOEXEC, 3);
+    if (s->pass_stdin && place.stdin_fd < 0) return uno_node_refuse(&up, place.index, "pass standard input on", errno);
+    for (int fd = 0; fd <= 2; fd++) {
+        if (dup2(null, fd) < 0) return uno_node_refuse(&up, place.index, "close the standard streams", errno);
+    }
+    close(null);
     int *below = uno_xalloc((size_t)p->nhosts * sizeof(int));
     for (int h = 0; h < p->nhosts; h++) {
         if (h != place.index && uno_plan_count(p, h) > 0) below[place.nbelow++] = h;
     }
     place.below = below;
-    uno_relay_open(&up, link, link);
     return uno_node_run(p, &place, &up);
+}
+
+// What the front needs is made before anything is started.
+static int run(struct uno_plan *p, struct setting *s, int argc, char **argv)
+{
+    int pair[2], size = 1 << 20, reader = p->stdin_rank, err;
+    struct uno_front_ends ends;
+    sigset_t all;
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
+        uno_usage("cannot make a socket pair: %s", uno_reason(errno));
+    for (int i = 0; i < 2; i++) setsockopt(pair[i], SOL_SOCKET, SO_SNDBUF, &size, sizeof size);
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, &s->mask);
+    if ((err = uno_front_prepare(&ends)) != 0) uno_usage("cannot wait for signals and output: %s", uno_reason(err));
+    if ((err = uno_guard_adopt()) != 0) uno_usage("cannot guard what the ranks start: %s", uno_reason(err));
+    s->pass_stdin = reader >= 0 && !isatty(0) && p->host[p->rank_host[reader]].local;
+    pid_t node = fork();
+    if (node < 0) uno_usage("cannot start a process: %s", uno_reason(errno));
+    if (node == 0) {
+        close(pair[0]);
+        close(ends.epoll);
+        close(ends.sigfd);
+        rename_node(argc, argv);
+        _exit(become_node(p, pair[1], s));
+    }
+    close(pair[1]);
+    signal(SIGPIPE, SIG_IGN);
+    ends.link = pair[0];
+    return uno_front_run(p, &ends, node, !s->pass_stdin);
 }
 
 int main(int argc, char **argv)
 {
     struct uno_plan plan;
-    hold_standard_streams();
-    if (argc == 2 && strcmp(argv[1], "--daemon") == 0) return uno_tree_daemon();
+    struct setting s;
+    int err = uno_streams_hold();
+    if (err) uno_usage("cannot open what was closed of the standard streams: %s", uno_reason(err));
+    getrlimit(RLIMIT_NOFILE, &s.files);
+    if (argc == 2 && strcmp(argv[1], "--daemon") == 0) return uno_tree_daemon(&s.files);
+    struct rlimit most = {s.files.rlim_max, s.files.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &most);
     forget_outer_job();
     make_plan(&plan, argc, argv);
     if (plan.dry_run) {
         describe_plan(&plan);
         return 0;
     }
-    int pair[2], size = 1 << 20;
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
-        uno_usage("cannot make a socket pair: %s", strerror(errno));
-    for (int i = 0; i < 2; i++) setsockopt(pair[i], SOL_SOCKET, SO_SNDBUF, &size, sizeof size);
-    sigset_t all, mask;
-    sigfillset(&all);
-    sigprocmask(SIG_SETMASK, &all, &mask);
-    int reader = plan.stdin_rank;
-    bool pass = reader >= 0 && !isatty(0) && plan.host[plan.rank_host[reader]].local;
-    uno_guard_adopt();
-    pid_t node = fork();
-    if (node < 0) uno_usage("cannot start a process: %s", strerror(errno));
-    if (node == 0) {
-        close(pair[0]);
-        rename_node(argc, argv);
-        _exit(become_node(&plan, pair[1], pass, &mask));
-    }
-    close(pair[1]);
-    signal(SIGPIPE, SIG_IGN);
-    return uno_front_run(&plan, pair[0], node, !pass);
+    return run(&plan, &s, argc, argv);
 }

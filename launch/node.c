@@ -31,12 +31,15 @@ void uno_node_tell(struct uno_node *n, uint32_t type, int rank, int64_t arg, con
     uno_relay_send(&n->up, &f, data);
 }
 
-void uno_node_listen(struct uno_node *n, int fd, uint32_t events, enum uno_node_source source, int index)
+bool uno_node_listen(struct uno_node *n, int fd, uint32_t events, enum uno_node_source source, int index)
 {
     struct epoll_event e = {.events = events, .data.u64 = (uint64_t)source << 32 | (uint32_t)index};
     bool bulk = (source == UNO_ON_OUTPUTS && index >= 0) || (source == UNO_ON_TREE && events == EPOLLIN);
     int set = bulk ? n->outputs : n->epoll;
-    if (epoll_ctl(set, EPOLL_CTL_ADD, fd, &e) != 0 && errno == EEXIST) epoll_ctl(set, EPOLL_CTL_MOD, fd, &e);
+    if (epoll_ctl(set, EPOLL_CTL_ADD, fd, &e) == 0) return true;
+    if (errno == EEXIST && epoll_ctl(set, EPOLL_CTL_MOD, fd, &e) == 0) return true;
+    if (n->fault == 0) n->fault = errno;
+    return false;
 }
 
 static void shut(int *fd)
@@ -272,8 +275,9 @@ static void loop(struct uno_node *n)
         struct epoll_event e[32];
         if (over(n) && (n->killed || uno_guard_alone())) return;
         int count = epoll_wait(n->epoll, e, 32, next_timeout(n));
+        if (count < 0 && errno != EINTR) n->fault = errno;
         for (int i = 0; i < count; i++) dispatch(n, &e[i]);
-        if (n->up.ended) return;
+        if (n->up.ended || n->fault) return;
         adjust(n);
         int64_t now = uno_ms_now();
         if (deadline(n, now)) return;
@@ -290,11 +294,13 @@ static int make_stdin(struct uno_node *n, int index)
 {
     struct uno_node_rank *r = &n->rank[index];
     int want = n->plan->stdin_rank, fd[2];
-    if (want != UNO_STDIN_ALL && want != r->world) return open("/dev/null", O_RDONLY | O_CLOEXEC);
+    bool reads = want == UNO_STDIN_ALL || want == r->world;
+    if (!reads && (fd[0] = open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0) return fd[0];
     if (n->stdin_fd >= 0 && want == r->world) return fcntl(n->stdin_fd, F_DUPFD_CLOEXEC, 3);
     if (pipe2(fd, O_CLOEXEC) != 0) return -1;
     r->in = fd[1];
     uno_nonblock(fd[1], true);
+    if (!reads) shut(&r->in);    // where /dev/null is missing
     return fd[0];
 }
 
@@ -304,26 +310,23 @@ static int make_output(struct uno_node *n, int index, int stream)
     if (pipe2(fd, O_CLOEXEC) != 0) return -1;
     n->rank[index].out[stream] = fd[0];
     uno_nonblock(fd[0], true);
-    uno_node_listen(n, fd[0], EPOLLIN, UNO_ON_OUTPUTS, index * 2 + stream);
-    return fd[1];
+    if (uno_node_listen(n, fd[0], EPOLLIN, UNO_ON_OUTPUTS, index * 2 + stream)) return fd[1];
+    close(fd[1]);
+    return -1;
 }
 
 static bool start_rank(struct uno_node *n, int i, const char *path, char **why)
 {
     struct uno_node_rank *r = &n->rank[i];
     struct uno_start s = {.node = n, .rank = r, .local = i};
-    s.in = make_stdin(n, i);
-    s.out = make_output(n, i, 0);
-    s.err = make_output(n, i, 1);
-    s.pm = uno_pm_connect(n, i);
     cpu_set_t set;
     bool bound = uno_cpus_bind(n->plan, i, n->nlocal, &set);
-    if (s.in < 0 || s.out < 0 || s.err < 0 || s.pm < 0) {
-        *why = uno_xformat("cannot start rank %d: %s (raise the limit of open files: ulimit -n)", r->world,
-                           strerror(errno));
-    } else {
+    s.out = s.err = s.pm = -1;
+    if ((s.in = make_stdin(n, i)) < 0 || (s.out = make_output(n, i, 0)) < 0 || (s.err = make_output(n, i, 1)) < 0 ||
+        (s.pm = uno_pm_connect(n, i)) < 0)
+        *why = uno_xformat("cannot start rank %d: %s", r->world, uno_reason(errno));
+    else
         r->pid = uno_spawn(&s, path, bound ? &set : NULL, why);
-    }
     shut(&s.in);
     shut(&s.out);
     shut(&s.err);
@@ -384,7 +387,7 @@ static bool make_segment(struct uno_node *n, char **why)
     }
     free(world);
     free(app);
-    if (err != 0) *why = uno_xformat("cannot make the job's shared segment: %s", strerror(err));
+    if (err != 0) *why = uno_xformat("cannot make the job's shared segment: %s", uno_reason(err));
     return err == 0;
 }
 
@@ -399,26 +402,28 @@ static void take_ranks(struct uno_node *n)
     }
 }
 
-static void set_up(struct uno_node *n)
+// NULL, or what could not be done; errno says why.
+static const char *set_up(struct uno_node *n)
 {
     sigset_t all;
     setsid();
     prctl(PR_SET_NAME, "unisono-node");
-    uno_guard_adopt();
     signal(SIGPIPE, SIG_IGN);
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, NULL);
     sigemptyset(&all);
     sigaddset(&all, SIGCHLD);
-    n->sigfd = signalfd(-1, &all, SFD_NONBLOCK | SFD_CLOEXEC);
-    getrlimit(RLIMIT_NOFILE, &n->files);
     struct rlimit most = {n->files.rlim_max, n->files.rlim_max};
     setrlimit(RLIMIT_NOFILE, &most);
-    n->epoll = epoll_create1(EPOLL_CLOEXEC);
-    n->outputs = epoll_create1(EPOLL_CLOEXEC);
+    if ((errno = uno_guard_adopt()) != 0) return "guard what the ranks start";
+    if ((n->sigfd = signalfd(-1, &all, SFD_NONBLOCK | SFD_CLOEXEC)) < 0) return "wait for signals (signalfd)";
+    if ((n->epoll = epoll_create1(EPOLL_CLOEXEC)) < 0) return "watch descriptors (epoll_create)";
+    if ((n->outputs = epoll_create1(EPOLL_CLOEXEC)) < 0) return "watch descriptors (epoll_create)";
     uno_node_listen(n, n->up.rd, EPOLLIN, UNO_ON_UP, 0);
     uno_node_listen(n, n->sigfd, EPOLLIN, UNO_ON_SIGNAL, 0);
     uno_node_listen(n, n->outputs, EPOLLIN, UNO_ON_OUTPUTS, -1);
+    errno = n->fault;
+    return n->fault ? "watch descriptors (epoll_ctl)" : NULL;
 }
 
 static void start_job(struct uno_node *n, const struct uno_node_place *place)
@@ -432,6 +437,34 @@ static void start_job(struct uno_node *n, const struct uno_node_place *place)
     free(why);
 }
 
+static int leave(struct uno_relay *up, int index)
+{
+    struct uno_frame f = {.type = UNO_DONE, .rank = -1, .node = index};
+    uno_relay_send(up, &f, NULL);
+    uno_nonblock(up->wr, false);
+    uno_relay_flush(up);
+    return 0;
+}
+
+int uno_node_refuse(struct uno_relay *up, int index, const char *what, int err)
+{
+    char *why = uno_xformat("cannot %s: %s", what, uno_reason(err));
+    struct uno_frame f = {.bytes = (uint32_t)strlen(why), .type = UNO_CANNOT, .rank = -1, .node = index};
+    uno_relay_send(up, &f, why);
+    free(why);
+    return leave(up, index);
+}
+
+static void tell_fault(struct uno_node *n)
+{
+    if (n->fault == 0) return;
+    const char *host = n->index < 0 ? "this host" : n->plan->host[n->index].name;
+    char *text =
+        uno_xformat("the guard of the ranks on %s cannot watch its descriptors: %s", host, uno_reason(n->fault));
+    uno_node_tell(n, UNO_LOST, -1, 0, text, strlen(text));
+    free(text);
+}
+
 int uno_node_run(struct uno_plan *p, const struct uno_node_place *place, struct uno_relay *up)
 {
     struct uno_node n = {.plan = p,
@@ -440,21 +473,22 @@ int uno_node_run(struct uno_plan *p, const struct uno_node_place *place, struct 
                          .up = *up,
                          .job_fd = -1,
                          .stdin_fd = place->stdin_fd,
-                         .mask = *place->mask};
+                         .mask = *place->mask,
+                         .files = *place->files};
     take_ranks(&n);
-    set_up(&n);
+    const char *failed = set_up(&n);
+    if (failed) return uno_node_refuse(&n.up, n.index, failed, errno);
     n.pm = uno_pm_open(&n);
     n.watch = uno_watch_new(&n);
     start_job(&n, place);
     on_up(&n);    // what came together with the plan
     loop(&n);
+    tell_fault(&n);
+    if (n.up.ended || n.fault) signal_ranks(&n, SIGKILL);
     uno_guard_sweep(n.sigfd, reap, &n);
     for (int i = 0; i < n.nlocal; i++) {
         pass_output(&n, i, 0, DRAIN_BYTES);
         pass_output(&n, i, 1, DRAIN_BYTES);
     }
-    uno_node_tell(&n, UNO_DONE, -1, 0, NULL, 0);
-    uno_nonblock(n.up.wr, false);
-    uno_relay_flush(&n.up);
-    return 0;
+    return leave(&n.up, n.index);
 }

@@ -51,6 +51,7 @@ struct uno_node {
     struct uno_job_head *job;
     sigset_t mask;          // signals that were blocked when mpiexec was started
     struct rlimit files;    // the limit of open files then
+    int fault;              // errno of what went wrong in watching descriptors: the job cannot go on; 0 none
     struct uno_watch *watch;
     struct uno_tree *tree;
     struct uno_pm *pm;
@@ -63,15 +64,18 @@ struct uno_node_place {
     const int *below;    // hosts that it has to start
     int nbelow, stdin_fd;
     const sigset_t *mask;
+    const struct rlimit *files;
 };
 
 // node.c. Does not return to the caller's work: the result is the exit status of the process.
 int uno_node_run(struct uno_plan *p, const struct uno_node_place *place, struct uno_relay *up);
+int uno_node_refuse(struct uno_relay *up, int index, const char *what, int err);    // instead: tells why and ends
 void uno_node_tell(struct uno_node *n, uint32_t type, int rank, int64_t arg, const void *data, size_t bytes);
 void uno_node_reap(struct uno_node *n);
 void uno_node_settle(struct uno_node *n);    // a rank or a subtree has ended: if all have, begin to leave
 enum uno_node_source { UNO_ON_UP, UNO_ON_SIGNAL, UNO_ON_OUTPUTS, UNO_ON_STDIN, UNO_ON_PM, UNO_ON_TREE };
-void uno_node_listen(struct uno_node *n, int fd, uint32_t events, enum uno_node_source source, int index);
+// False: errno says why, and the node ends the job by itself.
+bool uno_node_listen(struct uno_node *n, int fd, uint32_t events, enum uno_node_source source, int index);
 
 // spawn.c
 struct uno_start {
@@ -84,7 +88,7 @@ char *uno_spawn_find(const struct uno_plan *p, const struct uno_app *a,
 pid_t uno_spawn(const struct uno_start *s, const char *path, const cpu_set_t *cpus, char **why);
 
 // guard.c: kills all descendants of this process and reaps them, with `reap` called for what has ended.
-void uno_guard_adopt(void);
+int uno_guard_adopt(void);     // descendants become ours when their parents end. 0 or an errno value
 bool uno_guard_alone(void);    // no child is left
 void uno_guard_sweep(int sigfd, void (*reap)(void *), void *self);
 

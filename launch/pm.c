@@ -48,8 +48,9 @@ int uno_pm_connect(struct uno_node *n, int index)
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) return -1;
     n->rank[index].pm = pair[0];
     uno_nonblock(pair[0], true);
-    uno_node_listen(n, pair[0], EPOLLIN, UNO_ON_PM, index);
-    return pair[1];
+    if (uno_node_listen(n, pair[0], EPOLLIN, UNO_ON_PM, index)) return pair[1];
+    close(pair[1]);
+    return -1;
 }
 
 static void answer(struct uno_node *n, int index, enum uno_pm_op op, const void *value, size_t bytes)

@@ -162,7 +162,7 @@ pid_t uno_spawn(const struct uno_start *s, const char *path, const cpu_set_t *cp
                       .parent = getpid()};
     pid_t pid = clone(born, stack + sizeof stack, CLONE_VM | CLONE_VFORK | SIGCHLD, &b);
     if (pid < 0)
-        *why = uno_xformat("cannot start %s: %s", a->argv.item[0], strerror(errno));
+        *why = uno_xformat("cannot start %s: %s", a->argv.item[0], uno_reason(errno));
     else if (b.step != NULL)
         *why = uno_xformat("cannot run %s: cannot %s: %s", a->argv.item[0], b.step, strerror(b.err));
     free(dir);

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/start.h"
+#include "base/streams.h"
 #include "pm.h"
 
 struct child {
@@ -37,9 +38,7 @@ static const char version[] = UNO_VERSION;
 
 static void set_streams(int in, int out, int err)
 {
-    dup2(in, 0);
-    dup2(out, 1);
-    dup2(err, 2);
+    if (dup2(err, 2) < 0 || dup2(in, 0) < 0 || dup2(out, 1) < 0) _exit(126);
 }
 
 // Runs in a fork of the node; the shell splits the agent's words.
@@ -69,18 +68,47 @@ static void send_plan(struct uno_node *n, struct child *c)
     uno_bytes_free(&b);
 }
 
+static void lose(struct uno_node *n, struct child *c, char *why)
+{
+    if (!c->done) {
+        char *text = uno_xformat("host %s: %s", n->plan->host[c->host[0]].name, why);
+        uno_node_tell(n, UNO_LOST, -1, 0, text, strlen(text));
+        free(text);
+    }
+    c->done = true;
+    free(why);
+    uno_node_settle(n);
+}
+
+static void close_pair(const int *fd)
+{
+    for (int i = 0; i < 2; i++) {
+        if (fd[i] >= 0) close(fd[i]);
+    }
+}
+
+// The agent's process, or -1 and errno.
+static pid_t start_agent(struct uno_node *n, const char *host, int pipes[3][2])
+{
+    for (int i = 0; i < 3; i++) {
+        if (pipe2(pipes[i], O_CLOEXEC) != 0) return -1;
+    }
+    pid_t pid = fork();
+    if (pid != 0) return pid;
+    set_streams(pipes[0][0], pipes[1][1], pipes[2][1]);
+    run_agent(n->plan, host);
+}
+
 static void start_child(struct uno_node *n, struct child *c, int index)
 {
-    int in[2], out[2], err[2];
-    if (pipe2(in, O_CLOEXEC) != 0 || pipe2(out, O_CLOEXEC) != 0 || pipe2(err, O_CLOEXEC) != 0) {
-        c->done = true;
-        uno_node_tell(n, UNO_LOST, -1, 0, "too many open files", 19);
+    int pipes[3][2] = {{-1, -1}, {-1, -1}, {-1, -1}}, *in = pipes[0], *out = pipes[1], *err = pipes[2];
+    c->pid = start_agent(n, n->plan->host[c->host[0]].name, pipes);
+    if (c->pid < 0) {
+        lose(n, c, uno_xformat("the launch agent cannot be started: %s", uno_reason(errno)));
+        for (int i = 0; i < 3; i++) close_pair(pipes[i]);
+        c->err = -1;
+        c->link = (struct uno_relay){.rd = -1, .wr = -1, .ended = true};
         return;
-    }
-    c->pid = fork();
-    if (c->pid == 0) {
-        set_streams(in[0], out[1], err[1]);
-        run_agent(n->plan, n->plan->host[c->host[0]].name);
     }
     close(in[0]);
     close(out[1]);
@@ -109,18 +137,6 @@ struct uno_tree *uno_tree_start(struct uno_node *n, const int *host, int count)
         start_child(n, c, i);
     }
     return t;
-}
-
-static void lose(struct uno_node *n, struct child *c, char *why)
-{
-    if (!c->done) {
-        char *text = uno_xformat("host %s: %s", n->plan->host[c->host[0]].name, why);
-        uno_node_tell(n, UNO_LOST, -1, 0, text, strlen(text));
-        free(text);
-    }
-    c->done = true;
-    free(why);
-    uno_node_settle(n);
 }
 
 static void say_lines(struct uno_node *n, struct child *c)
@@ -212,7 +228,7 @@ void uno_tree_event(struct uno_node *n, int index)
     if (!greets(c)) {
         lose(n, c,
              uno_xstrdup("what answers there is not mpiexec; does a start-up file of the shell print something?"));
-        kill(c->pid, SIGKILL);
+        if (c->pid > 0) kill(c->pid, SIGKILL);
         uno_relay_close(&c->link);
     }
     while (uno_relay_next(&c->link, &f, &data)) take(n, c, &f, data);
@@ -261,6 +277,7 @@ bool uno_tree_reaped(struct uno_node *n, int pid, int status)
     for (int i = 0; i < n->tree->count; i++) {
         struct child *c = &n->tree->child[i];
         if (c->pid != pid) continue;
+        c->pid = 0;
         uno_tree_event(n, i * 2);
         on_error_stream(n, c);
         const char *what = c->greeted ? "the link to its daemon broke" : "its daemon could not be started";
@@ -289,23 +306,36 @@ static bool await_plan(struct uno_relay *l, struct uno_frame *f, const char **da
     return f->type == UNO_PLAN;
 }
 
-int uno_tree_daemon(void)
+static int refuse(const char *what)
+{
+    fprintf(stderr, "mpiexec --daemon: %s\n", what);
+    return 1;
+}
+
+// The link is what the agent gave as standard input and output; those are nothing-in-particular from here on.
+static bool take_link(struct uno_relay *l)
+{
+    int rd = fcntl(0, F_DUPFD_CLOEXEC, 3), wr = fcntl(1, F_DUPFD_CLOEXEC, 3), null = uno_streams_null();
+    if (rd < 0 || wr < 0 || null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0) return false;
+    close(null);
+    uno_relay_open(l, rd, wr);
+    return true;
+}
+
+int uno_tree_daemon(const struct rlimit *files)
 {
     struct uno_plan plan = {0};
     struct uno_relay link;
     struct uno_frame f, hello = {.bytes = sizeof version, .type = UNO_HELLO, .rank = -1, .node = -1};
     const char *data;
-    int rd = fcntl(0, F_DUPFD_CLOEXEC, 3), wr = fcntl(1, F_DUPFD_CLOEXEC, 3),
-        null = open("/dev/null", O_RDWR | O_CLOEXEC), count;
-    dup2(null, 0);
-    dup2(null, 1);
+    int count;
+    if (!take_link(&link)) return refuse(uno_reason(errno));
     signal(SIGPIPE, SIG_IGN);
-    uno_relay_open(&link, rd, wr);
     uno_relay_send(&link, &hello, version);
-    if (!await_plan(&link, &f, &data)) return 1;
+    if (!await_plan(&link, &f, &data)) return refuse("what comes on standard input is not a plan of mpiexec's");
     memcpy(&count, data, sizeof count);
     size_t list = sizeof count + (size_t)count * sizeof(int);
-    if (f.bytes < list || !uno_plan_unpack(&plan, data + list, f.bytes - list)) return 1;
+    if (f.bytes < list || !uno_plan_unpack(&plan, data + list, f.bytes - list)) return refuse("the plan is damaged");
     int *host = uno_xalloc((size_t)count * sizeof(int));
     memcpy(host, data + sizeof count, (size_t)count * sizeof(int));
     sigset_t mask;
@@ -313,6 +343,6 @@ int uno_tree_daemon(void)
     for (int i = 0; i < plan.env.count; i++) putenv(plan.env.item[i]);
     uno_params_load();    // mpiexec has refused what is wrong in it
     struct uno_node_place place = {
-        .index = host[0], .below = host + 1, .nbelow = count - 1, .stdin_fd = -1, .mask = &mask};
+        .index = host[0], .below = host + 1, .nbelow = count - 1, .stdin_fd = -1, .mask = &mask, .files = files};
     return uno_node_run(&plan, &place, &link);
 }

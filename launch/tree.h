@@ -16,4 +16,4 @@ int uno_tree_children(const struct uno_tree *t);
 bool uno_tree_reaped(struct uno_node *n, int pid, int status);    // true if that was an agent of ours
 
 // Runs `mpiexec --daemon`: the plan comes on standard input.
-int uno_tree_daemon(void);
+int uno_tree_daemon(const struct rlimit *files);    // the limit for the ranks

@@ -4,6 +4,7 @@
 // ranks.
 #include "util.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -88,6 +89,29 @@ int64_t uno_ms_now(void)
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+const char *uno_reason(int err)
+{
+    static const struct {
+        int err;
+        const char *hint;
+    } known[] = {
+        {EMFILE, "raise the limit of open files: ulimit -n"},
+        {ENFILE, "the whole system has too many files open: sysctl fs.file-max"},
+        {EAGAIN, "raise the limit of processes: ulimit -u"},
+        {ENOMEM, "memory is short; see free and ulimit -v"},
+        {ENOSPC, "raise the limit of watched descriptors: sysctl fs.epoll.max_user_watches"},
+        {ENOSYS, "this system, or the container or sandbox around it, does not offer the call"},
+        {EPERM, "a container or sandbox may forbid the call"},
+    };
+    static char text[256];
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        if (known[i].err != err) continue;
+        snprintf(text, sizeof text, "%s (%s)", strerror(err), known[i].hint);
+        return text;
+    }
+    return strerror(err);
 }
 
 void uno_cloexec(int fd, bool on)

@@ -29,6 +29,10 @@ static inline char *uno_bytes_first(const struct uno_bytes *b)
 }
 
 int64_t uno_ms_now(void);    // monotonic
+
+// "Too many open files (raise the limit of open files: ulimit -n)": what the error is and, where it is known, what the
+// user can do. The text lives until the next call.
+const char *uno_reason(int err);
 void uno_cloexec(int fd, bool on);
 void uno_nonblock(int fd, bool on);
 

@@ -17,6 +17,7 @@
 
 #include "base/fail.h"
 #include "base/param.h"
+#include "base/streams.h"
 #include "base/wait.h"
 #include "chan/chan.h"
 #include "chan/self.h"
@@ -174,6 +175,8 @@ static void take_place(void)
 
 int uno_world_open(int thread_level)
 {
+    errno = uno_streams_hold();
+    if (errno) return uno_fail_errno(MPI_ERR_OTHER, "open the standard streams, which were closed");
     int err = uno_params_load();
     if (!err) err = find_job();
     if (!err) err = find_locals();

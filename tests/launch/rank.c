@@ -128,6 +128,17 @@ static void start_child(void)
     if (system(command) != 0) exit(9);
 }
 
+// What the library opened has no number of a standard stream's: those are files or devices, or nothing of ours.
+static void check_streams(void)
+{
+    for (int fd = 0; fd <= 2; fd++) {
+        char path[32], target[64] = "";
+        snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+        if (readlink(path, target, sizeof target - 1) < 0) exit(10 + fd);
+        if (strncmp(target, "/memfd:", 7) == 0 || strncmp(target, "socket:", 7) == 0) exit(20 + fd);
+    }
+}
+
 static void do_nothing(void)
 {
 }
@@ -140,6 +151,7 @@ static const struct mode {
     {"killed", be_killed},        {"abort", abort_job},   {"wrong", wrong_argument},
     {"forget", forget_finalize},  {"slow", slow_partner}, {"threads", thread_partner},
     {"thread-ring", thread_ring}, {"exchange", exchange}, {"child", start_child},
+    {"streams", check_streams},
 };
 
 int main(int argc, char **argv)

@@ -10,6 +10,7 @@
 #include "api/unsupported.h"
 #include "base/fail.h"
 #include "base/param.h"
+#include "base/streams.h"
 
 static const char usage_text[] =
     "usage: unisono-info [OPTION]\n"
@@ -154,6 +155,7 @@ static int unknown(const char *word)
 
 int main(int argc, char **argv)
 {
+    if (uno_streams_hold() != 0) return 1;
     if (argc == 1) return overview();
     if (!strcmp(argv[1], "--params") && argc <= 3) return params(argc == 3 ? argv[2] : "");
     if (argc > 2) return unknown(argv[2]);
