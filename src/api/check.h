@@ -4,19 +4,21 @@
 //   MPI_Send: tag -5 is negative (0 .. 2147483647 allowed) on MPI_COMM_WORLD, rank 3
 // and calls the handler. Pattern of an entry point:
 //
-//   int MPI_Bcast(void *buf, int count, MPI_Datatype type, int root, MPI_Comm comm)
+//   int MPI_Comm_set_name(MPI_Comm comm, const char *name)
 //   {
-//       return bcast("MPI_Bcast", buf, count, type, root, comm);
+//       uno_enter(__func__);
+//       int err = uno_check_comm(comm);
+//       ...
+//       return uno_finish_comm(comm, __func__, err);
 //   }
 //
-// where bcast begins with uno_enter(call) and ends with return uno_finish_comm(comm, call, err).
+// A call that has a large form (_c) too is written once, in api/twice/.
 #pragma once
 #include <mpi.h>
 
 #include "base/fail.h"
 #include "core/comm.h"
 #include "core/errh.h"
-#include "core/op.h"
 #include "core/request.h"
 #include "core/type.h"
 #include "core/world.h"
@@ -61,6 +63,13 @@ static inline int uno_finish_self(const char *call, int err)
     return MPI_SUCCESS;
 }
 
+static inline int uno_finish_session(MPI_Session session, const char *call, int err)
+{
+    if (__builtin_expect(err != MPI_SUCCESS, 0)) return uno_raise_session(session, call, err);
+    uno_leave();
+    return MPI_SUCCESS;
+}
+
 // The same for calls that are allowed at any time, before MPI_Init too: they do not enter (uno_enter), and so do not
 // hold the lock.
 static inline int uno_finish_any(const char *call, int err)
@@ -91,6 +100,7 @@ int uno_check_group(MPI_Group group, const char *name);                         
 int uno_check_session(MPI_Session session);                                      // MPI_ERR_SESSION
 int uno_check_errhandler(MPI_Errhandler errhandler, enum uno_errh_kind kind);    // UNO_ERRH_PREDEFINED: any kind
 int uno_check_info(MPI_Info info);    // MPI_ERR_INFO: a live object or MPI_INFO_NULL
+int uno_check_op(MPI_Op op);          // MPI_ERR_OP
 
 #ifdef __clang_analyzer__
 #define uno_check_pointer(p, name) ((p) ? MPI_SUCCESS : MPI_ERR_ARG)

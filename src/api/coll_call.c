@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // From the arguments of a collective to its run (coll_call.h): resolves handles, forgets what is not significant on
-// this rank, checks, runs, raises. Called by the entry points in coll_*.c.
+// this rank, checks, runs, raises. Called by the entry points in coll_barrier.c and twice/coll_*.c.
 //
 // Always holds: past resolve() a type, op or communicator of the call is either NULL (not significant here) or an
 // object.
@@ -65,9 +65,7 @@ static int resolve(struct uno_call *c)
     if (err || !reduction) return err;
     MPI_Op op = (MPI_Op)c->op;
     c->op = receives ? uno_op(op) : NULL;
-    if (c->op || !receives) return MPI_SUCCESS;
-    if (op == MPI_OP_NULL) return uno_fail(MPI_ERR_OP, "op is MPI_OP_NULL");
-    return uno_fail(MPI_ERR_OP, "op %p is not an operation (was it freed?)", (void *)op);
+    return c->op || !receives ? MPI_SUCCESS : uno_check_op(op);
 }
 
 static int find_neighbors(struct uno_call *c)

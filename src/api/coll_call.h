@@ -4,16 +4,8 @@
 #include "api/check.h"
 #include "coll/coll.h"
 
-static inline struct uno_vector uno_ints(const int *at)
-{
-    return (struct uno_vector){at, false};
-}
-
-// MPI_Count or MPI_Aint: both have 64 bits here.
-static inline struct uno_vector uno_wide(const void *at)
-{
-    return (struct uno_vector){at, true};
-}
+// An argument array of int, or of MPI_Count or MPI_Aint, which both have 64 bits.
+#define UNO_VECTOR(array) ((struct uno_vector){(array), sizeof *(array) == sizeof(MPI_Count)})
 
 // c holds handles as the user gave them; these resolve and check them, run, and raise the error handler.
 int uno_call_run(const char *name, struct uno_call *c);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Entry points for reduction operations: create, free, commutative, and the local reduction.
+// Entry points for reduction operations: create, free, commutative.
 // Always holds: predefined operations cannot be freed; an operation in use by a collective outlives MPI_Op_free.
 #include "core/op.h"
 
 #include "api/check.h"
 
-static int check_op(MPI_Op op)
+int uno_check_op(MPI_Op op)
 {
     int err = uno_check_running();
     if (err || uno_op(op)) return err;
@@ -46,7 +46,7 @@ int MPI_Op_free(MPI_Op *op)
     const char *call = "MPI_Op_free";
     uno_enter(call);
     int err = uno_check_pointer(op, "op");
-    if (!err) err = check_op(*op);
+    if (!err) err = uno_check_op(*op);
     if (!err && uno_op(*op)->predefined) err = uno_fail(MPI_ERR_OP, "op is predefined, it cannot be freed");
     if (err) return uno_raise_self(call, err);
     uno_op_drop(*op);
@@ -59,37 +59,10 @@ int MPI_Op_commutative(MPI_Op op, int *commute)
 {
     const char *call = "MPI_Op_commutative";
     uno_enter(call);
-    int err = check_op(op);
+    int err = uno_check_op(op);
     if (!err) err = uno_check_pointer(commute, "commute");
     if (err) return uno_raise_self(call, err);
     *commute = uno_op(op)->commutative;
     uno_leave();
     return MPI_SUCCESS;
-}
-
-static int reduce_local(const char *call, const void *inbuf, void *inoutbuf, MPI_Count count, MPI_Datatype datatype,
-                        MPI_Op op)
-{
-    uno_enter(call);
-    int err = uno_check_count(count);
-    if (!err) err = uno_check_type(datatype);
-    if (!err) err = check_op(op);
-    if (!err) err = uno_op_check(uno_op(op), uno_type(datatype));
-    if (!err) err = uno_check_buffer(inbuf, count, uno_type(datatype));
-    if (!err) err = uno_check_buffer(inoutbuf, count, uno_type(datatype));
-    if (!err && count > 0 && inbuf == inoutbuf) err = uno_fail(MPI_ERR_BUFFER, "inbuf and inoutbuf are the same");
-    if (err) return uno_raise_self(call, err);
-    uno_op_apply(uno_op(op), inbuf, inoutbuf, count, uno_type(datatype));
-    uno_leave();
-    return MPI_SUCCESS;
-}
-
-int MPI_Reduce_local(const void *inbuf, void *inoutbuf, int count, MPI_Datatype datatype, MPI_Op op)
-{
-    return reduce_local("MPI_Reduce_local", inbuf, inoutbuf, count, datatype, op);
-}
-
-int MPI_Reduce_local_c(const void *inbuf, void *inoutbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op)
-{
-    return reduce_local("MPI_Reduce_local_c", inbuf, inoutbuf, count, datatype, op);
 }

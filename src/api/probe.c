@@ -160,7 +160,7 @@ static MPI_Comm comm_of(MPI_Message m)
     return (uintptr_t)m >= 1024 && m->head.magic == MESSAGE_MAGIC ? m->comm->handle : MPI_COMM_SELF;
 }
 
-static int mrecv(struct uno_args a, MPI_Message *message, MPI_Status *status)
+int uno_mrecv(struct uno_args a, MPI_Message *message, MPI_Status *status)
 {
     uno_enter(a.call);
     a.comm = comm_of(*message);
@@ -173,31 +173,9 @@ static int mrecv(struct uno_args a, MPI_Message *message, MPI_Status *status)
     return uno_end(a, err);
 }
 
-int MPI_Mrecv(void *buf, int count, MPI_Datatype type, MPI_Message *message, MPI_Status *status)
-{
-    return mrecv((struct uno_args){.call = "MPI_Mrecv", .buf = buf, .count = count, .type = type}, message, status);
-}
-
-int MPI_Mrecv_c(void *buf, MPI_Count count, MPI_Datatype type, MPI_Message *message, MPI_Status *status)
-{
-    return mrecv((struct uno_args){.call = "MPI_Mrecv_c", .buf = buf, .count = count, .type = type}, message, status);
-}
-
-static int start_mrecv(struct uno_args a, MPI_Message *message, MPI_Request *request)
+int uno_imrecv(struct uno_args a, MPI_Message *message, MPI_Request *request)
 {
     uno_enter(a.call);
     a.comm = comm_of(*message);
     return uno_end(a, imrecv(a, message, request));
-}
-
-int MPI_Imrecv(void *buf, int count, MPI_Datatype type, MPI_Message *message, MPI_Request *request)
-{
-    return start_mrecv((struct uno_args){.call = "MPI_Imrecv", .buf = buf, .count = count, .type = type}, message,
-                       request);
-}
-
-int MPI_Imrecv_c(void *buf, MPI_Count count, MPI_Datatype type, MPI_Message *message, MPI_Request *request)
-{
-    return start_mrecv((struct uno_args){.call = "MPI_Imrecv_c", .buf = buf, .count = count, .type = type}, message,
-                       request);
 }

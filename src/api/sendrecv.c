@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MPI chapter "Point-to-point communication": send and receive in one call, in two buffers or in one, blocking and
-// nonblocking. The nonblocking forms are one request over two operations; a replacing form sends from a packed copy.
+// Send and receive in one call, in two buffers or in one, blocking and nonblocking, for the entry points in
+// twice/sendrecv.c. The nonblocking forms are one request over two operations; a replacing form sends from a packed
+// copy.
 #include <stdlib.h>
 
 #include "api/p2p.h"
 #include "core/progress.h"
 #include "p2p/sign.h"
 
-struct pair {
-    struct uno_args s, r;
-};
-
-static int check_pair(const struct pair *p)
+static int check_pair(const struct uno_pair *p)
 {
     if (!uno_world.checks) return MPI_SUCCESS;
     int err = uno_check_send(p->s);
@@ -23,7 +20,7 @@ static struct uno_where where(const struct uno_args *a)
     return (struct uno_where){.comm = uno_comm(a->comm), .rank = a->rank, .tag = a->tag};
 }
 
-static int sendrecv(struct pair p, MPI_Status *status)
+int uno_pair_exchange(struct uno_pair p, MPI_Status *status)
 {
     uno_enter(p.s.call);
     int err = check_pair(&p);
@@ -51,7 +48,7 @@ static char *packed_copy(const struct uno_args *a, size_t *bytes)
     return copy;
 }
 
-static int sendrecv_replace(struct pair p, MPI_Status *status)
+int uno_pair_replace(struct uno_pair p, MPI_Status *status)
 {
     uno_enter(p.s.call);
     int err = check_pair(&p);
@@ -101,7 +98,7 @@ static int exchange_cancel(MPI_Request r)
 static const struct uno_request_ops exchange_ops = {
     .name = "exchange", .cancel = exchange_cancel, .free = exchange_free};
 
-static int start_exchange(struct pair *p, char *copy, size_t bytes, MPI_Request *request)
+static int start_exchange(struct uno_pair *p, char *copy, size_t bytes, MPI_Request *request)
 {
     struct exchange *x = calloc(1, sizeof *x);
     MPI_Request whole = uno_request_new(UNO_REQ_OTHER);
@@ -130,7 +127,7 @@ static int start_exchange(struct pair *p, char *copy, size_t bytes, MPI_Request 
     return MPI_SUCCESS;
 }
 
-static int isendrecv(struct pair p, bool replace, MPI_Request *request)
+int uno_pair_start(struct uno_pair p, bool replace, MPI_Request *request)
 {
     uno_enter(p.s.call);
     int err = check_pair(&p);
@@ -142,70 +139,4 @@ static int isendrecv(struct pair p, bool replace, MPI_Request *request)
         if (!copy) return uno_raise_comm(p.s.comm, p.s.call, MPI_ERR_NO_MEM);
     }
     return uno_end(p.s, start_exchange(&p, copy, bytes, request));
-}
-
-int MPI_Sendrecv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void *recvbuf,
-                 int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status *status)
-{
-    struct pair p = {{"MPI_Sendrecv", sendbuf, sendcount, sendtype, dest, sendtag, comm},
-                     {"MPI_Sendrecv", recvbuf, recvcount, recvtype, source, recvtag, comm}};
-    return sendrecv(p, status);
-}
-
-int MPI_Sendrecv_replace(void *buf, int count, MPI_Datatype type, int dest, int sendtag, int source, int recvtag,
-                         MPI_Comm comm, MPI_Status *status)
-{
-    struct pair p = {{"MPI_Sendrecv_replace", buf, count, type, dest, sendtag, comm},
-                     {"MPI_Sendrecv_replace", buf, count, type, source, recvtag, comm}};
-    return sendrecv_replace(p, status);
-}
-
-int MPI_Sendrecv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag,
-                   void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm,
-                   MPI_Status *status)
-{
-    struct pair p = {{"MPI_Sendrecv_c", sendbuf, sendcount, sendtype, dest, sendtag, comm},
-                     {"MPI_Sendrecv_c", recvbuf, recvcount, recvtype, source, recvtag, comm}};
-    return sendrecv(p, status);
-}
-
-int MPI_Sendrecv_replace_c(void *buf, MPI_Count count, MPI_Datatype type, int dest, int sendtag, int source,
-                           int recvtag, MPI_Comm comm, MPI_Status *status)
-{
-    struct pair p = {{"MPI_Sendrecv_replace_c", buf, count, type, dest, sendtag, comm},
-                     {"MPI_Sendrecv_replace_c", buf, count, type, source, recvtag, comm}};
-    return sendrecv_replace(p, status);
-}
-
-int MPI_Isendrecv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void *recvbuf,
-                  int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Request *request)
-{
-    struct pair p = {{"MPI_Isendrecv", sendbuf, sendcount, sendtype, dest, sendtag, comm},
-                     {"MPI_Isendrecv", recvbuf, recvcount, recvtype, source, recvtag, comm}};
-    return isendrecv(p, false, request);
-}
-
-int MPI_Isendrecv_replace(void *buf, int count, MPI_Datatype type, int dest, int sendtag, int source, int recvtag,
-                          MPI_Comm comm, MPI_Request *request)
-{
-    struct pair p = {{"MPI_Isendrecv_replace", buf, count, type, dest, sendtag, comm},
-                     {"MPI_Isendrecv_replace", buf, count, type, source, recvtag, comm}};
-    return isendrecv(p, true, request);
-}
-
-int MPI_Isendrecv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag,
-                    void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm,
-                    MPI_Request *request)
-{
-    struct pair p = {{"MPI_Isendrecv_c", sendbuf, sendcount, sendtype, dest, sendtag, comm},
-                     {"MPI_Isendrecv_c", recvbuf, recvcount, recvtype, source, recvtag, comm}};
-    return isendrecv(p, false, request);
-}
-
-int MPI_Isendrecv_replace_c(void *buf, MPI_Count count, MPI_Datatype type, int dest, int sendtag, int source,
-                            int recvtag, MPI_Comm comm, MPI_Request *request)
-{
-    struct pair p = {{"MPI_Isendrecv_replace_c", buf, count, type, dest, sendtag, comm},
-                     {"MPI_Isendrecv_replace_c", buf, count, type, source, recvtag, comm}};
-    return isendrecv(p, true, request);
 }

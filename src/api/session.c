@@ -34,13 +34,6 @@ int uno_check_session(MPI_Session session)
     return uno_fail(MPI_ERR_SESSION, "session %p is not a session (was it finalized?)", (void *)session);
 }
 
-static int finish_session(MPI_Session session, const char *call, int err)
-{
-    if (err) return uno_raise_session(session, call, err);
-    uno_leave();
-    return MPI_SUCCESS;
-}
-
 // ---- start and end ----
 
 // A malformed word is ignored, as info says.
@@ -107,7 +100,7 @@ int MPI_Session_get_info(MPI_Session session, MPI_Info *info_used)
     if (!err) err = uno_info_set(i, "thread_level", level_word(session->thread_level));
     if (!err) err = uno_info_set(i, "mpi_memory_alloc_kinds", "mpi,system");
     if (!err) *info_used = i;
-    return finish_session(session, call, err);
+    return uno_finish_session(session, call, err);
 }
 
 // ---- process sets ----
@@ -120,7 +113,7 @@ int MPI_Session_get_num_psets(MPI_Session session, MPI_Info info, int *npset_nam
     if (!err) err = uno_check_info(info);
     if (!err) err = uno_check_pointer(npset_names, "npset_names");
     if (!err) *npset_names = PSETS;
-    return finish_session(session, call, err);
+    return uno_finish_session(session, call, err);
 }
 
 int MPI_Session_get_nth_pset(MPI_Session session, MPI_Info info, int n, int *pset_len, char *pset_name)
@@ -138,7 +131,7 @@ int MPI_Session_get_nth_pset(MPI_Session session, MPI_Info info, int n, int *pse
         if (*pset_len > 0) snprintf(pset_name, (size_t)*pset_len, "%s", pset[n]);
         *pset_len = (int)strlen(pset[n]) + 1;
     }
-    return finish_session(session, call, err);
+    return uno_finish_session(session, call, err);
 }
 
 static int find_pset(const char *name, int *n)
@@ -164,7 +157,7 @@ int MPI_Session_get_pset_info(MPI_Session session, const char *pset_name, MPI_In
     snprintf(size, sizeof size, "%d", n == 0 ? uno_world.size : 1);
     if (!err) err = uno_info_set(i, "mpi_size", size);
     if (!err) *info = i;
-    return finish_session(session, call, err);
+    return uno_finish_session(session, call, err);
 }
 
 int MPI_Group_from_session_pset(MPI_Session session, const char *pset_name, MPI_Group *newgroup)
@@ -184,7 +177,7 @@ int MPI_Group_from_session_pset(MPI_Session session, const char *pset_name, MPI_
             err = uno_fail(MPI_ERR_NO_MEM, "no memory for a group");
         }
     }
-    return finish_session(session, call, err);
+    return uno_finish_session(session, call, err);
 }
 
 // ---- communicators from groups ----

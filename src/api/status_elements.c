@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Entry points that read and write the length of a message in a status as a count of a datatype. The status holds
-// bytes. Always holds: a length that is no whole number of elements, or does not fit, is MPI_UNDEFINED.
-#include <limits.h>
-
+// The length of a message in a status as a count of a datatype, for the entry points here and in
+// twice/status_elements.c. The status holds bytes. Always holds: a length that is no whole number of elements is
+// MPI_UNDEFINED.
 #include "api/type_args.h"
 
 static int check_status(const MPI_Status *status, MPI_Datatype datatype, const void *count)
@@ -12,7 +11,8 @@ static int check_status(const MPI_Status *status, MPI_Datatype datatype, const v
     return err ? err : uno_check_pointer(count, "count");
 }
 
-static int get(const char *call, const MPI_Status *status, MPI_Datatype datatype, bool elements, MPI_Count *count)
+int uno_tell_elements(const char *call, const MPI_Status *status, MPI_Datatype datatype, bool elements,
+                      MPI_Count *count)
 {
     uno_enter(call);
     int err = check_status(status, datatype, count);
@@ -29,40 +29,12 @@ static int get(const char *call, const MPI_Status *status, MPI_Datatype datatype
     return MPI_SUCCESS;
 }
 
-static int get_int(const char *call, const MPI_Status *status, MPI_Datatype datatype, bool elements, int *count)
-{
-    MPI_Count n;
-    int err = get(call, status, datatype, elements, count ? &n : NULL);
-    if (!err) *count = n <= INT_MAX ? (int)n : MPI_UNDEFINED;
-    return err;
-}
-
-int MPI_Get_count(const MPI_Status *status, MPI_Datatype datatype, int *count)
-{
-    return get_int("MPI_Get_count", status, datatype, false, count);
-}
-
-int MPI_Get_count_c(const MPI_Status *status, MPI_Datatype datatype, MPI_Count *count)
-{
-    return get("MPI_Get_count_c", status, datatype, false, count);
-}
-
-int MPI_Get_elements(const MPI_Status *status, MPI_Datatype datatype, int *count)
-{
-    return get_int("MPI_Get_elements", status, datatype, true, count);
-}
-
-int MPI_Get_elements_c(const MPI_Status *status, MPI_Datatype datatype, MPI_Count *count)
-{
-    return get("MPI_Get_elements_c", status, datatype, true, count);
-}
-
 int MPI_Get_elements_x(const MPI_Status *status, MPI_Datatype datatype, MPI_Count *count)
 {
-    return get("MPI_Get_elements_x", status, datatype, true, count);
+    return uno_tell_elements("MPI_Get_elements_x", status, datatype, true, count);
 }
 
-static int set(const char *call, MPI_Status *status, MPI_Datatype datatype, MPI_Count count)
+int uno_set_elements(const char *call, MPI_Status *status, MPI_Datatype datatype, MPI_Count count)
 {
     uno_enter(call);
     int err = check_status(status, datatype, &count);
@@ -73,17 +45,7 @@ static int set(const char *call, MPI_Status *status, MPI_Datatype datatype, MPI_
     return MPI_SUCCESS;
 }
 
-int MPI_Status_set_elements(MPI_Status *status, MPI_Datatype datatype, int count)
-{
-    return set("MPI_Status_set_elements", status, datatype, count);
-}
-
-int MPI_Status_set_elements_c(MPI_Status *status, MPI_Datatype datatype, MPI_Count count)
-{
-    return set("MPI_Status_set_elements_c", status, datatype, count);
-}
-
 int MPI_Status_set_elements_x(MPI_Status *status, MPI_Datatype datatype, MPI_Count count)
 {
-    return set("MPI_Status_set_elements_x", status, datatype, count);
+    return uno_set_elements("MPI_Status_set_elements_x", status, datatype, count);
 }

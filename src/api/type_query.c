@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Entry points that ask about a datatype, and its life: commit, free, name, size, extents, envelope, contents,
-// addresses. Always holds: numbers that do not fit the caller's type are reported as MPI_UNDEFINED (size) or an error
-// (contents).
+// Entry points that ask about a datatype, and its life: commit, duplicate, free, name, size, extents, envelope,
+// contents, addresses. Always holds: contents that do not fit the caller's types are an error.
 #include <limits.h>
 #include <string.h>
 
@@ -75,7 +74,7 @@ int MPI_Type_get_name(MPI_Datatype datatype, char *type_name, int *resultlen)
     return MPI_SUCCESS;
 }
 
-static int get_size(const char *call, MPI_Datatype datatype, MPI_Count *size)
+int uno_tell_size(const char *call, MPI_Datatype datatype, MPI_Count *size)
 {
     uno_enter(call);
     int err = uno_check_any_type(datatype);
@@ -86,25 +85,12 @@ static int get_size(const char *call, MPI_Datatype datatype, MPI_Count *size)
     return MPI_SUCCESS;
 }
 
-int MPI_Type_size(MPI_Datatype datatype, int *size)
-{
-    MPI_Count n;
-    int err = get_size("MPI_Type_size", datatype, size ? &n : NULL);
-    if (!err) *size = n <= INT_MAX ? (int)n : MPI_UNDEFINED;
-    return err;
-}
-
-int MPI_Type_size_c(MPI_Datatype datatype, MPI_Count *size)
-{
-    return get_size("MPI_Type_size_c", datatype, size);
-}
-
 int MPI_Type_size_x(MPI_Datatype datatype, MPI_Count *size)
 {
-    return get_size("MPI_Type_size_x", datatype, size);
+    return uno_tell_size("MPI_Type_size_x", datatype, size);
 }
 
-static int get_extent(const char *call, MPI_Datatype datatype, bool true_one, MPI_Count *lb, MPI_Count *extent)
+int uno_tell_extent(const char *call, MPI_Datatype datatype, bool true_one, MPI_Count *lb, MPI_Count *extent)
 {
     uno_enter(call);
     int err = uno_check_any_type(datatype);
@@ -118,37 +104,14 @@ static int get_extent(const char *call, MPI_Datatype datatype, bool true_one, MP
     return MPI_SUCCESS;
 }
 
-// MPI_Aint has 64 bits, as MPI_Count has: all forms hold the same values.
-_Static_assert(sizeof(MPI_Aint) == sizeof(MPI_Count), "extents are handed out as they are");
-
-int MPI_Type_get_extent(MPI_Datatype datatype, MPI_Aint *lb, MPI_Aint *extent)
-{
-    return get_extent("MPI_Type_get_extent", datatype, false, (MPI_Count *)lb, (MPI_Count *)extent);
-}
-
-int MPI_Type_get_extent_c(MPI_Datatype datatype, MPI_Count *lb, MPI_Count *extent)
-{
-    return get_extent("MPI_Type_get_extent_c", datatype, false, lb, extent);
-}
-
 int MPI_Type_get_extent_x(MPI_Datatype datatype, MPI_Count *lb, MPI_Count *extent)
 {
-    return get_extent("MPI_Type_get_extent_x", datatype, false, lb, extent);
-}
-
-int MPI_Type_get_true_extent(MPI_Datatype datatype, MPI_Aint *true_lb, MPI_Aint *true_extent)
-{
-    return get_extent("MPI_Type_get_true_extent", datatype, true, (MPI_Count *)true_lb, (MPI_Count *)true_extent);
-}
-
-int MPI_Type_get_true_extent_c(MPI_Datatype datatype, MPI_Count *true_lb, MPI_Count *true_extent)
-{
-    return get_extent("MPI_Type_get_true_extent_c", datatype, true, true_lb, true_extent);
+    return uno_tell_extent("MPI_Type_get_extent_x", datatype, false, lb, extent);
 }
 
 int MPI_Type_get_true_extent_x(MPI_Datatype datatype, MPI_Count *true_lb, MPI_Count *true_extent)
 {
-    return get_extent("MPI_Type_get_true_extent_x", datatype, true, true_lb, true_extent);
+    return uno_tell_extent("MPI_Type_get_true_extent_x", datatype, true, true_lb, true_extent);
 }
 
 static int check_small(const uno_datatype *t, const char *other)
@@ -269,6 +232,23 @@ int MPI_Type_get_contents_c(MPI_Datatype datatype, MPI_Count max_integers, MPI_C
     return MPI_SUCCESS;
 }
 
+int MPI_Type_dup(MPI_Datatype oldtype, MPI_Datatype *newtype)
+{
+    const char *call = "MPI_Type_dup";
+    uno_datatype *t = NULL;
+    uno_enter(call);
+    int err = uno_check_any_type(oldtype);
+    if (!err) err = uno_check_pointer(newtype, "newtype");
+    if (err) return uno_raise_self(call, err);
+    uno_datatype *kid = uno_type(oldtype);
+    err = uno_type_copy(kid, &t);
+    if (!err && (err = uno_attrs_copy(kid->attrs, &t->attrs, oldtype))) {
+        uno_attrs_delete(t->attrs, t->handle);
+        uno_type_drop(t);
+    }
+    struct uno_contents c = {.combiner = MPI_COMBINER_DUP, .ntypes = 1, .types = &kid};
+    return uno_type_deliver(call, err, t, &c, newtype);
+}
 int MPI_Get_address(const void *location, MPI_Aint *address)
 {
     const char *call = "MPI_Get_address";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Subarrays and distributed arrays: built from vectors and blocks, dimension by dimension from the fastest one on.
-// Called by src/api/type_array.c. Always holds: lb is 0 and the extent that of the whole array.
+// Called by src/api/twice/type_array.c. Always holds: lb is 0 and the extent that of the whole array.
 #include <stdlib.h>
 
 #include "base/fail.h"

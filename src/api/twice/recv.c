@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "api/p2p.h"
+#include "api/twice/twice.h"
 
 static inline __attribute__((always_inline)) int recv(struct uno_args a, MPI_Status *status)
 {
@@ -22,22 +23,12 @@ static inline __attribute__((always_inline)) int irecv(struct uno_args a, MPI_Re
     return uno_end(a, uno_irecv((void *)(uintptr_t)a.buf, a.count, type, &from, request));
 }
 
-int MPI_Recv(void *buf, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Status *status)
+int MPI_Recv(void *buf, uno_count count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Status *status)
 {
-    return recv((struct uno_args){"MPI_Recv", buf, count, type, source, tag, comm}, status);
+    return recv((struct uno_args){__func__, buf, count, type, source, tag, comm}, status);
 }
 
-int MPI_Recv_c(void *buf, MPI_Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Status *status)
+int MPI_Irecv(void *buf, uno_count count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Request *request)
 {
-    return recv((struct uno_args){"MPI_Recv_c", buf, count, type, source, tag, comm}, status);
-}
-
-int MPI_Irecv(void *buf, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Request *request)
-{
-    return irecv((struct uno_args){"MPI_Irecv", buf, count, type, source, tag, comm}, request);
-}
-
-int MPI_Irecv_c(void *buf, MPI_Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Request *request)
-{
-    return irecv((struct uno_args){"MPI_Irecv_c", buf, count, type, source, tag, comm}, request);
+    return irecv((struct uno_args){__func__, buf, count, type, source, tag, comm}, request);
 }

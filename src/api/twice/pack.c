@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Entry points that pack into and out of memory: the native form (core/pack.c) and external32 (core/external.c).
 // Always holds: a buffer too small is an error before a byte is written; the position moves on success only.
-#include <limits.h>
 #include <string.h>
 
 #include "api/check.h"
+#include "api/twice/twice.h"
 #include "core/external.h"
 #include "core/pack.h"
 
@@ -85,108 +85,48 @@ static int external(const char *datarep, const struct args *a, MPI_Count *positi
 // A position argument that is NULL is told by the position -1, which check_args refuses.
 #define PLACE(position) ((position) ? *(position) : -1)
 
-int MPI_Pack(const void *inbuf, int incount, MPI_Datatype datatype, void *outbuf, int outsize, int *position,
-             MPI_Comm comm)
+int MPI_Pack(const void *inbuf, uno_count incount, MPI_Datatype datatype, void *outbuf, uno_count outsize,
+             uno_count *position, MPI_Comm comm)
 {
     MPI_Count place;
-    struct args a = {"MPI_Pack", (void *)(uintptr_t)inbuf, outbuf, incount, outsize, PLACE(position), datatype, false,
+    struct args a = {__func__, (void *)(uintptr_t)inbuf, outbuf, incount, outsize, PLACE(position), datatype, false,
                      false};
     int err = native(&a, comm, &place);
-    if (!err) *position = (int)place;
+    if (!err) *position = uno_fit(place);
     return err;
 }
 
-int MPI_Pack_c(const void *inbuf, MPI_Count incount, MPI_Datatype datatype, void *outbuf, MPI_Count outsize,
-               MPI_Count *position, MPI_Comm comm)
-{
-    struct args a = {"MPI_Pack_c", (void *)(uintptr_t)inbuf, outbuf, incount, outsize, PLACE(position), datatype, false,
-                     false};
-    return native(&a, comm, position);
-}
-
-int MPI_Unpack(const void *inbuf, int insize, int *position, void *outbuf, int outcount, MPI_Datatype datatype,
-               MPI_Comm comm)
+int MPI_Unpack(const void *inbuf, uno_count insize, uno_count *position, void *outbuf, uno_count outcount,
+               MPI_Datatype datatype, MPI_Comm comm)
 {
     MPI_Count place;
-    struct args a = {"MPI_Unpack", outbuf, (void *)(uintptr_t)inbuf, outcount, insize, PLACE(position), datatype,
-                     true,         false};
+    struct args a = {__func__, outbuf, (void *)(uintptr_t)inbuf, outcount, insize, PLACE(position), datatype,
+                     true,     false};
     int err = native(&a, comm, &place);
-    if (!err) *position = (int)place;
+    if (!err) *position = uno_fit(place);
     return err;
 }
 
-int MPI_Unpack_c(const void *inbuf, MPI_Count insize, MPI_Count *position, void *outbuf, MPI_Count outcount,
-                 MPI_Datatype datatype, MPI_Comm comm)
-{
-    struct args a = {"MPI_Unpack_c", outbuf, (void *)(uintptr_t)inbuf, outcount, insize, PLACE(position), datatype,
-                     true,           false};
-    return native(&a, comm, position);
-}
-
-int MPI_Pack_external(const char datarep[], const void *inbuf, int incount, MPI_Datatype datatype, void *outbuf,
-                      MPI_Aint outsize, MPI_Aint *position)
+int MPI_Pack_external(const char datarep[], const void *inbuf, uno_count incount, MPI_Datatype datatype, void *outbuf,
+                      uno_aint outsize, uno_aint *position)
 {
     MPI_Count place;
-    struct args a = {"MPI_Pack_external",
-                     (void *)(uintptr_t)inbuf,
-                     outbuf,
-                     incount,
-                     outsize,
-                     PLACE(position),
-                     datatype,
-                     false,
+    struct args a = {__func__, (void *)(uintptr_t)inbuf, outbuf, incount, outsize, PLACE(position), datatype, false,
                      true};
     int err = external(datarep, &a, &place);
     if (!err) *position = place;
     return err;
 }
 
-int MPI_Pack_external_c(const char datarep[], const void *inbuf, MPI_Count incount, MPI_Datatype datatype, void *outbuf,
-                        MPI_Count outsize, MPI_Count *position)
-{
-    struct args a = {"MPI_Pack_external_c",
-                     (void *)(uintptr_t)inbuf,
-                     outbuf,
-                     incount,
-                     outsize,
-                     PLACE(position),
-                     datatype,
-                     false,
-                     true};
-    return external(datarep, &a, position);
-}
-
-int MPI_Unpack_external(const char datarep[], const void *inbuf, MPI_Aint insize, MPI_Aint *position, void *outbuf,
-                        int outcount, MPI_Datatype datatype)
+int MPI_Unpack_external(const char datarep[], const void *inbuf, uno_aint insize, uno_aint *position, void *outbuf,
+                        uno_count outcount, MPI_Datatype datatype)
 {
     MPI_Count place;
-    struct args a = {"MPI_Unpack_external",
-                     outbuf,
-                     (void *)(uintptr_t)inbuf,
-                     outcount,
-                     insize,
-                     PLACE(position),
-                     datatype,
-                     true,
-                     true};
+    struct args a = {__func__, outbuf, (void *)(uintptr_t)inbuf, outcount, insize, PLACE(position), datatype,
+                     true,     true};
     int err = external(datarep, &a, &place);
     if (!err) *position = place;
     return err;
-}
-
-int MPI_Unpack_external_c(const char datarep[], const void *inbuf, MPI_Count insize, MPI_Count *position, void *outbuf,
-                          MPI_Count outcount, MPI_Datatype datatype)
-{
-    struct args a = {"MPI_Unpack_external_c",
-                     outbuf,
-                     (void *)(uintptr_t)inbuf,
-                     outcount,
-                     insize,
-                     PLACE(position),
-                     datatype,
-                     true,
-                     true};
-    return external(datarep, &a, position);
 }
 
 // Bytes that count elements take packed.
@@ -213,17 +153,12 @@ static int native_size(const char *call, MPI_Count count, MPI_Datatype datatype,
     return MPI_SUCCESS;
 }
 
-int MPI_Pack_size(int incount, MPI_Datatype datatype, MPI_Comm comm, int *size)
+int MPI_Pack_size(uno_count incount, MPI_Datatype datatype, MPI_Comm comm, uno_count *size)
 {
     MPI_Count bytes;
-    int err = native_size("MPI_Pack_size", incount, datatype, comm, size ? &bytes : NULL);
-    if (!err) *size = bytes <= INT_MAX ? (int)bytes : MPI_UNDEFINED;
+    int err = native_size(__func__, incount, datatype, comm, size ? &bytes : NULL);
+    if (!err) *size = uno_fit(bytes);
     return err;
-}
-
-int MPI_Pack_size_c(MPI_Count incount, MPI_Datatype datatype, MPI_Comm comm, MPI_Count *size)
-{
-    return native_size("MPI_Pack_size_c", incount, datatype, comm, size);
 }
 
 static int external_size(const char *call, const char *datarep, MPI_Count count, MPI_Datatype datatype, MPI_Count *size)
@@ -239,12 +174,7 @@ static int external_size(const char *call, const char *datarep, MPI_Count count,
     return MPI_SUCCESS;
 }
 
-int MPI_Pack_external_size(const char datarep[], int incount, MPI_Datatype datatype, MPI_Aint *size)
+int MPI_Pack_external_size(const char datarep[], uno_count incount, MPI_Datatype datatype, uno_aint *size)
 {
-    return external_size("MPI_Pack_external_size", datarep, incount, datatype, (MPI_Count *)size);
-}
-
-int MPI_Pack_external_size_c(const char datarep[], MPI_Count incount, MPI_Datatype datatype, MPI_Count *size)
-{
-    return external_size("MPI_Pack_external_size_c", datarep, incount, datatype, size);
+    return external_size(__func__, datarep, incount, datatype, (MPI_Count *)size);
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "api/type_args.h"
+#include "api/twice/twice.h"
 
 #define DIMS_MAX 1024    // more dimensions than any array has; keeps the arrays below on the stack's safe side
 
@@ -21,7 +22,6 @@ static int check_ndims(int ndims)
 
 struct subarray {
     const char *call;
-    bool large;
     int ndims, order;
     struct uno_numbers sizes, subsizes, starts;
     MPI_Datatype old;
@@ -56,9 +56,9 @@ static int subarray(const struct subarray *a, MPI_Datatype *newtype)
     if (!err && !values) err = uno_fail(MPI_ERR_NO_MEM, "no memory for %d dimensions", n);
     if (err) return uno_raise_self(a->call, err);
     // Small: ndims, sizes, subsizes, starts, order. Large: the integers ndims and order first.
-    MPI_Count *dims = values + (a->large ? 2 : 1);
+    MPI_Count *dims = values + (UNO_LARGE ? 2 : 1);
     values[0] = n;
-    values[a->large ? 1 : 3 * n + 1] = a->order;
+    values[UNO_LARGE ? 1 : 3 * n + 1] = a->order;
     for (int d = 0; d < n; d++) {
         dims[d] = uno_number(a->sizes, d);
         dims[n + d] = uno_number(a->subsizes, d);
@@ -68,9 +68,9 @@ static int subarray(const struct subarray *a, MPI_Datatype *newtype)
     struct uno_subarray s = {n, a->order, dims, dims + n, dims + 2 * n};
     err = uno_type_subarray(&s, kid, &t);
     struct uno_contents c = {.combiner = MPI_COMBINER_SUBARRAY,
-                             .large = a->large,
-                             .nints = a->large ? 2 : 3 * n + 2,
-                             .ncounts = a->large ? 3 * n : 0,
+                             .large = UNO_LARGE,
+                             .nints = UNO_LARGE ? 2 : 3 * n + 2,
+                             .ncounts = UNO_LARGE ? 3 * n : 0,
                              .ntypes = 1,
                              .values = values,
                              .types = &kid};
@@ -79,26 +79,16 @@ static int subarray(const struct subarray *a, MPI_Datatype *newtype)
     return err;
 }
 
-int MPI_Type_create_subarray(int ndims, const int array_of_sizes[], const int array_of_subsizes[],
-                             const int array_of_starts[], int order, MPI_Datatype oldtype, MPI_Datatype *newtype)
+int MPI_Type_create_subarray(int ndims, const uno_count array_of_sizes[], const uno_count array_of_subsizes[],
+                             const uno_count array_of_starts[], int order, MPI_Datatype oldtype, MPI_Datatype *newtype)
 {
-    return subarray(&(struct subarray){"MPI_Type_create_subarray", false, ndims, order, UNO_INTS(array_of_sizes),
-                                       UNO_INTS(array_of_subsizes), UNO_INTS(array_of_starts), oldtype},
-                    newtype);
-}
-
-int MPI_Type_create_subarray_c(int ndims, const MPI_Count array_of_sizes[], const MPI_Count array_of_subsizes[],
-                               const MPI_Count array_of_starts[], int order, MPI_Datatype oldtype,
-                               MPI_Datatype *newtype)
-{
-    return subarray(&(struct subarray){"MPI_Type_create_subarray_c", true, ndims, order, UNO_WIDE(array_of_sizes),
-                                       UNO_WIDE(array_of_subsizes), UNO_WIDE(array_of_starts), oldtype},
+    return subarray(&(struct subarray){__func__, ndims, order, UNO_NUMBERS(array_of_sizes),
+                                       UNO_NUMBERS(array_of_subsizes), UNO_NUMBERS(array_of_starts), oldtype},
                     newtype);
 }
 
 struct darray {
     const char *call;
-    bool large;
     int size, rank, ndims, order;
     struct uno_numbers gsizes;
     const int *distribs, *dargs, *psizes;
@@ -153,12 +143,12 @@ static MPI_Count *darray_values(const struct darray *a)
     MPI_Count *values = malloc((size_t)(4 * n + 4) * sizeof *values), *to = values;
     if (!values) return NULL;
     *to++ = a->size, *to++ = a->rank, *to++ = n;
-    for (int d = 0; d < n && !a->large; d++) *to++ = uno_number(a->gsizes, d);
+    for (int d = 0; d < n && !UNO_LARGE; d++) *to++ = uno_number(a->gsizes, d);
     for (int d = 0; d < n; d++) *to++ = a->distribs[d];
     for (int d = 0; d < n; d++) *to++ = a->dargs[d];
     for (int d = 0; d < n; d++) *to++ = a->psizes[d];
     *to++ = a->order;
-    for (int d = 0; d < n && a->large; d++) *to++ = uno_number(a->gsizes, d);
+    for (int d = 0; d < n && UNO_LARGE; d++) *to++ = uno_number(a->gsizes, d);
     return values;
 }
 
@@ -171,13 +161,13 @@ static int darray(const struct darray *a, MPI_Datatype *newtype)
     if (!err && !values) err = uno_fail(MPI_ERR_NO_MEM, "no memory for %d dimensions", n);
     if (err) return uno_raise_self(a->call, err);
     uno_datatype *kid = uno_type(a->old);
-    struct uno_darray s = {a->size,     a->rank,  n,        a->order, values + (a->large ? 3 * n + 4 : 3),
+    struct uno_darray s = {a->size,     a->rank,  n,        a->order, values + (UNO_LARGE ? 3 * n + 4 : 3),
                            a->distribs, a->dargs, a->psizes};
     err = uno_type_darray(&s, kid, &t);
     struct uno_contents c = {.combiner = MPI_COMBINER_DARRAY,
-                             .large = a->large,
-                             .nints = (a->large ? 3 : 4) * n + 4,
-                             .ncounts = a->large ? n : 0,
+                             .large = UNO_LARGE,
+                             .nints = (UNO_LARGE ? 3 : 4) * n + 4,
+                             .ncounts = UNO_LARGE ? n : 0,
                              .ntypes = 1,
                              .values = values,
                              .types = &kid};
@@ -186,21 +176,11 @@ static int darray(const struct darray *a, MPI_Datatype *newtype)
     return err;
 }
 
-int MPI_Type_create_darray(int size, int rank, int ndims, const int array_of_gsizes[], const int array_of_distribs[],
-                           const int array_of_dargs[], const int array_of_psizes[], int order, MPI_Datatype oldtype,
-                           MPI_Datatype *newtype)
+int MPI_Type_create_darray(int size, int rank, int ndims, const uno_count array_of_gsizes[],
+                           const int array_of_distribs[], const int array_of_dargs[], const int array_of_psizes[],
+                           int order, MPI_Datatype oldtype, MPI_Datatype *newtype)
 {
-    return darray(&(struct darray){"MPI_Type_create_darray", false, size, rank, ndims, order, UNO_INTS(array_of_gsizes),
-                                   array_of_distribs, array_of_dargs, array_of_psizes, oldtype},
-                  newtype);
-}
-
-int MPI_Type_create_darray_c(int size, int rank, int ndims, const MPI_Count array_of_gsizes[],
-                             const int array_of_distribs[], const int array_of_dargs[], const int array_of_psizes[],
-                             int order, MPI_Datatype oldtype, MPI_Datatype *newtype)
-{
-    return darray(&(struct darray){"MPI_Type_create_darray_c", true, size, rank, ndims, order,
-                                   UNO_WIDE(array_of_gsizes), array_of_distribs, array_of_dargs, array_of_psizes,
-                                   oldtype},
+    return darray(&(struct darray){__func__, size, rank, ndims, order, UNO_NUMBERS(array_of_gsizes), array_of_distribs,
+                                   array_of_dargs, array_of_psizes, oldtype},
                   newtype);
 }
