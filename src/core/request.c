@@ -70,3 +70,11 @@ void uno_request_done(MPI_Request r, int error)
     }
     uno_wake_waiters();
 }
+
+void uno_request_cancelled(MPI_Request r)
+{
+    r->cancelled = true;
+    uno_status_empty(&r->status);
+    r->status.MPI_internal[2] = 1;
+    uno_request_done(r, MPI_SUCCESS);
+}

@@ -71,6 +71,7 @@ extern struct uno_pool uno_request_pool;
 MPI_Request uno_request_new(enum uno_request_kind kind);
 void uno_request_release(MPI_Request r);            // frees an inactive or completed request object
 void uno_request_done(MPI_Request r, int error);    // completes; wakes whoever waits
+void uno_request_cancelled(MPI_Request r);          // the same for an operation that was taken back
 
 static inline bool uno_request_is_done(MPI_Request r)
 {

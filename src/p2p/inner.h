@@ -5,9 +5,17 @@
 #include "p2p/p2p.h"
 
 struct uno_unexp;
+struct uno_link;
 
 // deliver.c: the receive r (not queued) gets the message u, which is freed.
 void uno_recv_unexpected(MPI_Request r, struct uno_unexp *u);
+
+// cancel.c: cancels a send if its message is not matched.
+int uno_cancel_send(MPI_Request r);
+
+// deliver.c: forgets the announcement with this token that came before its communicator was made. Whether there was
+// one.
+bool uno_orphan_drop(const struct uno_link *link, uint64_t ctx, uint64_t token);
 
 // send.c, recv.c: set a request's envelope and data up; start it.
 void uno_send_setup(MPI_Request r, const void *buf, MPI_Count count, struct MPI_ABI_Datatype *type,

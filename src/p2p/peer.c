@@ -93,6 +93,27 @@ int uno_peer_stream(struct uno_peer *p, MPI_Request req, uint64_t token)
     return MPI_SUCCESS;
 }
 
+static bool is_message_of(const struct uno_out *o, MPI_Request req)
+{
+    if (o->msg.kind == UNO_RTS)
+        return ((const struct uno_rts *)(const void *)o->control)->token == (uint64_t)(uintptr_t)req;
+    return o->req == req && !o->stream;
+}
+
+bool uno_peer_unsend(struct uno_peer *p, MPI_Request req)
+{
+    struct uno_out *before = NULL, *o = p->first;
+    while (o && !is_message_of(o, req)) before = o, o = o->next;
+    if (!o) return false;
+    if (before)
+        before->next = o->next;
+    else
+        p->first = o->next;
+    if (!o->next) p->last = before;
+    free(o);
+    return true;
+}
+
 // Sends pieces until the channel is full or the turn is over. True when the whole has left.
 static bool send_pieces(struct uno_peer *p, struct uno_out *o, int *moved)
 {

@@ -46,5 +46,8 @@ int uno_peer_send(struct uno_peer *p, const struct uno_msg *m, MPI_Request req);
 // Queues the data of a streamed rendezvous: req->moved .. req->bytes go as UNO_DATA to `token`.
 int uno_peer_stream(struct uno_peer *p, MPI_Request req, uint64_t token);
 
+// Takes the message of a send, or its announcement, back out of the backlog. False: it has left.
+bool uno_peer_unsend(struct uno_peer *p, MPI_Request req);
+
 void uno_peers_flush(void);    // waits until no message is left that a channel had no room for
 void uno_peers_close(void);

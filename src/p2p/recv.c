@@ -64,12 +64,7 @@ int uno_recv_start(MPI_Request r)
 static int cancel(MPI_Request r)
 {
     if (uno_request_is_done(r) || r->rank == MPI_PROC_NULL) return MPI_SUCCESS;
-    if (uno_match_unpost(&r->comm->match[r->coll], r)) {
-        r->cancelled = true;
-        uno_status_empty(&r->status);
-        r->status.MPI_internal[2] = 1;
-        uno_request_done(r, MPI_SUCCESS);
-    }
+    if (uno_match_unpost(&r->comm->match[r->coll], r)) uno_request_cancelled(r);
     return MPI_SUCCESS;
 }
 

@@ -139,14 +139,7 @@ int uno_send_start(MPI_Request r)
     return start_rendezvous(r, p, &m);
 }
 
-// A send cannot be taken back once it was announced: the standard lets cancel have no effect.
-static int cancel(MPI_Request r)
-{
-    (void)r;
-    return MPI_SUCCESS;
-}
-
-const struct uno_request_ops uno_send_ops = {.name = "send", .start = uno_send_start, .cancel = cancel};
+const struct uno_request_ops uno_send_ops = {.name = "send", .start = uno_send_start, .cancel = uno_cancel_send};
 
 int uno_isend(const void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, const struct uno_where *to,
               enum uno_mode mode, MPI_Request *req)

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Cancelling a send that was announced (rendezvous, synchronous). The sender asks; the receiver drops the announcement
+// if no receive or matched probe has taken it, and says so; only then the send is cancelled. So a message is received
+// or cancelled, never both. A send that still waits in the sender's backlog is taken out of it at once. Called by
+// MPI_Cancel through uno_send_ops, and by delivery (kind.h).
+// Always holds: the question follows the announcement on the same ordered link, so the receiver knows the message when
+// it is asked; and it precedes any later message that has the same token.
+#include <stdlib.h>
+#include <string.h>
+
+#include "p2p/direct.h"
+#include "p2p/inner.h"
+#include "p2p/kind.h"
+#include "p2p/peer.h"
+#include "p2p/sign.h"
+
+static void finish(MPI_Request r, struct uno_link *link)
+{
+    if (r->direct >= 0) {
+        link->ops->withdraw(link, &(struct uno_rts){.desc = (uint32_t)r->direct});
+        r->direct = -1;
+    }
+    uno_direct_forget(r);
+    uno_request_cancelled(r);
+}
+
+int uno_cancel_send(MPI_Request r)
+{
+    if (uno_request_is_done(r) || r->rank == MPI_PROC_NULL) return MPI_SUCCESS;
+    struct uno_peer *p = uno_peer(r->comm, r->rank);
+    if (!p) return MPI_ERR_INTERN;
+    // A signature waits ahead of its message and would be left alone.
+    if (!uno_signing.num && uno_peer_unsend(p, r)) {
+        finish(r, p->link);
+        return MPI_SUCCESS;
+    }
+    uint64_t token = (uint64_t)(uintptr_t)r;
+    struct uno_msg m = {.kind = UNO_CANCEL, .src = r->comm->rank, .bytes = sizeof token, .data = &token};
+    m.ctx = r->comm->context | (r->coll ? UNO_CTX_COLL : 0);
+    int kept = uno_peer_send(p, &m, NULL);
+    return kept == 1 ? MPI_SUCCESS : kept;
+}
+
+static struct uno_unexp *find(const struct uno_match *m, int src, uint64_t token)
+{
+    struct uno_unexp *u = m->source[src].first;
+    while (u && !(u->kind == UNO_RTS && ((const struct uno_rts *)(const void *)u->data)->token == token)) u = u->next;
+    return u;
+}
+
+static bool drop(struct uno_link *link, const struct uno_hdr *h, uint64_t token)
+{
+    struct MPI_ABI_Comm *c = uno_context_find(h->ctx & ~UNO_CTX_COLL);
+    if (!c) return uno_orphan_drop(link, h->ctx, token);
+    if ((unsigned)h->src >= (unsigned)c->npeers) return false;
+    struct uno_match *m = &c->match[h->ctx >> 63];
+    struct uno_unexp *u = find(m, h->src, token);
+    if (!u) return false;
+    uno_match_take(m, u);
+    free(u);
+    return true;
+}
+
+static const char *deliver_cancel(struct uno_link *link, const struct uno_hdr *h, const void *payload)
+{
+    uint64_t token;
+    memcpy(&token, payload, sizeof token);
+    if (!drop(link, h, token)) return NULL;    // it was matched, and goes its way
+    struct uno_msg m = {.kind = UNO_CANCELLED, .bytes = sizeof token, .data = &token};
+    uno_peer_send(uno_peer_of(link->proc), &m, NULL);
+    return NULL;
+}
+
+static const char *deliver_cancelled(struct uno_link *link, const struct uno_hdr *h, const void *payload)
+{
+    uint64_t token;
+    (void)h;
+    memcpy(&token, payload, sizeof token);
+    finish((MPI_Request)(uintptr_t)token, link);
+    return NULL;
+}
+
+static const struct uno_kind cancel_kind = {.number = UNO_CANCEL,
+                                            .name = "cancel",
+                                            .least = sizeof(uint64_t),
+                                            .most = sizeof(uint64_t),
+                                            .whole = true,
+                                            .deliver = deliver_cancel};
+static const struct uno_kind cancelled_kind = {.number = UNO_CANCELLED,
+                                               .name = "cancelled",
+                                               .least = sizeof(uint64_t),
+                                               .most = sizeof(uint64_t),
+                                               .whole = true,
+                                               .deliver = deliver_cancelled};
+UNO_KIND_DECLARE(cancel_kind);
+UNO_KIND_DECLARE(cancelled_kind);
