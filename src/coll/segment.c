@@ -15,7 +15,7 @@
 #include "chan/door.h"
 #include "chan/self.h"
 #include "coll/choose.h"
-#include "core/progress.h"
+#include "core/word.h"
 #include "core/world.h"
 
 static struct uno_param enabled = UNO_PARAM_BOOL("coll_shm", 1, "collectives inside a host go through shared memory");
@@ -170,31 +170,10 @@ static struct uno_line *slot_line(const struct uno_coll *u, int r, uint64_t k)
     return &u->line[(size_t)r * (1 + UNO_SEG_DEPTH) + 1 + k % UNO_SEG_DEPTH];
 }
 
-struct wanted {
-    struct uno_poller poller;
-    struct uno_line *line;
-    uint64_t k;
-    bool told;
-};
-
 static inline bool reached(const struct uno_line *line, uint64_t k)
 {
-    // Acquire: pairs with the release in uno_seg_post and uno_seg_done.
-    return atomic_load_explicit(&line->stamp, memory_order_acquire) >= k;
-}
-
-static bool wanted_is_there(void *arg)
-{
-    const struct wanted *w = arg;
-    return reached(w->line, w->k);
-}
-
-// With threads another one may be polling for this one: it hears, once, that the flag is there as progress made.
-static int poll_wanted(struct uno_poller *self)
-{
-    struct wanted *w = (struct wanted *)self;
-    if (w->told || !wanted_is_there(w)) return 0;
-    return w->told = true;
+    // Pairs with the release in uno_seg_post and uno_seg_done.
+    return uno_word_reached(&line->stamp, k);
 }
 
 static void wait_line(struct uno_coll *u, int r, struct uno_line *line, uint64_t k)
@@ -202,11 +181,7 @@ static void wait_line(struct uno_coll *u, int r, struct uno_line *line, uint64_t
     if (!uno_world.crowded)
         for (int64_t i = 0; i < spins.num; i++)
             if (reached(line, k)) return;
-    struct wanted w = {.poller.fn = poll_wanted, .line = line, .k = k};
-    struct uno_waiting what = {.comm = u->comm, .peer = r, .tag = MPI_UNDEFINED};
-    if (uno_world.threads) uno_poller_add(&w.poller);
-    uno_wait_until(wanted_is_there, &w, &what);
-    if (uno_world.threads) uno_poller_remove(&w.poller);
+    uno_word_wait(&line->stamp, k, u->comm, r);
 }
 
 void uno_seg_wait_line(struct uno_coll *u, int r, struct uno_line *line, uint64_t k)

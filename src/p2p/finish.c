@@ -5,6 +5,7 @@
 #include "core/world.h"
 #include "p2p/buffered.h"
 #include "p2p/inner.h"
+#include "p2p/team.h"
 
 #define TAG_FINISH (-7)
 
@@ -20,13 +21,5 @@ int uno_p2p_finish(void)
 {
     report();
     struct MPI_ABI_Comm *c = &uno_comm_world;
-    struct MPI_ABI_Datatype *byte = uno_type(MPI_BYTE);
-    for (int step = 1; step < c->size; step *= 2) {    // dissemination: after log2(size) steps all have heard of all
-        struct uno_where to = {.comm = c, .rank = (c->rank + step) % c->size, .tag = TAG_FINISH, .coll = true};
-        struct uno_where from = {
-            .comm = c, .rank = (c->rank - step + c->size) % c->size, .tag = TAG_FINISH, .coll = true};
-        int err = uno_sendrecv(NULL, 0, byte, &to, NULL, 0, byte, &from, MPI_STATUS_IGNORE);
-        if (err) return err;
-    }
-    return MPI_SUCCESS;
+    return uno_team_barrier(&(struct uno_team){.comm = c, .n = c->size, .me = c->rank, .tag = TAG_FINISH});
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Binomial trees over a team (team.h). Index i receives from i without its lowest set bit.
-// Always holds: whoever sends has its data complete, so no two members ever wait for each other.
+// Binomial trees over a team (team.h), where index i receives from i without its lowest set bit, and a barrier by
+// dissemination. Called by what makes communicators, shares and barriers.
+// Always holds: in a tree whoever sends has its data complete, so no two members ever wait for each other.
 #include "p2p/team.h"
 
 #include "p2p/p2p.h"
@@ -76,4 +77,31 @@ int uno_team_allgatherv(const struct uno_team *t, void *all, const size_t *offse
 {
     int err = gather(t, all, offset, 0);
     return err ? err : uno_team_bcast(t, all, offset[t->n]);
+}
+
+int uno_team_most(const struct uno_team *t, int64_t *value)
+{
+    int64_t most = *value, theirs;
+    int bit = 1, err = MPI_SUCCESS;
+    for (; bit < t->n && !(t->me & bit) && !err; bit <<= 1) {
+        if (t->me + bit >= t->n) break;
+        err = recv_from(t, t->me + bit, &theirs, sizeof theirs);
+        if (!err && theirs > most) most = theirs;
+    }
+    if (!err && t->me) err = send_to(t, t->me - (t->me & -t->me), &most, sizeof most);
+    if (!err) err = uno_team_bcast(t, &most, sizeof most);
+    if (!err) *value = most;
+    return err;
+}
+
+int uno_team_barrier(const struct uno_team *t)
+{
+    struct MPI_ABI_Datatype *byte = uno_type(MPI_BYTE);
+    int err = MPI_SUCCESS;
+    for (int step = 1; step < t->n && !err; step *= 2) {    // after log2(n) steps all have heard of all
+        struct uno_where to = {t->comm, uno_team_rank(t, (t->me + step) % t->n), t->tag, true};
+        struct uno_where from = {t->comm, uno_team_rank(t, (t->me - step + t->n) % t->n), t->tag, true};
+        err = uno_sendrecv(NULL, 0, byte, &to, NULL, 0, byte, &from, MPI_STATUS_IGNORE);
+    }
+    return err;
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A team: some ranks of a communicator that agree on something while a communicator is being made. Plain bytes, small
-// trees of point-to-point messages on the collective context. Used by construct.c and intercomm.c alone; collectives
-// have schedules.
+// A team: some ranks of a communicator that meet or agree on something: while a communicator is being made, memory is
+// shared (share.h), a barrier is made (meet.h), the job ends. Plain bytes, small trees of point-to-point messages on
+// the collective context. Collectives have schedules.
 #pragma once
 #include <stddef.h>
+#include <stdint.h>
 
 #include "core/comm.h"
 
@@ -36,3 +37,9 @@ int uno_team_allgather(const struct uno_team *t, void *all, size_t bytes);
 // Parts of different sizes: that of index i lies at offset[i] .. offset[i + 1] - 1 (n + 1 offsets, the same
 // everywhere).
 int uno_team_allgatherv(const struct uno_team *t, void *all, const size_t *offset);
+
+// *value becomes the largest of all members' values, everywhere.
+int uno_team_most(const struct uno_team *t, int64_t *value);
+
+// Returns once all members have called it.
+int uno_team_barrier(const struct uno_team *t);

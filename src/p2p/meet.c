@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Barriers through shared words (meet.h). Each member counts itself in; the last one of a turn raises the turn and
+// rings whoever sleeps. Both words only grow. Called by windows and files.
+#include "p2p/meet.h"
+
+#include "chan/door.h"
+#include "core/word.h"
+#include "core/world.h"
+
+struct meet_words {
+    _Atomic uint64_t arrived;    // arrivals of all turns
+    char pad[UNO_LINE - sizeof(uint64_t)];
+    _Atomic uint64_t turn;    // complete
+};
+
+int uno_meet_make(struct MPI_ABI_Comm *c, struct uno_meet *meet)
+{
+    struct uno_meet m = {.team = uno_team_all(c, 0)};
+    if (c->size > 1 && uno_share_possible(c)) {
+        int err = uno_share_make(c, sizeof(struct meet_words), &m.share);
+        if (err) return err;
+        m.words = (struct meet_words *)(void *)m.share.base;
+    }
+    uno_comm_hold(c);
+    *meet = m;
+    return MPI_SUCCESS;
+}
+
+static void ring_others(const struct uno_meet *m)
+{
+    for (int r = 0; r < m->team.n; r++) {
+        int proc = uno_comm_proc(m->team.comm, r);
+        uint32_t local = (uint32_t)(uno_world.local_of ? uno_world.local_of[proc] : proc);
+        if (r != m->team.me) uno_door_ring(uno_job_door(uno_world.job, local), local);
+    }
+}
+
+int uno_meet(struct uno_meet *m)
+{
+    if (!m->words) return uno_team_barrier(&m->team);
+    uint64_t turn = ++m->turn, all = turn * (uint64_t)m->team.n;
+    // Acq_rel: pairs with itself: the last one has seen what all others wrote before they came.
+    if (atomic_fetch_add_explicit(&m->words->arrived, 1, memory_order_acq_rel) + 1 == all) {
+        // Release: pairs with the acquire in uno_word_reached.
+        atomic_store_explicit(&m->words->turn, turn, memory_order_release);
+        ring_others(m);
+        return MPI_SUCCESS;
+    }
+    uno_word_wait(&m->words->turn, turn, m->team.comm, MPI_UNDEFINED);
+    return MPI_SUCCESS;
+}
+
+void uno_meet_drop(struct uno_meet *m)
+{
+    uno_share_drop(&m->share);
+    uno_comm_drop(m->team.comm);
+}

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Makes shares (share.h). Rank 0 makes a memfd and tells where it is open; the others open it through /proc, as they
+// find the job segment, and check a random key in it. Where one of them may not, a share that fits lies in the job's
+// heap, which all have mapped already. Called by meet.c, and by windows and files.
+//
+// Always holds: the first page is the key and the count of users, then the members' bytes.
+#define _GNU_SOURCE
+#include "p2p/share.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/fail.h"
+#include "base/free.h"
+#include "base/param.h"
+#include "core/world.h"
+#include "p2p/team.h"
+
+static struct uno_param by_file = UNO_PARAM_BOOL(
+    "share_memfd", 1, "memory that ranks of a host share (windows, files) is a memfd; else the job's heap");
+UNO_PARAM_DECLARE(by_file);
+
+#define PAGE ((size_t)4096)
+#define KEY 16
+
+struct head {
+    unsigned char key[KEY];
+    _Atomic uint32_t users;    // of the heap: who has not let go
+};
+
+// What rank 0 tells.
+struct place {
+    int32_t pid, fd;    // fd -1: there is none, and `error` says why
+    int32_t error;      // an errno value
+    int64_t first;      // chunk of the job's heap, -1
+    unsigned char key[KEY];
+};
+
+bool uno_share_possible(const struct MPI_ABI_Comm *c)
+{
+    if (c->inter) return false;
+    for (int r = 0; r < c->size; r++) {
+        int proc = uno_comm_proc(c, r);
+        if (proc >= uno_world.size || (uno_world.local_of && uno_world.local_of[proc] < 0)) return false;
+    }
+    return true;
+}
+
+static int map_file(int fd, struct uno_share *s)
+{
+    void *p = mmap(NULL, s->mapped, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+    if (p == MAP_FAILED) return errno;
+    madvise(p, s->mapped, MADV_DONTDUMP);
+    s->map = p;
+    s->base = (char *)p + PAGE;
+    return 0;
+}
+
+// Whether so much may be laid out: the system's memory, and the limit on files, beyond which a signal would end us.
+static int may_grow(size_t bytes)
+{
+    struct rlimit file;
+    if (getrlimit(RLIMIT_FSIZE, &file) == 0 && file.rlim_cur != RLIM_INFINITY && bytes > file.rlim_cur) return EFBIG;
+    return bytes > uno_memory_left() ? ENOMEM : 0;
+}
+
+static int make_file(struct uno_share *s, struct place *at)
+{
+    int err = may_grow(s->mapped);
+    if (err) return err;
+    int fd = memfd_create("unisono-share", MFD_CLOEXEC);
+    if (fd < 0) return errno;
+    if (ftruncate(fd, (off_t)s->mapped) != 0 || getrandom(at->key, KEY, 0) != KEY) err = errno;
+    if (!err) err = map_file(fd, s);
+    if (err) {
+        close(fd);
+        return err;
+    }
+    memcpy(((struct head *)s->map)->key, at->key, KEY);
+    at->fd = fd;
+    return 0;
+}
+
+static int open_file(struct uno_share *s, const struct place *at)
+{
+    char path[64];
+    unsigned char key[KEY];
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)at->pid, (int)at->fd);
+    int fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0) return errno;
+    // Where processes are numbered apart, the path may lead to something else.
+    bool same = pread(fd, key, KEY, 0) == KEY && memcmp(key, at->key, KEY) == 0;
+    int err = same ? map_file(fd, s) : ESTALE;
+    close(fd);
+    return err;
+}
+
+static void unmap(struct uno_share *s)
+{
+    if (s->map) munmap(s->map, s->mapped);
+    s->map = NULL;
+    s->base = NULL;
+}
+
+// In the job's heap: rank 0 takes chunks, the others know where the heap is.
+static int64_t take_chunks(struct uno_share *s, int users)
+{
+    int64_t first = uno_job_take(uno_world.job, s->chunks);
+    if (first < 0) return first;
+    struct head *h = uno_job_chunk(uno_world.job, (size_t)first);
+    // Relaxed: published by the message that names the chunk.
+    atomic_store_explicit(&h->users, (uint32_t)users, memory_order_relaxed);
+    return first;
+}
+
+static int refuse(const struct uno_share *s, int64_t error)
+{
+    errno = (int)error;
+    return uno_fail_errno(MPI_ERR_NO_MEM, "share %zu bytes between the ranks of a host", s->bytes);
+}
+
+// As a memfd. *worst: 0, or the errno value of a member that could not; the same on all members.
+static int share_file(struct uno_team *t, struct uno_share *s, int64_t *worst)
+{
+    struct place at = {.pid = getpid(), .fd = -1};
+    if (t->me == 0) at.error = by_file.num ? make_file(s, &at) : ENOTSUP;
+    int err = uno_team_bcast(t, &at, sizeof at);
+    *worst = at.error;
+    if (!err && !at.error) {
+        if (t->me != 0) *worst = open_file(s, &at);
+        err = uno_team_most(t, worst);
+    }
+    if (t->me == 0 && at.fd >= 0) close(at.fd);
+    if (err || *worst) unmap(s);
+    return err;
+}
+
+static int share_heap(struct uno_team *t, struct uno_share *s)
+{
+    int64_t first = -1;
+    s->chunks = (s->mapped + UNO_HEAP_CHUNK - 1) / UNO_HEAP_CHUNK;
+    if (t->me == 0 && s->chunks <= UNO_HEAP_CHUNKS) first = take_chunks(s, t->n);
+    int err = uno_team_bcast(t, &first, sizeof first);
+    if (err) return err;
+    if (first < 0) return refuse(s, ENOMEM);
+    s->first = (size_t)first;
+    s->base = (char *)uno_job_chunk(uno_world.job, s->first) + PAGE;
+    return MPI_SUCCESS;
+}
+
+int uno_share_make(struct MPI_ABI_Comm *c, size_t bytes, struct uno_share *share)
+{
+    struct uno_share s = {.bytes = bytes, .mapped = PAGE + (bytes + PAGE - 1) / PAGE * PAGE};
+    struct uno_team t = uno_team_all(c, 0);
+    int64_t worst = ENOMEM;
+    if (s.mapped < bytes || (int64_t)s.mapped < 0) return refuse(&s, EFBIG);
+    int err = share_file(&t, &s, &worst);
+    if (!err && worst == ENOMEM) err = refuse(&s, worst);
+    if (!err && worst) err = share_heap(&t, &s);
+    if (err) return err;
+    *share = s;
+    return MPI_SUCCESS;
+}
+
+void uno_share_drop(struct uno_share *share)
+{
+    if (!share->base) return;
+    if (share->map) {
+        unmap(share);
+        return;
+    }
+    struct head *h = uno_job_chunk(uno_world.job, share->first);
+    share->base = NULL;
+    // Acq_rel: pairs with itself: the last one comes after all others' last look at the memory.
+    if (atomic_fetch_sub_explicit(&h->users, 1, memory_order_acq_rel) == 1)
+        uno_job_give(uno_world.job, share->first, share->chunks);
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Share: memory that the members of a communicator on one host map together, for what windows, files and barriers keep
+// between processes. Anonymous, so it has no name to collide, no limit of a file system, and goes with its last user.
+// The lock is held.
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "core/comm.h"
+
+// One member's view. Owned by whoever made it; copies are fine.
+struct uno_share {
+    char *base;      // page-aligned, zero at first; a page costs memory when it is first touched
+    size_t bytes;    // as asked for
+    void *map;       // what is mapped, NULL when it lies in the job's heap
+    size_t mapped;
+    size_t first, chunks;    // there
+};
+
+// Whether all members of c are on this host: then they may share. The same on all members.
+bool uno_share_possible(const struct MPI_ABI_Comm *c);
+
+// Collective over c, an intracommunicator for which it is possible, with the same number of bytes. 0, or on all members
+// MPI_ERR_NO_MEM with the reason kept: the memory is refused here rather than missed at some later touch, as far as the
+// system tells.
+int uno_share_make(struct MPI_ABI_Comm *c, size_t bytes, struct uno_share *share);
+
+// This member is done with it. The others' views stay.
+void uno_share_drop(struct uno_share *share);
