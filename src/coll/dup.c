@@ -42,12 +42,12 @@ static void add_step(struct dup *d, struct MPI_ABI_Comm *comm, int rank, int tag
 static void list_steps(struct dup *d)
 {
     struct MPI_ABI_Comm *c = d->from, *tree = c->inter ? c->local_comm : c;
-    int me = tree->rank, n = tree->size, bit = 1, tag = uno_coll_tag(tree), across = c->inter ? uno_coll_tag(c) : 0;
+    int me = tree->rank, n = tree->size, bit = 1, tag = uno_coll_tag(c);
     while (bit < n && !(me & bit)) bit <<= 1;
     if (me)
         add_step(d, tree, me - bit, tag, true);
     else if (c->inter)
-        add_step(d, c, 0, across, !c->low);
+        add_step(d, c, 0, tag, !c->low);
     for (bit >>= 1; bit > 0; bit >>= 1) {
         if (me + bit < n) add_step(d, tree, me + bit, tag, false);
     }

@@ -49,8 +49,8 @@ static int exchange(const struct uno_team *team, const struct uno_where *across,
 static int exchange_inter(struct MPI_ABI_Comm *c, const struct block *mine, const void *data, struct block *their,
                           void **theirs)
 {
-    struct uno_team team = uno_team_all(c->local_comm, 0);
-    struct uno_where across = {.comm = c, .rank = 0, .tag = uno_coll_tag(c), .coll = true};
+    struct uno_team team = uno_team_all(c, 0);
+    struct uno_where across = {.comm = c, .rank = 0, .tag = team.tag, .coll = true};
     return exchange(&team, &across, mine, data, their, theirs);
 }
 
@@ -138,7 +138,7 @@ int uno_intercomm_merge(struct MPI_ABI_Comm *c, int high, struct MPI_ABI_Comm **
     void *nothing;
     int err = exchange_inter(c, &mine, NULL, &their, &nothing);
     free(nothing);
-    struct uno_team team = uno_team_all(c->local_comm, 0);
+    struct uno_team team = uno_team_all(c, 0);
     if (!err) err = uno_team_bcast(&team, &own, sizeof own);
     if (err) return err;
     bool first = mine.word != their.word ? !mine.word : c->low;
@@ -165,7 +165,7 @@ int uno_intercomm_group(struct MPI_ABI_Comm *c, struct MPI_ABI_Group *g, struct 
     void *procs;
     *out = NULL;
     int err = exchange_inter(c, &mine, g->proc, &their, &procs);
-    struct uno_team team = uno_team_all(c->local_comm, 0);
+    struct uno_team team = uno_team_all(c, 0);
     if (!err) err = uno_team_bcast(&team, &own, sizeof own);
     int n = err ? 0 : (int)(their.bytes / sizeof(int));
     struct MPI_ABI_Group *remote = err ? NULL : uno_group_make(n, procs);
@@ -190,7 +190,7 @@ int uno_intercomm_split(struct MPI_ABI_Comm *c, int color, int key, struct MPI_A
     if (!table) return no_memory();
     table[c->rank][0] = color;
     table[c->rank][1] = key;
-    struct uno_team team = uno_team_all(c->local_comm, 0);
+    struct uno_team team = uno_team_all(c, 0);
     int err = uno_team_allgather(&team, table, sizeof *table);
     // As many numbers as there can be colors: they are counted only when both tables are known.
     if (c->rank == 0 && c->low) mine.context = uno_context_take(3 * (c->size + c->npeers));

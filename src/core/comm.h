@@ -110,7 +110,8 @@ void uno_p2p_replay(struct MPI_ABI_Comm *c);
 void uno_p2p_keep(struct MPI_ABI_Comm *c);
 
 // The tag of the next collective operation (or construction) on c. All members take them in the same order, so
-// operations that are under way at once never mix. Not negative.
+// operations that are under way at once never mix. The parts that run on local_comm of an intercommunicator carry its
+// tag too: local_comm has no operations, and so no sequence, of its own. Not negative.
 static inline int uno_coll_tag(struct MPI_ABI_Comm *c)
 {
     return (int)(c->coll_seq++ & 0x3fffffff);

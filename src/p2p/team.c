@@ -8,8 +8,9 @@
 
 struct uno_team uno_team_all(struct MPI_ABI_Comm *c, int root)
 {
+    struct MPI_ABI_Comm *within = c->inter ? c->local_comm : c;
     int me = (c->rank - root + c->size) % c->size;
-    return (struct uno_team){.comm = c, .n = c->size, .me = me, .root = root, .tag = uno_coll_tag(c)};
+    return (struct uno_team){.comm = within, .n = c->size, .me = me, .root = root, .tag = uno_coll_tag(c)};
 }
 
 int uno_team_rank(const struct uno_team *t, int index)

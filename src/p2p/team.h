@@ -22,7 +22,7 @@ struct uno_team {
 #define UNO_TAG_LEADERS(t) (-0x3fffffff + ((t)&0x1fffffff))
 #define UNO_TAG_NAMED(t) (-0x1fffffff + ((t)&0x0fffffff))
 
-// All ranks of c (an intracommunicator) with its next collective tag; index 0 is root.
+// All ranks of c, of an intercommunicator the local group, with its next collective tag; index 0 is root.
 struct uno_team uno_team_all(struct MPI_ABI_Comm *c, int root);
 
 int uno_team_rank(const struct uno_team *t, int index);
