@@ -5,6 +5,7 @@
 Called by tests/suites/20-house.
 """
 
+import ctypes
 import re
 import sys
 
@@ -83,6 +84,44 @@ def tour():
                         yield Finding("tour", path, number, f"no function {name}", name)
 
 
+# What C code and its world call by name without the tree defining it.
+FOREIGN = re.compile(
+    r"""
+    P?MPIX?_\w+|_\w+|target_clones                       # the standard, the compiler
+    |[A-Z][A-Z0-9]*_\w*                                  # constants and variables of systems and other programs
+""",
+    re.VERBOSE,
+)
+
+
+def libc(name):
+    """Whether the C library, as linked into this very interpreter, has the function."""
+    return hasattr(ctypes.CDLL(None), name)
+
+
+def names():
+    """What a comment in src/ or launch/ writes as a name (`word`, word(), some_word, file.c) exists somewhere in the tree."""
+    words, files = (
+        {p.stem for p in tracked(".c", ".h")},
+        {p.name for p in tracked()} | {f"{p.parent.name}/{p.name}" for p in tracked()},
+    )
+    for path in tracked(".c", ".h", ".py", ".build") + scripts():
+        text = text_of(path)
+        words.update(re.findall(r"\w+", re.sub(r"//.*", "", text) if path.suffix in (".c", ".h") else text))
+    for path in tracked(".c", ".h"):
+        if path.parts[0] not in ("src", "launch"):
+            continue
+        for number, line in enumerate(text_of(path).splitlines(), 1):
+            comment = re.search(r"//(.*)", line)
+            for name in re.findall(
+                r"`(\w+)`|\b(\w+)\(\)|\b([a-z]\w*_\w+)\b|\b([\w/]+\.[ch])\b", comment[1] if comment else ""
+            ):
+                name = next(n for n in name if n)
+                known = "/".join(name.split("/")[-2:]) in files if "." in name else name in words
+                if not known and not FOREIGN.fullmatch(name) and not libc(name):
+                    yield Finding("names", path, number, f"a comment names {name}, which does not exist", name)
+
+
 def machine():
     """No path of one machine and no host in a tracked file."""
     for path in tracked():
@@ -102,7 +141,15 @@ def readme():
                 yield Finding("readme", folder.relative_to(TOP), 1, "has no README.md")
 
 
-RULES = {"licence": licence, "head": head, "atomics": atomics, "tour": tour, "machine": machine, "readme": readme}
+RULES = {
+    "licence": licence,
+    "head": head,
+    "atomics": atomics,
+    "tour": tour,
+    "names": names,
+    "machine": machine,
+    "readme": readme,
+}
 
 if __name__ == "__main__":
     sys.exit(verdict(RULES))

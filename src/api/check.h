@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Argument checks and raising of error handlers for the entry points. A check returns 0 or the MPI error class, with a
-// message `what is wrong (what is allowed)` kept by uno_fail; the entry point then returns uno_raise_*, which composes
+// message `what is wrong (what is allowed)` kept by uno_fail; the entry point then returns uno_raise_comm and the like,
+// which compose
 //   MPI_Send: tag -5 is negative (0 .. 2147483647 allowed) on MPI_COMM_WORLD, rank 3
-// and calls the handler. Pattern of an entry point:
+// and call the handler. Pattern of an entry point:
 //
 //   int MPI_Comm_set_name(MPI_Comm comm, const char *name)
 //   {

@@ -167,7 +167,7 @@ int MPI_Graph_neighbors(MPI_Comm comm, int rank, int maxneighbors, int neighbors
     return uno_finish_comm(comm, call, err);
 }
 
-// ---- dist_graph ----
+// ---- dist graph ----
 
 // n ranks and, unless unweighted, as many weights.
 static int check_ends(const struct MPI_ABI_Comm *c, const char *name, int n, const int *rank, const int *weight)

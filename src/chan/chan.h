@@ -3,8 +3,8 @@
 // nothing of communicators, matching or requests. Components: self.c, shm/, tcp/. Each ends in its const table; chan.c
 // lists who is asked first.
 //
-// A link is one peer as reached by one channel; the channel embeds struct uno_link in its own and finds itself by
-// container_of. All functions are called with the library lock held. Upwards a channel calls uno_deliver (and the
+// A link is one peer as reached by one channel; the channel embeds struct uno_link in its own and finds itself by its
+// place in it. All functions are called with the library lock held. Upwards a channel calls uno_deliver (and the
 // rendezvous hooks below), which src/p2p defines. No function blocks, but for the bounded wait in `look` for a sender
 // in the middle of its copy.
 #pragma once

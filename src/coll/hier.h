@@ -5,7 +5,7 @@
 #pragma once
 #include "coll/schedule.h"
 
-// How the ranks of a communicator lie on hosts; the same on all ranks but for mine, place_here and node.
+// How the ranks of a communicator lie on hosts; the same on all ranks but for mine and node.
 struct uno_hier {
     struct MPI_ABI_Comm *node;    // the ranks on this host, in order
     int hosts, mine;              // hosts are numbered by their first rank

@@ -23,7 +23,7 @@
 struct uno_peer;
 struct uno_attrs;
 struct uno_coll;    // what src/coll keeps a communicator: segment, cached schedules, choices
-struct uno_topo;    // what src/topo keeps: cart, graph, dist_graph
+struct uno_topo;    // what src/topo keeps: cart, graph, dist graph
 struct MPI_ABI_Errhandler;
 struct MPI_ABI_Info;
 

@@ -20,7 +20,7 @@ int uno_links_collect(struct MPI_ABI_Comm *c, const struct uno_edge_list *list, 
 
 void uno_links_free(struct uno_link_table *table);
 
-// Attach a dist_graph to child: of n links those that touch its rank ...
+// Attach a dist graph to child: of n links those that touch its rank ...
 int uno_topo_keep(struct MPI_ABI_Comm *child, const struct uno_link *link, size_t n, bool weighted);
 
 // ... or the neighbours (ends of links) that the process said in whose place child's rank is now, in the order said.

@@ -102,7 +102,7 @@ int uno_topo_graph(struct MPI_ABI_Comm *c, int nnodes, const int *index, const i
     return MPI_SUCCESS;
 }
 
-// ---- dist_graph ----
+// ---- dist graph ----
 
 int uno_topo_dist(struct MPI_ABI_Comm *c, const struct uno_edges *in, const struct uno_edges *out, bool weighted)
 {

@@ -13,9 +13,9 @@ struct uno_topo {
     int ndims;                  // cart
     int nnodes, nedges;         // graph
     int indegree, outdegree;    // of this process, any kind
-    int weighted;               // dist_graph
+    int weighted;               // dist graph
     int sources, dests;         // where these lists begin in data; the same place for cart and graph
-    int data[];                 // cart: dims, periods, coords, neighbours; graph: index, edges; dist_graph: sources,
+    int data[];                 // cart: dims, periods, coords, neighbours; graph: index, edges; dist graph: sources,
 };                              // their weights, destinations, their weights
 
 // In a cart MPI_PROC_NULL stands where there is no neighbour; the order is -1, +1 in the first dimension, then the
@@ -59,7 +59,7 @@ static inline int *uno_dist_weights(struct uno_topo *t, bool of_dests)
 int uno_topo_cart(struct MPI_ABI_Comm *c, int ndims, const int *dims, const int *periods);
 int uno_topo_graph(struct MPI_ABI_Comm *c, int nnodes, const int *index, const int *edges);
 
-// One end of the edges of a dist_graph: n neighbours with weights (NULL: all 1).
+// One end of the edges of a dist graph: n neighbours with weights (NULL: all 1).
 struct uno_edges {
     int n;
     const int *rank, *weight;

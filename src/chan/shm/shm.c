@@ -144,7 +144,7 @@ static int send_bytes(struct shm_link *l, const struct uno_msg *m)
     for (size_t i = piece; i < m->bytes; i += piece) {
         size_t n = m->bytes - i < piece ? m->bytes - i : piece;
         fill(m, dst + i, i, n);
-        // Release: pairs with the acquire in shm_read.
+        // Release: pairs with the acquire in shm_look.
         atomic_store_explicit(&l->tx->put, at + i + n, memory_order_release);
     }
     return MPI_SUCCESS;
