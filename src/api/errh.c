@@ -202,8 +202,9 @@ int MPI_Error_string(int errorcode, char *string, int *resultlen)
         err = uno_fail(MPI_ERR_ARG, "errorcode %d is not an error code", errorcode);
     }
     if (!err) {
-        // The message of this thread's last error, if that is the error asked about, says more than its class.
-        const char *more = uno_raised_text(errorcode);
+        // The message of this thread's last error, if that is the error asked about, says more than its class. What
+        // the user added is as the user said it.
+        const char *more = errorcode <= MPI_ERR_LASTCODE ? uno_raised_text(errorcode) : "";
         size_t n = strlen(text);
         if (*more) snprintf(text + n, sizeof text - n, "; %s", more);
         strcpy(string, text);

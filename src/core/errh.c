@@ -179,14 +179,17 @@ static const struct {
 #undef ENTRY
 };
 
+// A number above MPI_ERR_LASTCODE: in use, or free for the next one that is added.
 struct added {
-    int class;
+    int class;        // of a code; a class is its own
+    int codes;        // of a class: how many codes of the user it has
+    int next_free;    // of a free number: the next free one, 0 at the end
     bool is_class, live;
     char *text;
-};    // class: of a code; a class is its own
+};
 
-static struct added *added;
-static int added_size;
+static struct added *added;    // [number - MPI_ERR_LASTCODE - 1]
+static int added_size, first_free;
 int uno_error_last = MPI_ERR_LASTCODE;
 
 static struct added *find_added(int code)
@@ -235,21 +238,43 @@ bool uno_error_text(int code, char *out, size_t room)
     return text != NULL;
 }
 
-// Takes the next number. class 0: the number is a class.
-static int add_number(int class, int *out)
+// The number removed last, or the next one never used. MPI_LASTUSEDCODE grows with the latter and never shrinks.
+static int take_number(int *out)
 {
-    int at = uno_error_last - MPI_ERR_LASTCODE;
-    if (at == added_size) {
+    if (first_free) {
+        *out = first_free;
+        first_free = added[first_free - MPI_ERR_LASTCODE - 1].next_free;
+        return MPI_SUCCESS;
+    }
+    if (uno_error_last - MPI_ERR_LASTCODE == added_size) {
         int size = added_size ? 2 * added_size : 32;
         struct added *bigger = realloc(added, (size_t)size * sizeof *added);
         if (!bigger) return uno_fail(MPI_ERR_NO_MEM, "no memory for an error code");
         added = bigger;
         added_size = size;
     }
-    int number = ++uno_error_last;
-    added[at] = (struct added){.class = class ? class : number, .is_class = class == 0, .live = true};
+    *out = ++uno_error_last;
+    return MPI_SUCCESS;
+}
+
+// class 0: the number is a class.
+static int add_number(int class, int *out)
+{
+    int number = 0, err = take_number(&number);
+    if (err) return err;
+    added[number - MPI_ERR_LASTCODE - 1] =
+        (struct added){.class = class ? class : number, .is_class = class == 0, .live = true};
+    struct added *of = find_added(class);
+    if (of) of->codes++;
     *out = number;
     return MPI_SUCCESS;
+}
+
+static void free_number(struct added *a)
+{
+    a->live = false;
+    a->next_free = first_free;
+    first_free = (int)(a - added) + MPI_ERR_LASTCODE + 1;
 }
 
 static int add_code(int class, int *code)
@@ -278,14 +303,9 @@ static int remove_class(int class)
 {
     struct added *a = find_added(class);
     if (!a || !a->is_class) return not_added("errorclass", class);
-    for (int code = MPI_ERR_LASTCODE + 1; code <= uno_error_last; code++) {
-        struct added *other = find_added(code);
-        if (other && !other->is_class && other->class == class) {
-            return uno_fail(MPI_ERR_ARG, "errorclass %d still has error code %d", class, code);
-        }
-    }
+    if (a->codes) return uno_fail(MPI_ERR_ARG, "errorclass %d still has error codes (%d of them)", class, a->codes);
     if (a->text) return uno_fail(MPI_ERR_ARG, "errorclass %d still has an error string", class);
-    a->live = false;
+    free_number(a);
     return MPI_SUCCESS;
 }
 
@@ -294,7 +314,9 @@ static int remove_code(int code)
     struct added *a = find_added(code);
     if (!a || a->is_class) return not_added("errorcode", code);
     if (a->text) return uno_fail(MPI_ERR_ARG, "errorcode %d still has an error string", code);
-    a->live = false;
+    struct added *of = find_added(a->class);
+    if (of) of->codes--;
+    free_number(a);
     return MPI_SUCCESS;
 }
 

@@ -122,11 +122,11 @@ static void added_codes(void)
     MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_LASTUSEDCODE, &last, &flag);
     CHECK(flag && *last >= MPI_ERR_LASTCODE);
     before = *last;
-    CHECK(MPI_Add_error_class(&class) == MPI_SUCCESS && class > MPI_ERR_LASTCODE && class > before);
-    CHECK(MPI_Add_error_code(class, &code) == MPI_SUCCESS && code > class);
+    CHECK(MPI_Add_error_class(&class) == MPI_SUCCESS && class > MPI_ERR_LASTCODE);
+    CHECK(MPI_Add_error_code(class, &code) == MPI_SUCCESS && code > MPI_ERR_LASTCODE && code != class);
     CHECK(MPI_Add_error_code(MPI_ERR_IO, &other) == MPI_SUCCESS);
     MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_LASTUSEDCODE, &last, &flag);
-    CHECK(*last == other);
+    CHECK(*last >= class && *last >= code && *last >= other && *last > before);
     MPI_Error_class(code, &got);
     CHECK(got == class);
     MPI_Error_class(class, &got);
