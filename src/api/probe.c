@@ -147,7 +147,7 @@ static int imrecv(struct uno_args a, MPI_Message *message, MPI_Request *request)
     if (!r) return uno_fail(MPI_ERR_NO_MEM, "no memory for a request");
     from = (struct uno_where){.comm = m->comm, .rank = m->unexp->src, .tag = m->unexp->tag};
     uno_recv_setup(r, (void *)(uintptr_t)a.buf, a.count, uno_type(a.type), &from);    // takes over the handle's hold
-    if (r->type) uno_packer_init(&r->packer, r->buf, r->count, r->type);
+    if (r->move.type) uno_packer_init(&r->move.packer, r->move.buf, r->move.count, r->move.type);
     uno_recv_unexpected(r, m->unexp);
     uno_pool_put(&messages, m);
     *message = MPI_MESSAGE_NULL;

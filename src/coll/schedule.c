@@ -408,7 +408,6 @@ static MPI_Request request_of(struct uno_sched *s, bool persistent)
     }
     r->ops = &coll_ops;
     r->comm = s->comm;
-    r->coll = true;
     r->persistent = persistent;
     r->active = !persistent;
     r->extra = s;

@@ -14,20 +14,20 @@ static bool tag_fits(int wanted, int tag)
 static struct MPI_ABI_Request *first_fit(const struct uno_queue *q, int tag)
 {
     struct MPI_ABI_Request *r = q->head;
-    while (r && !tag_fits(r->tag, tag)) r = r->next;
+    while (r && !tag_fits(r->tag, tag)) r = r->move.next;
     return r;
 }
 
 static void unlink_request(struct uno_queue *q, struct MPI_ABI_Request *r)
 {
-    if (r->prev)
-        r->prev->next = r->next;
+    if (r->move.prev)
+        r->move.prev->move.next = r->move.next;
     else
-        q->head = r->next;
-    if (r->next)
-        r->next->prev = r->prev;
+        q->head = r->move.next;
+    if (r->move.next)
+        r->move.next->move.prev = r->move.prev;
     else
-        q->tail = r->prev;
+        q->tail = r->move.prev;
 }
 
 struct MPI_ABI_Request *uno_match_arrival(struct uno_match *m, int src, int tag)
@@ -36,7 +36,7 @@ struct MPI_ABI_Request *uno_match_arrival(struct uno_match *m, int src, int tag)
     struct MPI_ABI_Request *r = first_fit(q, tag);
     if (__builtin_expect(m->any.head != NULL, 0)) {
         struct MPI_ABI_Request *w = first_fit(&m->any, tag);
-        if (w && (!r || w->order < r->order)) {
+        if (w && (!r || w->move.order < r->move.order)) {
             r = w;
             q = &m->any;
         }
@@ -48,7 +48,7 @@ struct MPI_ABI_Request *uno_match_arrival(struct uno_match *m, int src, int tag)
 struct MPI_ABI_Request *uno_match_fit(const struct uno_match *m, int src, int tag)
 {
     struct MPI_ABI_Request *r = first_fit(&m->source[src].posted, tag), *w = first_fit(&m->any, tag);
-    return w && (!r || w->order < r->order) ? w : r;
+    return w && (!r || w->move.order < r->move.order) ? w : r;
 }
 
 struct uno_unexp *uno_match_posting(struct uno_match *m, int src, int tag)
@@ -70,11 +70,11 @@ static struct uno_queue *queue_of(struct uno_match *m, struct MPI_ABI_Request *r
 void uno_match_post(struct uno_match *m, struct MPI_ABI_Request *r)
 {
     struct uno_queue *q = queue_of(m, r);
-    r->order = m->order++;
-    r->next = NULL;
-    r->prev = q->tail;
+    r->move.order = m->order++;
+    r->move.next = NULL;
+    r->move.prev = q->tail;
     if (q->tail)
-        q->tail->next = r;
+        q->tail->move.next = r;
     else
         q->head = r;
     q->tail = r;
@@ -84,7 +84,7 @@ bool uno_match_unpost(struct uno_match *m, struct MPI_ABI_Request *r)
 {
     struct uno_queue *q = queue_of(m, r);
     struct MPI_ABI_Request *i = q->head;
-    while (i && i != r) i = i->next;
+    while (i && i != r) i = i->move.next;
     if (i) unlink_request(q, i);
     return i != NULL;
 }

@@ -17,6 +17,21 @@ struct MPI_ABI_Request uno_request_sent = {
     .status = {.MPI_SOURCE = MPI_ANY_SOURCE, .MPI_TAG = MPI_ANY_TAG},
 };
 
+static bool moves(const struct MPI_ABI_Request *r)
+{
+    return r->kind == UNO_REQ_SEND || r->kind == UNO_REQ_RECV;
+}
+
+static void begin_move(struct uno_move *m)
+{
+    m->mode = 0;
+    m->coll = false;
+    m->type = m->sign.type = NULL;
+    m->room = 0;
+    m->moved = 0;
+    m->direct = -1;
+}
+
 // Not through uno_pool_get: its zeroing of the whole object would be the dearest part of a small receive.
 MPI_Request uno_request_new(enum uno_request_kind kind)
 {
@@ -33,18 +48,14 @@ MPI_Request uno_request_new(enum uno_request_kind kind)
     }
     atomic_init(&r->done, 0);
     r->kind = (uint8_t)kind;
-    r->mode = 0;
-    r->persistent = r->freed = r->cancelled = r->coll = false;
+    r->persistent = r->freed = r->cancelled = false;
     r->active = true;
-    r->marks = NULL;
     r->ops = NULL;
     r->comm = NULL;
-    r->type = r->sign_type = NULL;
-    r->room = 0;
-    r->moved = 0;
-    r->unexp = NULL;
-    r->direct = -1;
-    r->extra = NULL;
+    if (moves(r))
+        begin_move(&r->move);
+    else
+        r->extra = NULL;
     uno_status_empty(&r->status);
     r->status.MPI_internal[0] = r->status.MPI_internal[1] = r->status.MPI_internal[2] = 0;
     return r;
@@ -54,8 +65,10 @@ void uno_request_release(MPI_Request r)
 {
     if (r->ops && r->ops->free) r->ops->free(r);
     if (r->comm) uno_comm_drop(r->comm);
-    if (r->type) uno_type_drop(r->type);
-    if (r->sign_type) uno_type_drop(r->sign_type);
+    if (moves(r)) {
+        if (r->move.type) uno_type_drop(r->move.type);
+        if (r->move.sign.type) uno_type_drop(r->move.sign.type);
+    }
     uno_pool_put(&uno_request_pool, r);
 }
 

@@ -35,34 +35,42 @@ struct uno_request_ops {
     bool (*poll)(MPI_Request r);    // NULL, or moves the operation on when somebody waits for it
 };
 
+// The part of a send or a receive: where its message is matched, what is moved and how far it is.
+struct uno_move {
+    struct MPI_ABI_Request *next, *prev;    // in a matching queue
+    uint64_t order;                         // posting order in its uno_match
+    bool coll;                              // it belongs to a collective: context | UNO_CTX_COLL
+    uint8_t mode;                           // sends: enum uno_mode (p2p/p2p.h)
+    const void *buf;
+    MPI_Count count;
+    struct MPI_ABI_Datatype *type;    // held; NULL: plain bytes
+    size_t room;                      // bytes as set up: of a send, or that a receive has room for
+    size_t bytes;                     // `room`, cut down to the message by a rendezvous
+    size_t moved;                     // bytes moved so far (streamed rendezvous)
+    struct uno_packer packer;         // when type is not plain
+    int direct;                       // descriptor of the offer that stands (rendezvous by direct copy), -1: none
+    struct uno_run *runs;             // of a layout that is copied directly (p2p/direct.h), else NULL
+    struct uno_promise {
+        struct MPI_ABI_Datatype *type;
+        MPI_Count count;
+        int error;    // what comparing with the message's signature said
+    } sign;           // checking mode (p2p/sign.h): what a receive is for, until it has met its message
+};
+
+// A common head, and the part of the kind.
 struct MPI_ABI_Request {
     struct uno_head head;
     _Atomic uint32_t done;    // release by uno_request_done, acquire by waiters that hold no lock
     uint8_t kind;             // enum uno_request_kind
-    uint8_t mode;             // sends: enum uno_mode (p2p/p2p.h)
-    bool persistent, active, freed, cancelled, coll;
-    struct uno_marks *marks;    // partitioned send while no other thread calls MPI: what Pready touches; else NULL
+    bool persistent, active, freed, cancelled;
     const struct uno_request_ops *ops;
     struct MPI_ABI_Comm *comm;
-    struct MPI_ABI_Request *next, *prev;    // in a matching queue or a peer's backlog
-    uint64_t order;                         // posting order in its uno_match
-    int rank, tag;                          // peer: destination or source (MPI_ANY_SOURCE allowed)
-    const void *buf;
-    MPI_Count count;
-    struct MPI_ABI_Datatype *type;
-    size_t bytes;                // room of a receive, size of a send
-    MPI_Status status;           // as the user will see it; MPI_ERROR holds the outcome
-    struct uno_packer packer;    // when type is not plain
-    size_t room;                 // bytes as set up: `bytes` is cut down to the message by a rendezvous
-    size_t moved;                // bytes moved so far (streamed rendezvous)
-    int direct;                  // descriptor of the offer that stands (rendezvous by direct copy), -1: none
-    struct uno_unexp *unexp;     // matched probe: the message
-    struct MPI_ABI_Datatype
-        *sign_type;    // checking mode (p2p/sign.h): what a receive is for, until it has met its message
-    MPI_Count sign_count;
-    int sign_error;          // what comparing the two said
-    struct uno_run *runs;    // of a layout that is copied directly (p2p/direct.h), else NULL
-    void *extra;             // of the kind: schedule, callbacks, partitioned state
+    int rank, tag;        // peer: destination or source (MPI_ANY_SOURCE allowed), MPI_UNDEFINED
+    MPI_Status status;    // as the user will see it; MPI_ERROR holds the outcome
+    union {
+        struct uno_move move;    // SEND, RECV
+        void *extra;             // all others: schedule, callbacks, partitioned state; owned as ops->free says
+    };
 };
 
 extern struct MPI_ABI_Request uno_request_sent;    // immortal, done, empty status

@@ -16,9 +16,9 @@
 
 static void finish(MPI_Request r, struct uno_link *link)
 {
-    if (r->direct >= 0) {
-        link->ops->withdraw(link, &(struct uno_rts){.desc = (uint32_t)r->direct});
-        r->direct = -1;
+    if (r->move.direct >= 0) {
+        link->ops->withdraw(link, &(struct uno_rts){.desc = (uint32_t)r->move.direct});
+        r->move.direct = -1;
     }
     uno_direct_forget(r);
     uno_request_cancelled(r);
@@ -36,7 +36,7 @@ int uno_cancel_send(MPI_Request r)
     }
     uint64_t token = (uint64_t)(uintptr_t)r;
     struct uno_msg m = {.kind = UNO_CANCEL, .src = r->comm->rank, .bytes = sizeof token, .data = &token};
-    m.ctx = r->comm->context | (r->coll ? UNO_CTX_COLL : 0);
+    m.ctx = r->comm->context | (r->move.coll ? UNO_CTX_COLL : 0);
     int kept = uno_peer_send(p, &m, NULL);
     return kept == 1 ? MPI_SUCCESS : kept;
 }

@@ -39,21 +39,21 @@ static void read_payload(struct uno_link *link, const void *payload, size_t from
         uno_link_read(link, dst, n);
 }
 
-// Moves n payload bytes into the receive at r->moved.
+// Moves n payload bytes into the receive at r->move.moved.
 static void take_in(MPI_Request r, struct uno_link *link, const void *payload, size_t n)
 {
-    if (!r->type && !r->packer.ordered) {
-        read_payload(link, payload, 0, (char *)(uintptr_t)r->buf + r->moved, n);
-        r->moved += n;
+    if (!r->move.type && !r->move.packer.ordered) {
+        read_payload(link, payload, 0, (char *)(uintptr_t)r->move.buf + r->move.moved, n);
+        r->move.moved += n;
         return;
     }
-    if (payload) uno_unpack(&r->packer, payload, n);
+    if (payload) uno_unpack(&r->move.packer, payload, n);
     for (size_t at = 0, k; !payload && at < n; at += k) {
         const void *from;
         k = link->ops->look(link, n - at, &from);
-        uno_unpack(&r->packer, from, k);
+        uno_unpack(&r->move.packer, from, k);
     }
-    r->moved += n;
+    r->move.moved += n;
 }
 
 static void set_status(MPI_Request r, int src, int tag, size_t bytes)
@@ -65,20 +65,20 @@ static void set_status(MPI_Request r, int src, int tag, size_t bytes)
 
 static int truncation(MPI_Request r, size_t bytes)
 {
-    return bytes > r->bytes ? MPI_ERR_TRUNCATE : r->sign_error;
+    return bytes > r->move.bytes ? MPI_ERR_TRUNCATE : r->move.sign.error;
 }
 
 static void fill_eager(MPI_Request r, struct uno_link *link, const struct uno_hdr *h, const void *payload)
 {
-    size_t n = h->bytes < r->bytes ? h->bytes : r->bytes;
+    size_t n = h->bytes < r->move.bytes ? h->bytes : r->move.bytes;
     set_status(r, h->src, h->tag, n);
-    if (payload && n <= UNO_INLINE_MAX && !r->type) {
-        uno_copy_small((void *)(uintptr_t)r->buf, payload, n);
+    if (payload && n <= UNO_INLINE_MAX && !r->move.type) {
+        uno_copy_small((void *)(uintptr_t)r->move.buf, payload, n);
     } else {
-        if (r->type)
+        if (r->move.type)
             take_in(r, link, payload, n);
         else
-            read_payload(link, payload, 0, (char *)(uintptr_t)r->buf, n);
+            read_payload(link, payload, 0, (char *)(uintptr_t)r->move.buf, n);
         if (!payload && h->bytes > n) uno_link_read(link, NULL, h->bytes - n);
     }
     uno_request_done(r, truncation(r, h->bytes));
@@ -97,19 +97,19 @@ static bool accept(MPI_Request r, struct uno_link *link, const struct uno_rts *r
 // The receive r was matched with a rendezvous: both copy, or the sender is asked to stream.
 static void begin_rendezvous(MPI_Request r, struct uno_link *link, const struct uno_rts *rts, int src, int tag)
 {
-    size_t n = rts->bytes < r->bytes ? rts->bytes : r->bytes;
+    size_t n = rts->bytes < r->move.bytes ? rts->bytes : r->move.bytes;
     set_status(r, src, tag, n);
     r->status.MPI_ERROR = truncation(r, rts->bytes);
-    r->moved = 0;
-    r->bytes = n;
+    r->move.moved = 0;
+    r->move.bytes = n;
     if (rts->direct && n > 0 && accept(r, link, rts, n)) {
         link->ops->poll_link(link);
         return;
     }
-    if (!r->type) uno_packer_init(&r->packer, r->buf, (MPI_Count)r->room, uno_type(MPI_BYTE));
-    struct uno_order order = uno_packer_likes(&r->packer);
+    if (!r->move.type) uno_packer_init(&r->move.packer, r->move.buf, (MPI_Count)r->move.room, uno_type(MPI_BYTE));
+    struct uno_order order = uno_packer_likes(&r->move.packer);
     if (!order.row) order = (struct uno_order){rts->row, rts->tile};
-    uno_packer_order(&r->packer, order, n);
+    uno_packer_order(&r->move.packer, order, n);
     struct cts cts = {
         .token = rts->token, .reply = (uint64_t)(uintptr_t)r, .bytes = n, .row = order.row, .tile = order.tile};
     struct uno_msg m = {.kind = UNO_CTS, .bytes = sizeof cts, .data = &cts};
@@ -221,16 +221,16 @@ static const char *deliver_cts(struct uno_link *link, const struct uno_hdr *h, c
     (void)h;
     memcpy(&cts, payload, sizeof cts);
     MPI_Request r = (MPI_Request)(uintptr_t)cts.token;
-    if (r->direct >= 0) {
-        struct uno_rts rts = {.desc = (uint32_t)r->direct};
+    if (r->move.direct >= 0) {
+        struct uno_rts rts = {.desc = (uint32_t)r->move.direct};
         link->ops->withdraw(link, &rts);
-        r->direct = -1;
+        r->move.direct = -1;
         uno_direct_forget(r);
     }
-    if (cts.bytes < r->bytes) r->bytes = cts.bytes;
-    if (!r->type) uno_packer_init(&r->packer, r->buf, (MPI_Count)r->bytes, uno_type(MPI_BYTE));
-    uno_packer_order(&r->packer, (struct uno_order){cts.row, cts.tile}, r->bytes);
-    if (r->bytes == 0)
+    if (cts.bytes < r->move.bytes) r->move.bytes = cts.bytes;
+    if (!r->move.type) uno_packer_init(&r->move.packer, r->move.buf, (MPI_Count)r->move.bytes, uno_type(MPI_BYTE));
+    uno_packer_order(&r->move.packer, (struct uno_order){cts.row, cts.tile}, r->move.bytes);
+    if (r->move.bytes == 0)
         uno_request_done(r, MPI_SUCCESS);
     else
         uno_peer_stream(uno_peer_of(link->proc), r, cts.reply);
@@ -241,7 +241,7 @@ static const char *deliver_data(struct uno_link *link, const struct uno_hdr *h, 
 {
     MPI_Request r = (MPI_Request)(uintptr_t)h->ctx;
     take_in(r, link, payload, h->bytes);
-    if (r->moved == r->bytes) uno_request_done(r, r->status.MPI_ERROR);
+    if (r->move.moved == r->move.bytes) uno_request_done(r, r->status.MPI_ERROR);
     return NULL;
 }
 
@@ -270,19 +270,19 @@ void *uno_deliver_into(struct uno_link *link, const struct uno_hdr *h, uint64_t 
     if (!c || (unsigned)h->src >= (unsigned)c->npeers) return NULL;
     struct uno_match *m = &c->match[h->ctx >> 63];
     MPI_Request r = uno_match_fit(m, h->src, h->tag);
-    if (!r || r->type || r->bytes < h->bytes) return NULL;
+    if (!r || r->move.type || r->move.bytes < h->bytes) return NULL;
     uno_match_unpost(m, r);
     set_status(r, h->src, h->tag, h->bytes);
     r->status.MPI_ERROR = MPI_SUCCESS;
     *token = (uint64_t)(uintptr_t)r;
-    return (void *)(uintptr_t)r->buf;
+    return (void *)(uintptr_t)r->move.buf;
 }
 
 void uno_direct_done(uint64_t token, size_t bytes, int failed)
 {
     MPI_Request r = (MPI_Request)(uintptr_t)token;
     (void)bytes;
-    if (__builtin_expect(r->runs != NULL, 0)) uno_direct_forget(r);
+    if (__builtin_expect(r->move.runs != NULL, 0)) uno_direct_forget(r);
     if (failed) uno_fail(MPI_ERR_BUFFER, "the message's memory could not be read or written");
     int err = r->kind == UNO_REQ_RECV ? r->status.MPI_ERROR : MPI_SUCCESS;
     uno_request_done(r, failed ? MPI_ERR_BUFFER : err);

@@ -20,20 +20,20 @@ bool uno_direct_worth(size_t n, size_t runs)
 
 bool uno_direct_memory(MPI_Request r, size_t n, struct uno_run *one, struct uno_mem *mem)
 {
-    *one = (struct uno_run){(char *)(uintptr_t)r->buf, n};
+    *one = (struct uno_run){(char *)(uintptr_t)r->move.buf, n};
     *mem = (struct uno_mem){one, 1};
-    if (!r->type) return true;
-    size_t most = uno_packer_runs(&r->packer);
-    if (!uno_direct_worth(r->room, most)) return false;
+    if (!r->move.type) return true;
+    size_t most = uno_packer_runs(&r->move.packer);
+    if (!uno_direct_worth(r->move.room, most)) return false;
     struct uno_run *list = malloc(most * sizeof *list);
     if (!list) return false;
-    *mem = (struct uno_mem){list, uno_packer_list(&r->packer, list)};
-    r->runs = list;
+    *mem = (struct uno_mem){list, uno_packer_list(&r->move.packer, list)};
+    r->move.runs = list;
     return true;
 }
 
 void uno_direct_forget(MPI_Request r)
 {
-    free(r->runs);
-    r->runs = NULL;
+    free(r->move.runs);
+    r->move.runs = NULL;
 }

@@ -22,7 +22,7 @@ enum part_mode {
 struct part_block;    // part_shared.c
 
 struct part {
-    struct uno_marks marks;
+    struct uno_marks marks;    // first: uno_part_ready_alone looks for it there
     struct uno_poller poller;
     MPI_Request req;      // NULL: freed before it met its other side
     struct part *next;    // in the list of receives that wait for their match

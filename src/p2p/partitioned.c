@@ -286,7 +286,7 @@ static int part_start(MPI_Request r)
     atomic_store_explicit(&p->nleft, 0, memory_order_relaxed);
     for (int k = 0; k < p->chunks && p->left; k++) atomic_store_explicit(&p->left[k], 0, memory_order_relaxed);
     if (p->send) {
-        r->marks = uno_world.threads ? NULL : &p->marks;
+        p->marks.alone = uno_world.threads ? 0 : p->marks.n;
         int words = p->per_chunk >> p->marks.shift;
         for (int w = 0; w < p->words; w++) atomic_store_explicit(&p->marks.word[w], absent(p, w), memory_order_relaxed);
         for (int k = 0; k < p->chunks; k++) {
@@ -313,6 +313,7 @@ static void part_free(MPI_Request r)
     struct part *p = r->extra;
     settle(p);
     uno_poller_remove(&p->poller);
+    uno_type_drop(p->spec.type);
     if (p->matched || r->rank == MPI_PROC_NULL)
         part_release(p);
     else
@@ -355,7 +356,6 @@ static int part_new(const struct uno_part_spec *spec, const struct uno_where *wh
     r->comm = where->comm;
     r->rank = where->rank;
     r->tag = where->tag;
-    r->type = spec->type;
     r->persistent = true;
     r->active = false;
     uno_comm_hold(where->comm);

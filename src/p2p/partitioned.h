@@ -15,11 +15,12 @@ struct uno_part_spec {
     struct MPI_ABI_Datatype *type;
 };
 
-// What a Pready touches. A bit a partition, 2^shift partitions a word; set: ready, or not there. Outside an active send
-// all bits are set.
+// What a Pready touches, the first thing in a partitioned request's `extra`. One bit per partition, 2^shift partitions
+// in a word; set: ready, or not there. Outside an active send all bits are set.
 struct uno_marks {
     _Atomic uint64_t *word;
-    unsigned n;    // partitions that may be marked; 0 in a receive
+    unsigned n;        // partitions that may be marked; 0 in a receive
+    unsigned alone;    // the same while no other thread calls MPI, else 0
     unsigned shift;
 };
 
@@ -29,12 +30,13 @@ int uno_precv_init(const struct uno_part_spec *spec, const struct uno_where *fro
 void uno_part_word_full(MPI_Request req, unsigned word);
 
 // Partition i of an active send may leave. False: it was not marked, because something is wrong with the call or
-// because other threads may call MPI: uno_part_ready then knows. Inline, because programs call it once a partition.
+// because other threads may call MPI: uno_part_ready then knows. Inline, because programs call it per partition.
 static inline bool uno_part_ready_alone(MPI_Request req, int i)
 {
     if (__builtin_expect((uintptr_t)req < 1024 || req->head.magic != UNO_REQUEST_MAGIC, 0)) return false;
-    struct uno_marks *m = req->marks;
-    if (__builtin_expect(!m || (unsigned)i >= m->n, 0)) return false;
+    if (__builtin_expect(req->kind != UNO_REQ_PARTITIONED, 0)) return false;
+    struct uno_marks *m = req->extra;
+    if (__builtin_expect((unsigned)i >= m->alone, 0)) return false;
     _Atomic uint64_t *word = &m->word[(unsigned)i >> m->shift];
     uint64_t bit = 1ULL << (i & 63), old = atomic_load_explicit(word, memory_order_relaxed);    // relaxed: our own
     if (__builtin_expect((old & bit) != 0, 0)) return false;

@@ -118,19 +118,19 @@ bool uno_peer_unsend(struct uno_peer *p, MPI_Request req)
 static bool send_pieces(struct uno_peer *p, struct uno_out *o, int *moved)
 {
     MPI_Request r = o->req;
-    for (int i = 0; i < PIECES_PER_TURN && r->moved < r->bytes; i++) {
-        size_t n = r->bytes - r->moved;
+    for (int i = 0; i < PIECES_PER_TURN && r->move.moved < r->move.bytes; i++) {
+        size_t n = r->move.bytes - r->move.moved;
         if (n > p->link->data_max) n = p->link->data_max;
         o->msg.bytes = (uint32_t)n;
-        if (r->type || r->packer.ordered)
-            o->msg.packer = &r->packer;
+        if (r->move.type || r->move.packer.ordered)
+            o->msg.packer = &r->move.packer;
         else
-            o->msg.data = (const char *)r->buf + r->moved;
+            o->msg.data = (const char *)r->move.buf + r->move.moved;
         if (p->ops->send(p->link, &o->msg) != MPI_SUCCESS) return false;
-        r->moved += n;
+        r->move.moved += n;
         ++*moved;
     }
-    return r->moved == r->bytes;
+    return r->move.moved == r->move.bytes;
 }
 
 static int flush(struct uno_peer *p)

@@ -19,17 +19,17 @@ void uno_recv_setup(MPI_Request r, void *buf, MPI_Count count, struct MPI_ABI_Da
     r->comm = from->comm;
     r->rank = from->rank;
     r->tag = from->tag;
-    r->coll = from->coll;
-    r->buf = buf;
-    r->count = count;
-    r->bytes = r->room = (size_t)(count * type->size);
-    r->type = NULL;
-    r->runs = NULL;
-    r->sign_type = NULL;
-    r->sign_error = MPI_SUCCESS;
+    r->move.coll = from->coll;
+    r->move.buf = buf;
+    r->move.count = count;
+    r->move.bytes = r->move.room = (size_t)(count * type->size);
+    r->move.type = NULL;
+    r->move.runs = NULL;
+    r->move.sign.type = NULL;
+    r->move.sign.error = MPI_SUCCESS;
     if (__builtin_expect(uno_signing.num != 0, 0) && !from->coll) uno_sign_expect(r, type, count);
     if (__builtin_expect(!(type->flags & UNO_TYPE_PLAIN), 0)) {
-        r->type = type;
+        r->move.type = type;
         uno_type_hold(type);
     }
 }
@@ -47,10 +47,10 @@ int uno_recv_start(MPI_Request r)
         uno_request_done(r, MPI_SUCCESS);
         return MPI_SUCCESS;
     }
-    r->moved = 0;
-    r->bytes = r->room;    // a rendezvous cuts bytes down to the message
-    if (r->type) uno_packer_init(&r->packer, r->buf, r->count, r->type);
-    struct uno_match *m = &r->comm->match[r->coll];
+    r->move.moved = 0;
+    r->move.bytes = r->move.room;    // a rendezvous cuts bytes down to the message
+    if (r->move.type) uno_packer_init(&r->move.packer, r->move.buf, r->move.count, r->move.type);
+    struct uno_match *m = &r->comm->match[r->move.coll];
     struct uno_unexp *u = m->first ? uno_match_posting(m, r->rank, r->tag) : NULL;
     if (!u) {
         uno_match_post(m, r);
@@ -64,7 +64,7 @@ int uno_recv_start(MPI_Request r)
 static int cancel(MPI_Request r)
 {
     if (uno_request_is_done(r) || r->rank == MPI_PROC_NULL) return MPI_SUCCESS;
-    if (uno_match_unpost(&r->comm->match[r->coll], r)) uno_request_cancelled(r);
+    if (uno_match_unpost(&r->comm->match[r->move.coll], r)) uno_request_cancelled(r);
     return MPI_SUCCESS;
 }
 
@@ -105,7 +105,7 @@ int uno_recv(void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, const st
     atomic_init(&r.done, 0);
     r.kind = UNO_REQ_RECV;
     r.persistent = r.freed = r.cancelled = false;
-    r.direct = -1;
+    r.move.direct = -1;
     r.status.MPI_internal[2] = 0;
     uno_recv_setup(&r, buf, count, type, from);
     int err = uno_recv_start(&r);
@@ -116,7 +116,7 @@ int uno_recv(void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, const st
                                  : uno_peer(from->comm, from->rank);
         if (!p || !look(&r, p)) uno_wait_request(&r);
     }
-    if (r.type) uno_type_drop(r.type);
+    if (r.move.type) uno_type_drop(r.move.type);
     err = r.status.MPI_ERROR;
     if (status != MPI_STATUS_IGNORE) {
         int kept = status->MPI_ERROR;    // MPI_ERROR is the user's except in calls that return many statuses

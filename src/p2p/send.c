@@ -58,15 +58,15 @@ void uno_send_setup(MPI_Request r, const void *buf, MPI_Count count, struct MPI_
     r->comm = to->comm;
     r->rank = to->rank;
     r->tag = to->tag;
-    r->coll = to->coll;
-    r->buf = buf;
-    r->count = is_plain(type) ? count * type->size : count;    // plain data is bytes from here on
-    r->bytes = r->room = (size_t)(count * type->size);
+    r->move.coll = to->coll;
+    r->move.buf = buf;
+    r->move.count = is_plain(type) ? count * type->size : count;    // plain data is bytes from here on
+    r->move.bytes = r->move.room = (size_t)(count * type->size);
     uno_comm_hold(to->comm);
-    r->type = NULL;
-    r->runs = NULL;
+    r->move.type = NULL;
+    r->move.runs = NULL;
     if (!is_plain(type)) {
-        r->type = type;
+        r->move.type = type;
         uno_type_hold(type);
     }
 }
@@ -74,11 +74,11 @@ void uno_send_setup(MPI_Request r, const void *buf, MPI_Count count, struct MPI_
 static int start_eager(MPI_Request r, struct uno_peer *p, struct uno_msg *m)
 {
     m->kind = UNO_EAGER;
-    m->bytes = (uint32_t)r->bytes;
-    if (r->type)
-        m->packer = &r->packer;
+    m->bytes = (uint32_t)r->move.bytes;
+    if (r->move.type)
+        m->packer = &r->move.packer;
     else
-        m->data = r->buf;
+        m->data = r->move.buf;
     int kept = uno_peer_send(p, m, r);
     if (kept == MPI_SUCCESS) uno_request_done(r, MPI_SUCCESS);
     return kept == 1 ? MPI_SUCCESS : kept;
@@ -89,17 +89,18 @@ static void offer(MPI_Request r, struct uno_peer *p, struct uno_rts *rts)
 {
     struct uno_run one;
     struct uno_mem mem;
-    if (r->bytes == 0 || !uno_direct_memory(r, r->bytes, &one, &mem)) return;
+    if (r->move.bytes == 0 || !uno_direct_memory(r, r->move.bytes, &one, &mem)) return;
     if (p->ops->offer(p->link, &mem, rts) == MPI_SUCCESS)
-        r->direct = (int)rts->desc;
+        r->move.direct = (int)rts->desc;
     else
         uno_direct_forget(r);
 }
 
 static int start_rendezvous(MPI_Request r, struct uno_peer *p, struct uno_msg *m)
 {
-    struct uno_order likes = r->type ? uno_packer_likes(&r->packer) : (struct uno_order){0};
-    struct uno_rts rts = {.token = (uint64_t)(uintptr_t)r, .bytes = r->bytes, .row = likes.row, .tile = likes.tile};
+    struct uno_order likes = r->move.type ? uno_packer_likes(&r->move.packer) : (struct uno_order){0};
+    struct uno_rts rts = {
+        .token = (uint64_t)(uintptr_t)r, .bytes = r->move.bytes, .row = likes.row, .tile = likes.tile};
     offer(r, p, &rts);
     m->kind = UNO_RTS;
     m->bytes = sizeof rts;
@@ -113,9 +114,9 @@ static int start_rendezvous(MPI_Request r, struct uno_peer *p, struct uno_msg *m
 static int start_buffered(MPI_Request r)
 {
     struct uno_where to = {.comm = r->comm, .rank = r->rank, .tag = r->tag};
-    struct MPI_ABI_Datatype *type = r->type ? r->type : uno_type(MPI_BYTE);
-    int err =
-        r->sign_type ? uno_bsend(r->buf, r->sign_count, r->sign_type, &to) : uno_bsend(r->buf, r->count, type, &to);
+    struct MPI_ABI_Datatype *type = r->move.type ? r->move.type : uno_type(MPI_BYTE);
+    int err = r->move.sign.type ? uno_bsend(r->move.buf, r->move.sign.count, r->move.sign.type, &to)
+                                : uno_bsend(r->move.buf, r->move.count, type, &to);
     if (!err) uno_request_done(r, MPI_SUCCESS);
     return err;
 }
@@ -126,16 +127,18 @@ int uno_send_start(MPI_Request r)
         uno_request_done(r, MPI_SUCCESS);
         return MPI_SUCCESS;
     }
-    if (r->mode == UNO_BUFFERED) return start_buffered(r);
+    if (r->move.mode == UNO_BUFFERED) return start_buffered(r);
     if (__builtin_expect(uno_signing.num != 0, 0) && r->persistent) uno_sign_start(r);
     struct uno_peer *p = uno_peer(r->comm, r->rank);
     if (!p) return MPI_ERR_INTERN;
-    r->moved = 0;
-    r->direct = -1;
-    r->bytes = r->room;    // a receiver with less room may have cut it down last time
-    if (r->type) uno_packer_init(&r->packer, r->buf, r->count, r->type);
-    struct uno_msg m = {.src = r->comm->rank, .tag = r->tag, .ctx = r->comm->context | (r->coll ? UNO_CTX_COLL : 0)};
-    if (r->bytes <= (r->type ? p->link->data_max : p->eager_max) && r->mode != UNO_SYNC) return start_eager(r, p, &m);
+    r->move.moved = 0;
+    r->move.direct = -1;
+    r->move.bytes = r->move.room;    // a receiver with less room may have cut it down last time
+    if (r->move.type) uno_packer_init(&r->move.packer, r->move.buf, r->move.count, r->move.type);
+    struct uno_msg m = {
+        .src = r->comm->rank, .tag = r->tag, .ctx = r->comm->context | (r->move.coll ? UNO_CTX_COLL : 0)};
+    if (r->move.bytes <= (r->move.type ? p->link->data_max : p->eager_max) && r->move.mode != UNO_SYNC)
+        return start_eager(r, p, &m);
     return start_rendezvous(r, p, &m);
 }
 
@@ -155,7 +158,7 @@ int uno_isend(const void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, c
     }
     MPI_Request r = uno_request_new(UNO_REQ_SEND);
     if (!r) return uno_fail(MPI_ERR_NO_MEM, "no memory for a request");
-    r->mode = (uint8_t)mode;
+    r->move.mode = (uint8_t)mode;
     uno_send_setup(r, buf, count, type, to);
     int err = uno_send_start(r);
     if (err) {

@@ -27,15 +27,15 @@ void uno_sign_send(const struct MPI_ABI_Datatype *type, MPI_Count count, const s
 
 void uno_sign_expect(MPI_Request r, struct MPI_ABI_Datatype *type, MPI_Count count)
 {
-    r->sign_type = type;
-    r->sign_count = count;
+    r->move.sign.type = type;
+    r->move.sign.count = count;
     uno_type_hold(type);
 }
 
 void uno_sign_start(MPI_Request r)
 {
     struct uno_where to = {.comm = r->comm, .rank = r->rank, .tag = r->tag};
-    if (r->sign_type) uno_sign_send(r->sign_type, r->sign_count, &to);
+    if (r->move.sign.type) uno_sign_send(r->move.sign.type, r->move.sign.count, &to);
 }
 
 void uno_sign_arrived(struct uno_link *link, const struct uno_signature *s)
@@ -72,16 +72,16 @@ struct uno_signature uno_sign_take(struct uno_link *link)
 
 void uno_sign_match(MPI_Request r, const struct uno_signature *s, int src, int tag)
 {
-    struct MPI_ABI_Datatype *type = r->sign_type;
+    struct MPI_ABI_Datatype *type = r->move.sign.type;
     if (!type) return;
-    r->sign_error = MPI_SUCCESS;
+    r->move.sign.error = MPI_SUCCESS;
     // A message that is too long is told as truncated, and one without a signature passes.
-    struct uno_signature own = uno_signature_of(type, r->sign_count, s->elements);
+    struct uno_signature own = uno_signature_of(type, r->move.sign.count, s->elements);
     if (s->elements != UINT64_MAX && own.elements == s->elements && !uno_signature_same(s, &own))
-        r->sign_error =
+        r->move.sign.error =
             uno_fail(MPI_ERR_TYPE, "the message of rank %d, tag %d holds %llu of %s, the receive is for %s", src, tag,
                      (unsigned long long)s->elements, uno_signature_text(s), uno_signature_text(&own));
     if (r->persistent) return;
-    r->sign_type = NULL;
+    r->move.sign.type = NULL;
     uno_type_drop(type);
 }

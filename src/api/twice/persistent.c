@@ -14,7 +14,7 @@ static int send_init(struct uno_args a, enum uno_mode mode, MPI_Request *request
     if (!r) return uno_end(a, uno_fail(MPI_ERR_NO_MEM, "no memory for a request"));
     uno_send_setup(r, a.buf, a.count, type, &to);
     if (uno_signing.num) uno_sign_expect(r, type, a.count);
-    r->mode = (uint8_t)mode;
+    r->move.mode = (uint8_t)mode;
     r->persistent = true;
     r->active = false;
     *request = r;
