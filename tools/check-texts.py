@@ -92,6 +92,8 @@ FOREIGN = re.compile(
 """,
     re.VERBOSE,
 )
+# `word`, word(), some_word, file.c
+WRITTEN = re.compile(r"`(\w+)`|\b(\w+)\(\)|\b([a-z]\w*_\w+)\b|\b([\w/]+\.[ch])\b")
 
 
 def libc(name):
@@ -113,9 +115,7 @@ def names():
             continue
         for number, line in enumerate(text_of(path).splitlines(), 1):
             comment = re.search(r"//(.*)", line)
-            for name in re.findall(
-                r"`(\w+)`|\b(\w+)\(\)|\b([a-z]\w*_\w+)\b|\b([\w/]+\.[ch])\b", comment[1] if comment else ""
-            ):
+            for name in WRITTEN.findall(comment[1] if comment else ""):
                 name = next(n for n in name if n)
                 known = "/".join(name.split("/")[-2:]) in files if "." in name else name in words
                 if not known and not FOREIGN.fullmatch(name) and not libc(name):
