@@ -102,6 +102,9 @@ int uno_check_session(MPI_Session session);                                     
 int uno_check_errhandler(MPI_Errhandler errhandler, enum uno_errh_kind kind);    // UNO_ERRH_PREDEFINED: any kind
 int uno_check_info(MPI_Info info);    // MPI_ERR_INFO: a live object or MPI_INFO_NULL
 int uno_check_op(MPI_Op op);          // MPI_ERR_OP
+// MPI_ERR_OP when op is not defined for the type. In a checking mode, one line per process when that goes beyond the
+// standard.
+int uno_check_reduction(const struct MPI_ABI_Op *op, const struct MPI_ABI_Datatype *type);
 
 #ifdef __clang_analyzer__
 #define uno_check_pointer(p, name) ((p) ? MPI_SUCCESS : MPI_ERR_ARG)

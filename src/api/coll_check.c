@@ -203,7 +203,7 @@ static int check_reduction(const struct uno_call *c)
         s.buf_name = "sendbuf";
     }
     int err = check_side(&s);
-    if (!err) err = uno_op_check(c->op, c->rtype);
+    if (!err) err = uno_check_reduction(c->op, c->rtype);
     if (err || c->sbuf == MPI_IN_PLACE || (c->comm->inter && root && c->kind == UNO_REDUCE)) return err;
     MPI_Count count = c->rcount;
     for (int i = 0; s.vector && i < s.n; i++) count += uno_at(s.counts, i);

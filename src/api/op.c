@@ -4,6 +4,8 @@
 #include "core/op.h"
 
 #include "api/check.h"
+#include "coll/agree.h"
+#include "p2p/sign.h"
 
 int uno_check_op(MPI_Op op)
 {
@@ -11,6 +13,23 @@ int uno_check_op(MPI_Op op)
     if (err || uno_op(op)) return err;
     if (op == MPI_OP_NULL) return uno_fail(MPI_ERR_OP, "op is MPI_OP_NULL");
     return uno_fail(MPI_ERR_OP, "op %p is not an operation (was it freed?)", (void *)op);
+}
+
+// Characters and bytes are reduced as integers, as other libraries do: a checking mode says that it is not portable.
+static void say_undefined(const struct MPI_ABI_Op *op, const struct MPI_ABI_Datatype *type)
+{
+    static bool said;    // once per process; the library's lock is held
+    if (said || !(uno_agree_on() || uno_signing.num)) return;
+    said = true;
+    uno_log(0, "%s on %s is not defined by the standard: it is computed as on an integer of %lld bits", uno_op_name(op),
+            type->name, 8 * (long long)type->size);
+}
+
+int uno_check_reduction(const struct MPI_ABI_Op *op, const struct MPI_ABI_Datatype *type)
+{
+    int err = uno_op_check(op, type);
+    if (!err && !uno_op_standard(op, type)) say_undefined(op, type);
+    return err;
 }
 
 static int create(const char *call, MPI_User_function *fn, MPI_User_function_c *fn_c, int commute, MPI_Op *op)

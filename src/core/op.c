@@ -59,16 +59,26 @@ static enum uno_reduce kernel_of(const struct MPI_ABI_Op *op)
     return map[(uintptr_t)op->handle - UNO_OP_FIRST];
 }
 
+const char *uno_op_name(const struct MPI_ABI_Op *op)
+{
+    return op->predefined ? names[(uintptr_t)op->handle - UNO_OP_FIRST] : "an operation of the user";
+}
+
 int uno_op_check(const struct MPI_ABI_Op *op, const struct MPI_ABI_Datatype *type)
 {
     if (!op->predefined) return MPI_SUCCESS;
     enum uno_reduce kernel = kernel_of(op);
     if (kernel == UNO_REDUCE_END && type->basic != UNO_BASIC_NONE) return MPI_SUCCESS;
     if (type->flags & UNO_TYPE_PREDEFINED && uno_reduce_defined(kernel, type->basic)) return MPI_SUCCESS;
-    return uno_fail(MPI_ERR_OP, "op %s is not defined for datatype %s (%s)",
-                    names[(uintptr_t)op->handle - UNO_OP_FIRST], type->name[0] ? type->name : "made by the user",
+    return uno_fail(MPI_ERR_OP, "op %s is not defined for datatype %s (%s)", uno_op_name(op),
+                    type->name[0] ? type->name : "made by the user",
                     type->flags & UNO_TYPE_PREDEFINED ? "the standard lists which are"
                                                       : "predefined datatypes only; use MPI_Op_create");
+}
+
+bool uno_op_standard(const struct MPI_ABI_Op *op, const struct MPI_ABI_Datatype *type)
+{
+    return !op->predefined || kernel_of(op) == UNO_REDUCE_END || uno_reduce_standard(kernel_of(op), type->basic);
 }
 
 static void copy_block(void *to, const void *from, MPI_Count count, struct MPI_ABI_Datatype *type)

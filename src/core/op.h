@@ -31,6 +31,10 @@ void uno_op_drop(struct MPI_ABI_Op *op);
 // MPI_SUCCESS, or MPI_ERR_OP when op is not defined for the type (reason in uno_fail_text).
 int uno_op_check(const struct MPI_ABI_Op *op, const struct MPI_ABI_Datatype *type);
 
+// Whether the standard defines it too.
+bool uno_op_standard(const struct MPI_ABI_Op *op, const struct MPI_ABI_Datatype *type);
+const char *uno_op_name(const struct MPI_ABI_Op *op);
+
 // inout[i] = in[i] op inout[i], count elements of type (in is the lower rank's: order matters for non-commutative
 // operations). Predefined operations on plain types run a SIMD kernel chosen at load; inputs may be unaligned, must not
 // overlap.

@@ -5,8 +5,10 @@
 // Always holds: results do not depend on the instruction set (no contraction, element by element).
 #include "core/op_kernel.h"
 
+#include <limits.h>
 #include <math.h>
 #include <string.h>
+#include <wchar.h>
 
 #include "base/float.h"
 #include "base/half.h"
@@ -191,8 +193,8 @@ INLINE void prod(enum uno_basic basic, struct args k)
 INLINE void bitwise(enum uno_reduce op, enum uno_basic basic, struct args k)
 {
     static const uint8_t width[UNO_BASIC_END] = {
-        [UNO_BASIC_I8] = 1,  [UNO_BASIC_U8] = 1,  [UNO_BASIC_BYTE] = 1, [UNO_BASIC_I16] = 2, [UNO_BASIC_U16] = 2,
-        [UNO_BASIC_I32] = 4, [UNO_BASIC_U32] = 4, [UNO_BASIC_I64] = 8,  [UNO_BASIC_U64] = 8, [UNO_BASIC_I128] = 16};
+        [UNO_BASIC_I8] = 1,  [UNO_BASIC_U8] = 1,  [UNO_BASIC_I16] = 2, [UNO_BASIC_U16] = 2,  [UNO_BASIC_I32] = 4,
+        [UNO_BASIC_U32] = 4, [UNO_BASIC_I64] = 8, [UNO_BASIC_U64] = 8, [UNO_BASIC_I128] = 16};
     k.n *= width[basic];
     if (op == UNO_REDUCE_BAND)
         LOOP(uint8_t, x & y);
@@ -307,12 +309,26 @@ __attribute__((constructor)) static void choose(void)
     uno_reduce_choose(UNO_ISA_AVX512);
 }
 
+// The integer that a character or a byte is.
+static enum uno_basic number_of(enum uno_basic basic)
+{
+    _Static_assert(sizeof(wchar_t) == 4, "wide characters are reduced as 32-bit integers");
+    if (basic == UNO_BASIC_CHAR) return CHAR_MIN < 0 ? UNO_BASIC_I8 : UNO_BASIC_U8;
+    if (basic == UNO_BASIC_WCHAR) return WCHAR_MIN < 0 ? UNO_BASIC_I32 : UNO_BASIC_U32;
+    return basic == UNO_BASIC_BYTE ? UNO_BASIC_U8 : basic;
+}
+
 void uno_reduce(enum uno_reduce op, enum uno_basic basic, const void *a, const void *b, void *out, size_t n)
 {
-    chosen(op, basic, a, b, out, n);
+    chosen(op, number_of(basic), a, b, out, n);
 }
 
 bool uno_reduce_defined(enum uno_reduce op, enum uno_basic basic)
+{
+    return uno_reduce_standard(op, number_of(basic));
+}
+
+bool uno_reduce_standard(enum uno_reduce op, enum uno_basic basic)
 {
     bool integer = basic >= UNO_BASIC_I8 && basic <= UNO_BASIC_I128;
     bool real = basic >= UNO_BASIC_F16 && basic <= UNO_BASIC_F128;

@@ -24,8 +24,10 @@ enum uno_reduce {
     UNO_REDUCE_END
 };
 
-// Whether the operation is defined for the machine type.
+// Whether there is a loop for the machine type. Characters and bytes count as integers of their width, which goes
+// beyond the standard's table: that one is uno_reduce_standard.
 bool uno_reduce_defined(enum uno_reduce op, enum uno_basic basic);
+bool uno_reduce_standard(enum uno_reduce op, enum uno_basic basic);
 
 // out[i] = a[i] op b[i]. out may be b (or a) exactly, and overlaps neither otherwise; nothing needs to be aligned.
 void uno_reduce(enum uno_reduce op, enum uno_basic basic, const void *a, const void *b, void *out, size_t n);

@@ -50,9 +50,9 @@ enum uno_basic {
     UNO_BASIC_L32,
     UNO_BASIC_L64,
     UNO_BASIC_L128,    // Fortran logicals
-    UNO_BASIC_CHAR,    // MPI_CHAR, MPI_CHARACTER: no arithmetic
+    UNO_BASIC_CHAR,    // MPI_CHAR, MPI_CHARACTER: the standard defines no arithmetic
     UNO_BASIC_WCHAR,
-    UNO_BASIC_BYTE,    // bitwise only
+    UNO_BASIC_BYTE,    // by the standard bitwise only
     UNO_BASIC_FLOAT_INT,
     UNO_BASIC_DOUBLE_INT,
     UNO_BASIC_LONG_INT,

@@ -56,7 +56,7 @@ static void operations(void)
     WRONG(MPI_ERR_OP, "MPI_OP_NULL", MPI_Allreduce, in, out, 1, MPI_INT, gone, comm);
     WRONG(MPI_ERR_OP, "MPI_BAND", MPI_Allreduce, d, e, 1, MPI_DOUBLE, MPI_BAND, comm);
     WRONG(MPI_ERR_OP, "MPI_MINLOC", MPI_Reduce, in, out, 1, MPI_INT, MPI_MINLOC, 0, comm);
-    WRONG(MPI_ERR_OP, "MPI_SUM", MPI_Exscan, in, out, 1, MPI_CHAR, MPI_SUM, comm);
+    WRONG(MPI_ERR_OP, "MPI_SUM", MPI_Exscan, in, out, 1, MPI_C_BOOL, MPI_SUM, comm);
     WRONG(MPI_ERR_BUFFER, "IN_PLACE", MPI_Allreduce, in, in, 2, MPI_INT, MPI_SUM, comm);
     WRONG(MPI_ERR_BUFFER, "IN_PLACE", MPI_Allreduce, in, MPI_IN_PLACE, 2, MPI_INT, MPI_SUM, comm);
     WRONG(MPI_ERR_BUFFER, "IN_PLACE", MPI_Bcast, MPI_IN_PLACE, 2, MPI_INT, 0, comm);

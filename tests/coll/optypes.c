@@ -10,7 +10,7 @@
 
 #include "coll.h"
 
-enum kind { INTEGER, FLOAT, DOUBLE, LONG_DOUBLE, CFLOAT, CDOUBLE, BOOL, BYTE, PAIR };
+enum kind { INTEGER, FLOAT, DOUBLE, LONG_DOUBLE, CFLOAT, CDOUBLE, BOOL, PAIR };
 
 struct type {
     MPI_Datatype type;
@@ -47,7 +47,10 @@ static const struct type types[] = {
     {MPI_C_FLOAT_COMPLEX, CFLOAT},
     {MPI_C_DOUBLE_COMPLEX, CDOUBLE},
     {MPI_C_BOOL, BOOL},
-    {MPI_BYTE, BYTE},
+    {MPI_CHAR, INTEGER},
+    {MPI_WCHAR, INTEGER},
+    {MPI_CHARACTER, INTEGER},
+    {MPI_BYTE, INTEGER},
     {MPI_2INT, PAIR},
     {MPI_FLOAT_INT, PAIR},
     {MPI_DOUBLE_INT, PAIR},
@@ -70,9 +73,9 @@ static const struct op ops[] = {
     {MPI_LAND, K(INTEGER) | K(BOOL)},
     {MPI_LOR, K(INTEGER) | K(BOOL)},
     {MPI_LXOR, K(INTEGER) | K(BOOL)},
-    {MPI_BAND, K(INTEGER) | K(BYTE)},
-    {MPI_BOR, K(INTEGER) | K(BYTE)},
-    {MPI_BXOR, K(INTEGER) | K(BYTE)},
+    {MPI_BAND, K(INTEGER)},
+    {MPI_BOR, K(INTEGER)},
+    {MPI_BXOR, K(INTEGER)},
     {MPI_MINLOC, K(PAIR)},
     {MPI_MAXLOC, K(PAIR)},
 };
@@ -83,8 +86,7 @@ static void put(char *at, const struct type *t, MPI_Aint extent, int rank, int i
     int x = 1 + (rank * 7 + i * 5) % 3;
     memset(at, 0, (size_t)extent);
     switch (t->kind) {
-    case INTEGER:
-    case BYTE: *at = (char)x; break;
+    case INTEGER: *at = (char)x; break;
     case BOOL: *(bool *)at = x & 1; break;
     case FLOAT: *(float *)at = (float)x; break;
     case DOUBLE: *(double *)at = x; break;

@@ -87,10 +87,10 @@ static void mistakes(void)
     int x = 1, y = 2;
     MPI_Op op = MPI_SUM, null = MPI_OP_NULL;
     char text[MPI_MAX_ERROR_STRING];
-    int n, err = MPI_Reduce_local(&x, &y, 1, MPI_BYTE, MPI_SUM);
+    int n, err = MPI_Reduce_local(&x, &y, 1, MPI_C_BOOL, MPI_SUM);
     CHECK(err == MPI_ERR_OP);
     MPI_Error_string(err, text, &n);
-    CHECK(strstr(text, "MPI_SUM") && strstr(text, "MPI_BYTE"));
+    CHECK(strstr(text, "MPI_SUM") && strstr(text, "MPI_C_BOOL"));
     CHECK(MPI_Reduce_local(&x, &y, 1, MPI_INT, MPI_OP_NULL) == MPI_ERR_OP);
     CHECK(MPI_Reduce_local(&x, &y, 1, MPI_INT, (MPI_Op)(uintptr_t)37) == MPI_ERR_OP);
     CHECK(MPI_Reduce_local(&x, &y, -1, MPI_INT, MPI_SUM) == MPI_ERR_COUNT);

@@ -11,7 +11,7 @@ static int reduce_local(const char *call, const void *inbuf, void *inoutbuf, MPI
     int err = uno_check_count(count);
     if (!err) err = uno_check_type(datatype);
     if (!err) err = uno_check_op(op);
-    if (!err) err = uno_op_check(uno_op(op), uno_type(datatype));
+    if (!err) err = uno_check_reduction(uno_op(op), uno_type(datatype));
     if (!err) err = uno_check_buffer(inbuf, count, uno_type(datatype));
     if (!err) err = uno_check_buffer(inoutbuf, count, uno_type(datatype));
     if (!err && count > 0 && inbuf == inoutbuf) err = uno_fail(MPI_ERR_BUFFER, "inbuf and inoutbuf are the same");
