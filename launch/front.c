@@ -372,6 +372,7 @@ int uno_front_run(const struct uno_plan *p, const struct uno_front_ends *ends, i
     end_node(&f, node);
     uno_sinks_drain(f.sinks);
     say(&f, uno_profile_end(f.profile));
+    say(&f, uno_verdict_warning(&f.verdict));
     say(&f, uno_verdict_text(&f.verdict));
     uno_sinks_drain(f.sinks);
     if (f.verdict.status == 0 && uno_sinks_failed(f.sinks)) return 1;

@@ -51,6 +51,19 @@ static void forget_outer_job(void)
     }
 }
 
+// By these a program of another MPI would look for the launcher that started mpiexec itself, and take itself for one of
+// its ranks.
+static bool is_foreign_link(const char *variable)
+{
+    static const char *const prefixes[] = {
+        "PMI_FD=", "PMI_PORT=", "PMI_ID=",   "PMI_SPAWNED=",     "PMI_CONTROL_",        "PMIX_",
+        "HYDI_",   "PMI_RANK=", "PMI_SIZE=", "OMPI_COMM_WORLD_", "OMPI_UNIVERSE_SIZE=", "MPI_LOCAL"};
+    for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++) {
+        if (strncmp(variable, prefixes[i], strlen(prefixes[i])) == 0) return true;
+    }
+    return false;
+}
+
 static void describe_plan(const struct uno_plan *p)
 {
     for (int r = 0; r < p->nranks; r++) {
@@ -83,7 +96,9 @@ static void check(const struct uno_plan *p)
 static void make_plan(struct uno_plan *p, int argc, char **argv)
 {
     *p = (struct uno_plan){0};
-    for (char **e = environ; *e; e++) uno_words_add(&p->env, *e);
+    for (char **e = environ; *e; e++) {
+        if (!is_foreign_link(*e)) uno_words_add(&p->env, *e);
+    }
     char *cwd = getcwd(NULL, 0);
     if (cwd == NULL) uno_usage("the working directory cannot be read: %s", strerror(errno));
     p->cwd = cwd;

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/start.h"
 #include "node.h"
 
 #define STACK_BYTES (64 * 1024)
@@ -114,6 +115,26 @@ static void set_number(struct uno_words *env, const char *name, int value)
     uno_words_set(env, name, text);
 }
 
+// The names by which scripts, wrappers and other libraries know a rank from other launchers.
+static void foreign_names(const struct uno_start *s, struct uno_words *env)
+{
+    const struct {
+        const char *names;
+        int value;
+    } given[] = {
+        {"PMI_RANK OMPI_COMM_WORLD_RANK", s->rank->world},
+        {"PMI_SIZE OMPI_COMM_WORLD_SIZE OMPI_UNIVERSE_SIZE", s->node->plan->nranks},
+        {"MPI_LOCALRANKID OMPI_COMM_WORLD_LOCAL_RANK OMPI_COMM_WORLD_NODE_RANK", s->local},
+        {"MPI_LOCALNRANKS OMPI_COMM_WORLD_LOCAL_SIZE", s->node->nlocal},
+    };
+    for (size_t i = 0; i < sizeof given / sizeof given[0]; i++) {
+        char *list = uno_xstrdup(given[i].names), *rest;
+        for (char *name = strtok_r(list, " ", &rest); name != NULL; name = strtok_r(NULL, " ", &rest))
+            set_number(env, name, given[i].value);
+        free(list);
+    }
+}
+
 // The whole environment of one rank. The names that begin with UNISONO_ are described in mpiexec(1).
 static void environment(const struct uno_start *s, struct uno_words *env)
 {
@@ -134,6 +155,7 @@ static void environment(const struct uno_start *s, struct uno_words *env)
     set_number(env, "UNISONO_LOCAL_RANK", s->local);
     set_number(env, "UNISONO_LOCAL_SIZE", n->nlocal);
     if (s->pm >= 0) set_number(env, "UNISONO_PM_FD", s->pm);
+    if (strcmp(uno_start_names.text, "all") == 0) foreign_names(s, env);
 }
 
 static void free_words(struct uno_words *l)

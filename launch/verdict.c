@@ -7,6 +7,8 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "base/start.h"
+
 static char *who(const struct uno_plan *p, int rank, int pid)
 {
     return uno_xformat("rank %d (pid %d, host %s)", rank, pid, uno_plan_name(p, rank));
@@ -23,7 +25,13 @@ bool uno_verdict_rank(struct uno_verdict *v, const struct uno_plan *p, int rank,
 {
     bool lives_in_mpi = e->state == UNO_RANK_RUNNING, aborted = e->state == UNO_RANK_ABORTED;
     *ends_job = e->state != UNO_RANK_FINALIZED;
-    if (!aborted && WIFEXITED(e->status) && WEXITSTATUS(e->status) == 0 && !lives_in_mpi) return false;
+    if (!aborted && WIFEXITED(e->status) && WEXITSTATUS(e->status) == 0) {
+        if (!lives_in_mpi) return false;
+        if (strcmp(uno_start_unfinalized.text, "warn") == 0) {
+            if (v->forgetters++ == 0) v->forgot = who(p, rank, e->pid);
+            return false;
+        }
+    }
     if (v->what != NULL) return true;
     char *name = who(p, rank, e->pid), *how;
     if (aborted) {
@@ -37,7 +45,7 @@ bool uno_verdict_rank(struct uno_verdict *v, const struct uno_plan *p, int rank,
         how = signal_text(e->status);
     } else if (WEXITSTATUS(e->status) == 0) {
         v->status = 1;
-        how = uno_xstrdup("exited with status 0 without calling MPI_Finalize");
+        how = uno_xstrdup("exited with status 0 without calling MPI_Finalize (--set unfinalized=warn accepts that)");
     } else {
         v->status = WEXITSTATUS(e->status);
         how = uno_xformat("exited with status %d%s", v->status, lives_in_mpi ? " without calling MPI_Finalize" : "");
@@ -56,6 +64,14 @@ char *uno_verdict_text(const struct uno_verdict *v)
     if (v->others <= 0) return uno_xformat("mpiexec: %s", v->what);
     if (v->others == 1) return uno_xformat("mpiexec: %s; the other rank was ended", v->what);
     return uno_xformat("mpiexec: %s; the other %d ranks were ended", v->what, v->others);
+}
+
+char *uno_verdict_warning(const struct uno_verdict *v)
+{
+    static const char text[] = "without calling MPI_Finalize (--set unfinalized=error makes that a failure)";
+    if (v->forgetters == 0) return NULL;
+    if (v->forgetters == 1) return uno_xformat("mpiexec: warning: %s exited %s", v->forgot, text);
+    return uno_xformat("mpiexec: warning: %d ranks, %s the first, exited %s", v->forgetters, v->forgot, text);
 }
 
 static const struct uno_wait *of_rank(const struct uno_wait *w, size_t count, int rank)

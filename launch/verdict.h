@@ -5,15 +5,18 @@
 #include "node.h"
 
 struct uno_verdict {
-    int status;    // of mpiexec
-    char *what;    // NULL: nothing to tell
-    int others;    // ranks that were running when it was decided, to be told in the line; 0: not told
+    int status;        // of mpiexec
+    char *what;        // NULL: nothing to tell
+    int others;        // ranks that were running when it was decided, to be told in the line; 0: not told
+    char *forgot;      // the first rank that ended well but did not call MPI_Finalize; NULL none
+    int forgetters;    // how many did
 };
 
 // True if the rank's end is a failure. `*ends_job`: the other ranks have to be ended.
 bool uno_verdict_rank(struct uno_verdict *v, const struct uno_plan *p, int rank, const struct uno_exit *e,
                       bool *ends_job);
-char *uno_verdict_text(const struct uno_verdict *v);    // the whole line, or NULL
+char *uno_verdict_text(const struct uno_verdict *v);       // the whole line, or NULL
+char *uno_verdict_warning(const struct uno_verdict *v);    // of what is no failure; NULL: nothing
 
 // Where the ranks of a node are, a line each; the caller frees.
 char *uno_verdict_where(const struct uno_plan *p, const struct uno_wait *wait, size_t count);

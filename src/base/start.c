@@ -23,3 +23,12 @@ UNO_PARAM_DECLARE(uno_start_deadlock);
 struct uno_param uno_start_fanout =
     UNO_PARAM_INT("launch_fanout", 8, 1, 1024, "hosts that one host starts itself; they start the others");
 UNO_PARAM_DECLARE(uno_start_fanout);
+struct uno_param uno_start_unfinalized =
+    UNO_PARAM_CHOICE("unfinalized", "warn", "warn|error",
+                     "what mpiexec makes of a rank that ends with status 0 without MPI_Finalize; error: status 1, and "
+                     "the other ranks are ended");
+UNO_PARAM_DECLARE(uno_start_unfinalized);
+struct uno_param uno_start_names =
+    UNO_PARAM_CHOICE("rank_variables", "all", "all|own",
+                     "which variables tell a rank who it is; all: also the names that other launchers use");
+UNO_PARAM_DECLARE(uno_start_names);

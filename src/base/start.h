@@ -5,4 +5,4 @@
 #include "base/param.h"
 
 extern struct uno_param uno_start_agent, uno_start_grace, uno_start_bind, uno_start_map, uno_start_deadlock,
-    uno_start_fanout;
+    uno_start_fanout, uno_start_unfinalized, uno_start_names;

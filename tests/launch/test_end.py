@@ -71,8 +71,15 @@ class Status(Case):
         self.ended(["-n", 1, FAKE, "init", "abort", 256, ""], 1, "code 256")
 
     def test_no_finalize(self):
+        forgets = [FAKE, "init", "only", 1, "fini", "only", 1, "pause", 300, "only", 1, "say", "finished"]
+        r = self.run_mpi("-n", 2, *forgets)
+        self.assertEqual((r.returncode, r.out), (0, "finished\n"))
+        self.assert_one_line(r.err, "warning: rank 0 (pid ", "without calling MPI_Finalize", "unfinalized=error")
+        r = self.run_mpi("-n", 5, FAKE, "init", "only", 3, "fini")
+        self.assertEqual(r.returncode, 0)
+        self.assert_one_line(r.err, "warning: 4 ranks, rank ", "without calling MPI_Finalize")
         self.ended(
-            ["-n", 2, FAKE, "init", "only", 1, "work"],
+            ["--set", "unfinalized=error", "-n", 2, FAKE, "init", "only", 1, "work"],
             1,
             "rank 0 ",
             "exited with status 0 without calling MPI_Finalize",

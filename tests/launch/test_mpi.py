@@ -101,6 +101,9 @@ class Mpi(WithProgram):
 
     def test_no_finalize(self):
         r = self.mode("forget")
+        self.assertEqual(r.returncode, 0)
+        self.assert_one_line(r.err, "warning: 2 ranks, ", "without calling MPI_Finalize")
+        r = self.mode("forget", options=["--set", "unfinalized=error"])
         self.assertEqual(r.returncode, 1)
         self.assert_one_line(r.err, "exited with status 0 without calling MPI_Finalize")
 

@@ -131,6 +131,39 @@ class Programs(Case):
             self.ranks("-genvnone", "-x", "PATH", "-n", 1, "sh", "-c", "echo ${LAUNCH_TEST_MARK-none}"), ["none"]
         )
 
+    FOREIGN = (
+        "$PMI_RANK/$PMI_SIZE $OMPI_COMM_WORLD_RANK/$OMPI_COMM_WORLD_SIZE $MPI_LOCALRANKID/$MPI_LOCALNRANKS "
+        "$OMPI_COMM_WORLD_LOCAL_RANK/$OMPI_COMM_WORLD_LOCAL_SIZE $OMPI_UNIVERSE_SIZE $OMPI_COMM_WORLD_NODE_RANK"
+    )
+
+    def test_variables_of_other_launchers(self):
+        self.assertEqual(
+            self.ranks("-n", 2, "sh", "-c", "echo " + self.FOREIGN),
+            ["0/2 0/2 0/2 0/2 2 0", "1/2 1/2 1/2 1/2 2 1"],
+        )
+        self.assertEqual(
+            self.ranks("--set", "rank_variables=own", "-n", 1, "sh", "-c", "echo ${PMI_RANK-none} $UNISONO_RANK"),
+            ["none 0"],
+        )
+
+    def test_ranks_of_another_launcher_inside(self):
+        """What started mpiexec is not what started its ranks; nor is an outer job of ours."""
+        outer = {
+            "PMI_FD": "9",
+            "PMI_RANK": "7",
+            "PMIX_RANK": "7",
+            "PMIX_SERVER_URI41": "x",
+            "OMPI_COMM_WORLD_RANK": "7",
+        }
+        say = "echo ${PMI_FD-none} ${PMIX_RANK-none} ${PMIX_SERVER_URI41-none} $PMI_RANK $OMPI_COMM_WORLD_RANK"
+        self.assertEqual(self.ranks("-n", 1, "sh", "-c", say, env=outer), ["none none none 0 0"])
+        mpiexec = os.path.abspath(os.environ["MPIEXEC"])
+        got = self.ranks("-n", 2, mpiexec, "-n", 1, "sh", "-c", "echo $PMI_RANK/$PMI_SIZE")
+        self.assertEqual(got, ["0/1", "0/1"])
+        own = ["--set", "rank_variables=own"]
+        got = self.ranks("-n", 2, mpiexec, *own, "-n", 1, "sh", "-c", "echo ${PMI_RANK-none}")
+        self.assertEqual(got, ["none", "none"])
+
     def test_parameter_reaches_ranks(self):
         self.assertEqual(
             self.ranks("--set", "end-grace-ms=700", "-n", 1, "sh", "-c", "echo $UNISONO_END_GRACE_MS"), ["700"]
