@@ -277,7 +277,7 @@ static void loop(struct uno_node *n)
         int count = epoll_wait(n->epoll, e, 32, next_timeout(n));
         if (count < 0 && errno != EINTR) n->fault = errno;
         for (int i = 0; i < count; i++) dispatch(n, &e[i]);
-        if (n->up.ended || n->fault) return;
+        if (n->up.ended || n->up.deaf || n->fault) return;
         adjust(n);
         int64_t now = uno_ms_now();
         if (deadline(n, now)) return;
@@ -484,7 +484,7 @@ int uno_node_run(struct uno_plan *p, const struct uno_node_place *place, struct 
     on_up(&n);    // what came together with the plan
     loop(&n);
     tell_fault(&n);
-    if (n.up.ended || n.fault) signal_ranks(&n, SIGKILL);
+    if (n.up.ended || n.up.deaf || n.fault) signal_ranks(&n, SIGKILL);
     uno_guard_sweep(n.sigfd, reap, &n);
     for (int i = 0; i < n.nlocal; i++) {
         pass_output(&n, i, 0, DRAIN_BYTES);

@@ -30,6 +30,8 @@ const struct uno_opt_row uno_opt_rows[] = {
     {UNO_OPT_HOST, "host hosts H", "A,B:4,...", "hosts, each with its number of slots"},
     {UNO_OPT_HOSTFILE, "hostfile f machinefile", "FILE", "the same from a file: NAME, NAME:N or NAME slots=N a line"},
     {UNO_OPT_PER_HOST, "ppn perhost npernode N", "N", "slots on every host"},
+    {UNO_OPT_FIT, "nooversubscribe no-oversubscribe", "", "no more ranks than slots (by default as many as cores)"},
+    {UNO_OPT_OVER, "oversubscribe", "", "any number of ranks (the default)"},
     {UNO_OPT_MAP, "map-by", "UNIT", "next rank on the next core, hwthread, l3, numa, socket, slot or node"},
     {UNO_OPT_BIND, "bind-to", "UNIT",
      "bind ranks to hwthread, core, l3, numa, socket; none; auto (default:\n"
@@ -52,7 +54,7 @@ const struct uno_opt_row uno_opt_rows[] = {
     {UNO_OPT_VERBOSE, "v verbose", "", "tell what is done"},
     {UNO_OPT_VERSION, "V version", "", "print the version"},
     {UNO_OPT_HELP, "h help", "", "print this page"},
-    {UNO_OPT_IGNORED, "allow-run-as-root oversubscribe genvall envall nooversubscribe q", "", NULL},
+    {UNO_OPT_IGNORED, "allow-run-as-root genvall envall q", "", NULL},
     {UNO_OPT_OTHER, "mca gmca pmixmca prtemca omca", "", own_set},
     {UNO_OPT_OTHER, "launcher bootstrap launcher-exec rsh-agent", "", "use --launch-agent CMD"},
     {UNO_OPT_OTHER, "rr rank-by", "", "ranks are numbered in the order of --map-by; --map-by node takes hosts in turn"},

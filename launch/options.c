@@ -92,6 +92,8 @@ static void apply_job(struct uno_plan *p, enum uno_opt id, const char *opt, char
     case UNO_OPT_ENVNONE: p->env.count = 0; break;
     case UNO_OPT_HOSTFILE: uno_plan_hostfile(p, arg[0]); break;
     case UNO_OPT_PER_HOST: p->per_host = (int)number(opt, arg[0], 1, 1 << 20); break;
+    case UNO_OPT_FIT: p->no_oversubscribe = true; break;
+    case UNO_OPT_OVER: p->no_oversubscribe = false; break;
     case UNO_OPT_MAP: p->map = unit(opt, arg[0], true); break;
     case UNO_OPT_BIND: p->bind = unit(opt, arg[0], false); break;
     case UNO_OPT_REPORT: p->report_bindings = true; break;

@@ -16,6 +16,8 @@ enum uno_opt {
     UNO_OPT_HOST,
     UNO_OPT_HOSTFILE,
     UNO_OPT_PER_HOST,
+    UNO_OPT_FIT,
+    UNO_OPT_OVER,
     UNO_OPT_MAP,
     UNO_OPT_BIND,
     UNO_OPT_REPORT,

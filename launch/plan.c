@@ -12,33 +12,24 @@
 #include <unistd.h>
 
 #include "cpus.h"
-
-static bool is_local(const char *name)
-{
-    char own[256] = "";
-    gethostname(own, sizeof own - 1);
-    if (strcmp(name, "localhost") == 0 || strcmp(name, "127.0.0.1") == 0 || strcmp(name, "::1") == 0) return true;
-    size_t n = strcspn(own, ".");
-    return strcmp(name, own) == 0 || (strlen(name) == n && strncmp(name, own, n) == 0);
-}
+#include "names.h"
 
 struct uno_host *uno_plan_host(struct uno_plan *p, const char *name, size_t len, int slots)
 {
     for (int i = 0; i < p->nhosts; i++) {
         struct uno_host *h = &p->host[i];
         if (strlen(h->name) != len || strncmp(h->name, name, len) != 0) continue;
-        h->slots += slots ? slots : (h->slots > 0);
+        h->slots += slots;
         return h;
     }
     p->host = uno_xrealloc(p->host, ((size_t)p->nhosts + 1) * sizeof *p->host);
     struct uno_host *h = &p->host[p->nhosts++];
     *h = (struct uno_host){.name = uno_xformat("%.*s", (int)len, name), .slots = slots};
-    h->local = is_local(h->name);
     return h;
 }
 
 // The part of a host entry behind the name: ":4". A name in brackets may hold colons itself: [fe80::1]:4.
-static void add_entry(struct uno_plan *p, struct uno_words *on, const char *entry, size_t len)
+static struct uno_host *add_entry(struct uno_plan *p, struct uno_words *on, const char *entry, size_t len)
 {
     const char *name = entry, *end = entry + len, *colon;
     size_t name_len;
@@ -52,7 +43,7 @@ static void add_entry(struct uno_plan *p, struct uno_words *on, const char *entr
         if (colon != NULL && memchr(colon + 1, ':', (size_t)(end - colon - 1)) != NULL) colon = NULL;
         name_len = colon ? (size_t)(colon - name) : len;
     }
-    long slots = 0;
+    long slots = 1;
     if (colon != NULL) {
         char *stop;
         slots = strtol(colon + 1, &stop, 10);
@@ -62,6 +53,7 @@ static void add_entry(struct uno_plan *p, struct uno_words *on, const char *entr
     if (name_len == 0) uno_usage("empty host name in \"%.*s\"", (int)len, entry);
     struct uno_host *h = uno_plan_host(p, name, name_len, (int)slots);
     if (on != NULL) uno_words_add(on, h->name);
+    return h;
 }
 
 void uno_plan_hosts(struct uno_plan *p, struct uno_words *on, const char *list)
@@ -74,23 +66,25 @@ void uno_plan_hosts(struct uno_plan *p, struct uno_words *on, const char *list)
     }
 }
 
-// One line of a host file: name[:slots] [slots=N] [max_slots=N ignored]; `#` starts a comment.
+// One line of a host file: name[:slots] [slots=N] [max_slots=N]; `#` starts a comment.
 static void read_line(struct uno_plan *p, const char *path, int lineno, char *line)
 {
     line[strcspn(line, "#\n")] = '\0';
     char *save, *word = strtok_r(line, " \t\r", &save);
     if (word == NULL) return;
-    int before = p->nhosts;
-    add_entry(p, NULL, word, strlen(word));
-    struct uno_host *h = &p->host[p->nhosts - 1];
-    while ((word = strtok_r(NULL, " \t\r", &save)) != NULL) {
-        char *stop = word;
-        long n = 0;
-        if (strncmp(word, "slots=", 6) == 0) n = strtol(word + 6, &stop, 10);
-        if (strncmp(word, "max_slots=", 10) == 0 || strncmp(word, "max-slots=", 10) == 0) continue;
-        if (*stop != '\0' || stop == word || n < 1 || n > 1 << 20)
-            uno_usage("%s:%d: \"%s\" is not understood (NAME, NAME:N or NAME slots=N expected)", path, lineno, word);
-        if (p->nhosts > before) h->slots = (int)n;
+    struct uno_host *h = add_entry(p, NULL, word, strlen(word));
+    for (; (word = strtok_r(NULL, " \t\r", &save)) != NULL;) {
+        char *value = strchr(word, '='), *stop = word;
+        long n = value != NULL ? strtol(value + 1, &stop, 10) : 0;
+        bool most = strncmp(word, "max_slots=", 10) == 0 || strncmp(word, "max-slots=", 10) == 0;
+        bool known = most || strncmp(word, "slots=", 6) == 0;
+        if (!known || *stop != '\0' || stop == value + 1 || n < 1 || n > 1 << 20)
+            uno_usage("%s:%d: \"%s\" is not understood (NAME, NAME:N or NAME slots=N max_slots=N expected)", path,
+                      lineno, word);
+        if (most)
+            h->max_slots += (int)n;
+        else
+            h->slots += (int)n - 1;    // the entry itself counted as one
     }
 }
 
@@ -118,31 +112,11 @@ static bool allowed(const struct uno_app *a, const struct uno_host *h)
 
 static int slots_of(const struct uno_plan *p, const struct uno_host *h)
 {
-    if (p->per_host > 0) return p->per_host;
-    return h->slots > 0 ? h->slots : 1;
+    return p->per_host > 0 ? p->per_host : h->slots;
 }
 
-// Ranks fill one host's slots after the other (or take hosts in turn when mapped by node) and begin again when all are
-// full.
-static int next_host(const struct uno_plan *p, const struct uno_app *a, int *load, int *cursor, int *round)
+static int free_slots(const struct uno_plan *p, const struct uno_app *a)
 {
-    for (int tries = 0; tries <= p->nhosts; tries++) {
-        const struct uno_host *h = &p->host[*cursor];
-        if (allowed(a, h) && load[*cursor] < slots_of(p, h) * *round) {
-            int at = *cursor;
-            load[at]++;
-            if (p->map == UNO_BY_NODE) *cursor = (*cursor + 1) % p->nhosts;
-            return at;
-        }
-        *cursor = (*cursor + 1) % p->nhosts;
-    }
-    (*round)++;
-    return next_host(p, a, load, cursor, round);
-}
-
-static int free_slots(const struct uno_plan *p, const struct uno_app *a, bool given)
-{
-    if (!given) return uno_cpus_count();
     int n = 0;
     for (int h = 0; h < p->nhosts; h++) {
         if (allowed(a, &p->host[h])) n += slots_of(p, &p->host[h]);
@@ -150,29 +124,69 @@ static int free_slots(const struct uno_plan *p, const struct uno_app *a, bool gi
     return n;
 }
 
+// How many ranks a host may take in that round; no host takes more than its greatest number.
+static int room_in(const struct uno_plan *p, const struct uno_host *h, int round)
+{
+    long n = (long)slots_of(p, h) * round;
+    return h->max_slots > 0 && n > h->max_slots ? h->max_slots : n > 1 << 24 ? 1 << 24 : (int)n;
+}
+
+static _Noreturn void too_many(const struct uno_plan *p, const struct uno_app *a, bool limited)
+{
+    int slots = free_slots(p, a);
+    const char *more = "give more (-host NAME:N, slots=N in the host file, -ppn N)";
+    if (limited) uno_usage("%d ranks of %s do not fit: max_slots of the hosts is reached", a->nranks, a->argv.item[0]);
+    uno_usage("--nooversubscribe: %d ranks are more than %d slot%s; %s or use --oversubscribe", p->nranks, slots,
+              slots == 1 ? "" : "s", more);
+}
+
+// Where the next rank goes, and how full the hosts are.
+struct filling {
+    int *load, cursor, round;
+};
+
+// Ranks fill one host's slots after the other (or take hosts in turn when mapped by node) and begin again when all are
+// full.
+static int next_host(const struct uno_plan *p, const struct uno_app *a, struct filling *f)
+{
+    for (;; f->round++) {
+        bool grows = false;
+        for (int tries = 0; tries <= p->nhosts; tries++) {
+            int at = f->cursor;
+            const struct uno_host *h = &p->host[at];
+            bool fits = allowed(a, h) && f->load[at] < room_in(p, h, f->round);
+            grows |= allowed(a, h) && room_in(p, h, f->round + 1) > f->load[at];
+            if (!fits || p->map == UNO_BY_NODE) f->cursor = (at + 1) % p->nhosts;
+            if (!fits) continue;
+            f->load[at]++;
+            return at;
+        }
+        if (p->no_oversubscribe || !grows) too_many(p, a, !grows);
+    }
+}
+
 void uno_plan_place(struct uno_plan *p)
 {
-    bool given = p->nhosts > 0;
-    if (!given) {
+    if (p->nhosts == 0) {
         char own[256] = "localhost";
         gethostname(own, sizeof own - 1);
-        uno_plan_host(p, own, strlen(own), 0)->local = true;
+        uno_plan_host(p, own, strlen(own), uno_cpus_count())->local = true;
     }
+    uno_names_unite(p);
     for (int a = 0; a < p->napps; a++) {
-        if (p->app[a].nranks == 0) p->app[a].nranks = free_slots(p, &p->app[a], given);
+        if (p->app[a].nranks == 0) p->app[a].nranks = free_slots(p, &p->app[a]);
         p->nranks += p->app[a].nranks;
     }
     p->rank_app = uno_xalloc((size_t)p->nranks * sizeof(int));
     p->rank_host = uno_xalloc((size_t)p->nranks * sizeof(int));
-    int *load = uno_xalloc((size_t)p->nhosts * sizeof(int));
-    int cursor = 0, round = 1, rank = 0;
-    for (int a = 0; a < p->napps; a++) {
+    struct filling f = {.load = uno_xalloc((size_t)p->nhosts * sizeof(int)), .round = 1};
+    for (int a = 0, rank = 0; a < p->napps; a++) {
         for (int i = 0; i < p->app[a].nranks; i++, rank++) {
             p->rank_app[rank] = a;
-            p->rank_host[rank] = next_host(p, &p->app[a], load, &cursor, &round);
+            p->rank_host[rank] = next_host(p, &p->app[a], &f);
         }
     }
-    free(load);
+    free(f.load);
 }
 
 int uno_plan_local(const struct uno_plan *p, int rank)

@@ -30,8 +30,9 @@ struct uno_app {    // one of the `:`-separated programs
 
 struct uno_host {
     char *name;
-    int slots;    // 0: not said
+    int slots, max_slots;    // max_slots 0: no limit
     bool local;
+    const char *unknown;    // why the name does not resolve here; NULL: it does, or nobody asked
 };
 
 struct uno_plan {
@@ -45,14 +46,15 @@ struct uno_plan {
     char *cwd;
     char *agent;    // command that runs another on a host: "ssh"
     enum uno_unit bind, map;
-    bool report_bindings, verbose, dry_run, keep_waiting;
+    bool report_bindings, verbose, dry_run, keep_waiting, no_oversubscribe;
     char *profile;    // NULL: none; "": a table on standard error; else the file (front alone)
     int stdin_rank, tags, timeout_s, grace_ms;
     uint64_t job_id;
     unsigned char secret[32];
 };
 
-struct uno_host *uno_plan_host(struct uno_plan *p, const char *name, size_t len, int slots);    // finds or adds
+struct uno_host *uno_plan_host(struct uno_plan *p, const char *name, size_t len,
+                               int slots);    // finds or adds; adds slots
 void uno_plan_hosts(struct uno_plan *p, struct uno_words *on,
                     const char *list);    // "a,b:4": adds them; names go to `on`
 void uno_plan_hostfile(struct uno_plan *p, const char *path);

@@ -69,7 +69,7 @@ static void deliver(struct uno_node *n, int host, int64_t asker, const struct en
     uno_tree_route(n, &f, uno_bytes_first(&e->value));
 }
 
-static void refuse(struct uno_node *n, int host, int64_t asker)
+void uno_pm_refuse(struct uno_node *n, int host, int64_t asker)
 {
     struct uno_frame f = {.type = UNO_PM_VALUE, .rank = -2, .node = host, .arg = asker};
     uno_tree_route(n, &f, NULL);
@@ -96,7 +96,7 @@ static void settle_wishes(struct uno_node *n, int rank, const struct entry *e)
         if (e != NULL)
             deliver(n, w->host, w->asker, e);
         else
-            refuse(n, w->host, w->asker);
+            uno_pm_refuse(n, w->host, w->asker);
         free(w->key);
         free(w);
     }
@@ -137,7 +137,7 @@ static void look_up(struct uno_node *n, int rank, const char *key, int host, int
         return;
     }
     if (has_ended(n, rank)) {
-        refuse(n, host, asker);
+        uno_pm_refuse(n, host, asker);
         return;
     }
     struct wish *w = uno_xalloc(sizeof *w);
@@ -167,14 +167,6 @@ void uno_pm_frame(struct uno_node *n, const struct uno_frame *f, const char *dat
         memcpy(&host, data, sizeof host);
         look_up(n, f->rank, data + sizeof host, host, f->arg);
     }
-}
-
-void uno_pm_refuse(struct uno_node *n, const struct uno_frame *get, const char *data)
-{
-    int host;
-    if (get->bytes <= sizeof host) return;
-    memcpy(&host, data, sizeof host);
-    refuse(n, host, get->arg);
 }
 
 void uno_pm_fence_over(struct uno_node *n)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Framed, non-blocking links (relay.h). Used by the front and by every node.
-// A link whose other end went away is marked `ended` once; sending on it is then a no-op, so callers need no check.
+// A link whose other end went away is marked `ended` or `deaf` once; sending on it is then a no-op, so callers need no
+// check.
 #include "relay.h"
 
 #include <errno.h>
@@ -31,22 +32,22 @@ void uno_relay_close(struct uno_relay *l)
 
 void uno_relay_flush(struct uno_relay *l)
 {
-    while (l->out.len > 0 && !l->ended) {
+    while (l->out.len > 0 && !l->ended && !l->deaf) {
         ssize_t n = write(l->wr, uno_bytes_first(&l->out), l->out.len);
         if (n >= 0) {
             uno_bytes_drop(&l->out, (size_t)n);
         } else if (errno == EAGAIN) {
             return;
         } else if (errno != EINTR) {
-            l->ended = true;
+            l->deaf = true;
         }
     }
-    if (l->ended) uno_bytes_drop(&l->out, l->out.len);
+    if (l->ended || l->deaf) uno_bytes_drop(&l->out, l->out.len);
 }
 
 void uno_relay_send(struct uno_relay *l, const struct uno_frame *f, const void *payload)
 {
-    if (l->ended) return;
+    if (l->ended || l->deaf) return;
     uno_bytes_add(&l->out, f, sizeof *f);
     uno_bytes_add(&l->out, payload, f->bytes);
     uno_relay_flush(l);
@@ -56,7 +57,7 @@ long uno_relay_pass(struct uno_relay *l, struct uno_frame f, int fd, size_t most
 {
     char *room = uno_bytes_reserve(&l->out, sizeof f + most);
     ssize_t n = read(fd, room + sizeof f, most);
-    if (n <= 0 || l->ended) return n;
+    if (n <= 0 || l->ended || l->deaf) return n;
     f.bytes = (uint32_t)n;
     memcpy(room, &f, sizeof f);
     l->out.len += sizeof f + (size_t)n;

@@ -47,6 +47,7 @@ struct uno_relay {
     int rd, wr;    // may be the same descriptor
     struct uno_bytes in, out;
     bool ended;    // the other end is gone
+    bool deaf;     // the other end reads no more; what it wrote before may still come
 };
 
 void uno_relay_open(struct uno_relay *l, int rd, int wr);

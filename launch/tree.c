@@ -20,6 +20,12 @@
 #include "base/streams.h"
 #include "pm.h"
 
+// A question on its way to a subtree: who asked for a key.
+struct asked {
+    int host;
+    int64_t asker;
+};
+
 struct child {
     struct uno_relay link;
     pid_t pid;
@@ -27,6 +33,8 @@ struct child {
     struct uno_bytes line;    // of it, incomplete
     int *host, nhosts;        // of the subtree, its own first
     bool greeted, done;
+    struct asked *asked;    // not yet answered
+    int nasked;
 };
 
 struct uno_tree {
@@ -68,6 +76,36 @@ static void send_plan(struct uno_node *n, struct child *c)
     uno_bytes_free(&b);
 }
 
+// The asking host stands before the key.
+static void note_asked(struct child *c, const struct uno_frame *get, const char *data)
+{
+    struct asked a = {.asker = get->arg};
+    if (get->bytes <= sizeof a.host) return;
+    memcpy(&a.host, data, sizeof a.host);
+    c->asked = uno_xrealloc(c->asked, ((size_t)c->nasked + 1) * sizeof a);
+    c->asked[c->nasked++] = a;
+}
+
+static void forget_asked(struct child *c, int host, int64_t asker)
+{
+    for (int i = 0; i < c->nasked; i++) {
+        if (c->asked[i].host != host || c->asked[i].asker != asker) continue;
+        c->asked[i] = c->asked[--c->nasked];
+        return;
+    }
+}
+
+// Nothing more comes from there: whoever waits for a key of that subtree is told so.
+static void close_child(struct uno_node *n, struct child *c)
+{
+    c->done = true;
+    while (c->nasked > 0) {
+        struct asked a = c->asked[--c->nasked];
+        uno_pm_refuse(n, a.host, a.asker);
+    }
+    uno_node_settle(n);
+}
+
 static void lose(struct uno_node *n, struct child *c, char *why)
 {
     if (!c->done) {
@@ -75,9 +113,8 @@ static void lose(struct uno_node *n, struct child *c, char *why)
         uno_node_tell(n, UNO_LOST, -1, 0, text, strlen(text));
         free(text);
     }
-    c->done = true;
     free(why);
-    uno_node_settle(n);
+    close_child(n, c);
 }
 
 static void close_pair(const int *fd)
@@ -175,12 +212,12 @@ static void take(struct uno_node *n, struct child *c, const struct uno_frame *f,
         if (!c->greeted)
             lose(n, c, uno_xformat("another version of mpiexec answers there (%.*s)", (int)f->bytes, data));
         break;
-    case UNO_DONE:
-        c->done = true;
-        uno_node_settle(n);
+    case UNO_DONE: close_child(n, c); break;
+    case UNO_PM_VALUE:
+        forget_asked(c, f->node, f->arg);
+        uno_tree_route(n, f, data);
         break;
-    case UNO_PM_GET:
-    case UNO_PM_VALUE: uno_tree_route(n, f, data); break;
+    case UNO_PM_GET: uno_tree_route(n, f, data); break;
     case UNO_PM_FENCE: uno_pm_fence_below(n); break;
     default: uno_relay_send(&n->up, f, data);
     }
@@ -249,11 +286,11 @@ void uno_tree_route(struct uno_node *n, const struct uno_frame *f, const char *d
         return;
     }
     for (int i = 0; i < n->tree->count; i++) {
-        if (!has(&n->tree->child[i], f->node)) continue;
-        if (!n->tree->child[i].done)
-            send_to(n, i, f, data);
-        else if (f->type == UNO_PM_GET)
-            uno_pm_refuse(n, f, data);
+        struct child *c = &n->tree->child[i];
+        if (!has(c, f->node)) continue;
+        if (f->type == UNO_PM_GET) note_asked(c, f, data);
+        send_to(n, i, f, data);
+        if (f->type == UNO_PM_GET && c->done) close_child(n, c);
         return;
     }
     if (!n->root) uno_relay_send(&n->up, f, data);
@@ -272,6 +309,21 @@ int uno_tree_children(const struct uno_tree *t)
     return t->count;
 }
 
+// The agent has ended: that is how a host is lost.
+static void tell_end(struct uno_node *n, struct child *c, int status)
+{
+    const struct uno_host *h = &n->plan->host[c->host[0]];
+    const char *what = c->greeted ? "the link to its daemon broke" : "its daemon could not be started";
+    char *hint =
+        !c->greeted && h->unknown ? uno_xformat("; the name is not known here: %s", h->unknown) : uno_xstrdup("");
+    bool killed = WIFSIGNALED(status);
+    lose(n, c,
+         uno_xformat("%s (the launch agent, %s, %s %d)%s", what, n->plan->agent,
+                     killed ? "was killed by signal" : "ended with status",
+                     killed ? WTERMSIG(status) : WEXITSTATUS(status), hint));
+    free(hint);
+}
+
 bool uno_tree_reaped(struct uno_node *n, int pid, int status)
 {
     for (int i = 0; i < n->tree->count; i++) {
@@ -280,15 +332,7 @@ bool uno_tree_reaped(struct uno_node *n, int pid, int status)
         c->pid = 0;
         uno_tree_event(n, i * 2);
         on_error_stream(n, c);
-        const char *what = c->greeted ? "the link to its daemon broke" : "its daemon could not be started";
-        if (WIFSIGNALED(status))
-            lose(n, c,
-                 uno_xformat("%s (the launch agent, %s, was killed by signal %d)", what, n->plan->agent,
-                             WTERMSIG(status)));
-        else
-            lose(n, c,
-                 uno_xformat("%s (the launch agent, %s, ended with status %d)", what, n->plan->agent,
-                             WEXITSTATUS(status)));
+        tell_end(n, c, status);
         return true;
     }
     return false;

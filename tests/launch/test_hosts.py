@@ -131,6 +131,20 @@ class Hosts(Case):
         )
         self.assertEqual(got, ["0: 1 is gone", "0: 2 is gone", "3: 1 is gone", "3: 2 is gone"])
 
+    def test_a_host_whose_last_words_come_late(self):
+        """Its daemon has left, and reads no more, while what it said is still on the way: nothing of that is lost, and a
+        question that is sent to it meanwhile is answered."""
+        with tempfile.TemporaryDirectory() as d:
+            agent = os.path.join(d, "agent")
+            with open(agent, "w") as f:
+                f.write('shift\nexec 3<&0 </dev/null\n"$@" <&3 3<&- | (exec 3<&-; sleep 1; cat) &\nexec 3<&-\nwait\n')
+            r = self.run_mpi(
+                *["--launch-agent", f"sh {agent}", "-host", "localhost,b", FAKE],
+                *["only", 1, "say", "last", "only", 1, "exit", 0, "pause", 500, "get", 1, "k"],
+            )
+        self.assertEqual((r.returncode, r.err), (0, ""))
+        self.assertEqual(sorted(r.out.splitlines()), ["0: 1 is gone", "last"])
+
     def test_fence_holds_all(self):
         r = self.run_mpi(
             *HERE, *NINE, "-n", 10, FAKE, "only", 7, "pause", 300, "say", "before", "fence", "say", "after", "fence"
