@@ -102,7 +102,7 @@ def libc(name):
 
 
 def names():
-    """What a comment in src/ or launch/ writes as a name (`word`, word(), some_word, file.c) exists somewhere in the tree."""
+    """What a comment in src/ or launch/ writes as a name (`word`, word(), some_word, file.c) exists in the tree."""
     words, files = (
         {p.stem for p in tracked(".c", ".h")},
         {p.name for p in tracked()} | {f"{p.parent.name}/{p.name}" for p in tracked()},

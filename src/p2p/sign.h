@@ -27,5 +27,6 @@ void uno_sign_arrived(struct uno_link *link, const struct uno_signature *s);
 // Takes it; .elements is UINT64_MAX when there is none.
 struct uno_signature uno_sign_take(struct uno_link *link);
 
-// Compares when the receive has met its message; r->sign_error is MPI_ERR_TYPE, with the reason kept, when they differ.
+// Compares when the receive has met its message; the error of its sign is MPI_ERR_TYPE, with the reason kept, when they
+// differ.
 void uno_sign_match(MPI_Request r, const struct uno_signature *s, int src, int tag);
