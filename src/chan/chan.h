@@ -8,6 +8,7 @@
 // rendezvous hooks below), which src/p2p defines. No function blocks, but for the bounded wait in `look` for a sender
 // in the middle of its copy.
 #pragma once
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -30,7 +31,7 @@ struct uno_hdr {
     int32_t src;     // sender's rank in the communicator
     int32_t tag;
     uint32_t bytes;    // of payload
-    uint64_t ctx;      // communicator's context, or a token
+    uint64_t ctx;      // communicator's context, or a token (p2p/token.h)
 };
 
 struct uno_rts {
@@ -90,8 +91,8 @@ struct uno_chan_ops {
     // accept: the receiver names where up to all bytes of mem go; both sides then copy from within poll. UNO_DECLINED:
     // as for offer; the caller answers CTS.
     int (*accept)(struct uno_link *link, const struct uno_rts *rts, const struct uno_mem *mem, uint64_t token);
-    // The offer was not taken (the receiver answered CTS instead): forget it.
-    void (*withdraw)(struct uno_link *link, const struct uno_rts *rts);
+    // The offer was not taken (the receiver answered CTS instead): forget it. False: it was taken.
+    bool (*withdraw)(struct uno_link *link, const struct uno_rts *rts);
     // A descriptor readable when poll would find something, -1: the door rings for this channel. Called before each
     // sleep on it.
     int (*wait_fd)(struct uno_chan *self);

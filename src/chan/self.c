@@ -80,10 +80,11 @@ static int self_accept(struct uno_link *link, const struct uno_rts *rts, const s
     return MPI_SUCCESS;
 }
 
-static void self_withdraw(struct uno_link *link, const struct uno_rts *rts)
+static bool self_withdraw(struct uno_link *link, const struct uno_rts *rts)
 {
     (void)link;
     (void)rts;
+    return true;
 }
 
 static int self_poll(struct uno_chan *self, int budget)

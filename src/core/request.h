@@ -49,6 +49,7 @@ struct uno_move {
     size_t moved;                     // bytes moved so far (streamed rendezvous)
     struct uno_packer packer;         // when type is not plain
     int direct;                       // descriptor of the offer that stands (rendezvous by direct copy), -1: none
+    uint64_t token;                   // of a send that was announced (p2p/token.h), else 0
     struct uno_run *runs;             // of a layout that is copied directly (p2p/direct.h), else NULL
     struct uno_promise {
         struct MPI_ABI_Datatype *type;

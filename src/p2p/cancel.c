@@ -4,7 +4,7 @@
 // or cancelled, never both. A send that still waits in the sender's backlog is taken out of it at once. Called by
 // MPI_Cancel through uno_send_ops, and by delivery (kind.h).
 // Always holds: the question follows the announcement on the same ordered link, so the receiver knows the message when
-// it is asked; and it precedes any later message that has the same token.
+// it is asked.
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,15 +13,18 @@
 #include "p2p/kind.h"
 #include "p2p/peer.h"
 #include "p2p/sign.h"
+#include "p2p/token.h"
 
-static void finish(MPI_Request r, struct uno_link *link)
+// False: the offer of its memory was taken.
+static bool finish(MPI_Request r, struct uno_link *link)
 {
-    if (r->move.direct >= 0) {
-        link->ops->withdraw(link, &(struct uno_rts){.desc = (uint32_t)r->move.direct});
-        r->move.direct = -1;
-    }
+    if (r->move.direct >= 0 && !link->ops->withdraw(link, &(struct uno_rts){.desc = (uint32_t)r->move.direct}))
+        return false;
+    r->move.direct = -1;
+    uno_token_give(r->move.token);
     uno_direct_forget(r);
     uno_request_cancelled(r);
+    return true;
 }
 
 int uno_cancel_send(MPI_Request r)
@@ -34,8 +37,8 @@ int uno_cancel_send(MPI_Request r)
         finish(r, p->link);
         return MPI_SUCCESS;
     }
-    uint64_t token = (uint64_t)(uintptr_t)r;
-    struct uno_msg m = {.kind = UNO_CANCEL, .src = r->comm->rank, .bytes = sizeof token, .data = &token};
+    struct uno_msg m = {
+        .kind = UNO_CANCEL, .src = r->comm->rank, .bytes = sizeof r->move.token, .data = &r->move.token};
     m.ctx = r->comm->context | (r->move.coll ? UNO_CTX_COLL : 0);
     int kept = uno_peer_send(p, &m, NULL);
     return kept == 1 ? MPI_SUCCESS : kept;
@@ -52,7 +55,7 @@ static bool drop(struct uno_link *link, const struct uno_hdr *h, uint64_t token)
 {
     struct MPI_ABI_Comm *c = uno_context_find(h->ctx & ~UNO_CTX_COLL);
     if (!c) return uno_orphan_drop(link, h->ctx, token);
-    if ((unsigned)h->src >= (unsigned)c->npeers) return false;
+    if ((unsigned)h->src >= (unsigned)c->npeers || uno_comm_proc(c, h->src) != link->proc) return false;
     struct uno_match *m = &c->match[h->ctx >> 63];
     struct uno_unexp *u = find(m, h->src, token);
     if (!u) return false;
@@ -76,8 +79,8 @@ static const char *deliver_cancelled(struct uno_link *link, const struct uno_hdr
     uint64_t token;
     (void)h;
     memcpy(&token, payload, sizeof token);
-    finish((MPI_Request)(uintptr_t)token, link);
-    return NULL;
+    MPI_Request r = uno_token_find(token, UNO_TOKEN_SEND, link->proc);
+    return r && finish(r, link) ? NULL : "a cancellation of no send arrived";
 }
 
 static const struct uno_kind cancel_kind = {.number = UNO_CANCEL,

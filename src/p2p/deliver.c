@@ -14,6 +14,7 @@
 #include "p2p/kind.h"
 #include "p2p/peer.h"
 #include "p2p/sign.h"
+#include "p2p/token.h"
 
 struct cts {
     uint64_t token, reply, bytes;
@@ -25,6 +26,7 @@ _Static_assert(sizeof(struct cts) <= UNO_INLINE_MAX && sizeof(struct uno_rts) <=
 struct orphan {
     struct orphan *next;
     struct uno_link *link;
+    int proc;    // that sent it
     struct uno_hdr h;
     struct uno_signature sign;
     char payload[];
@@ -89,7 +91,9 @@ static bool accept(MPI_Request r, struct uno_link *link, const struct uno_rts *r
     struct uno_run one;
     struct uno_mem mem;
     if (!uno_direct_memory(r, n, &one, &mem)) return false;
-    if (link->ops->accept(link, rts, &mem, (uint64_t)(uintptr_t)r) == MPI_SUCCESS) return true;
+    uint64_t token = uno_token_take(UNO_TOKEN_RECV, r, link->proc);
+    if (link->ops->accept(link, rts, &mem, token) == MPI_SUCCESS) return true;
+    uno_token_give(token);
     uno_direct_forget(r);
     return false;
 }
@@ -110,8 +114,8 @@ static void begin_rendezvous(MPI_Request r, struct uno_link *link, const struct 
     struct uno_order order = uno_packer_likes(&r->move.packer);
     if (!order.row) order = (struct uno_order){rts->row, rts->tile};
     uno_packer_order(&r->move.packer, order, n);
-    struct cts cts = {
-        .token = rts->token, .reply = (uint64_t)(uintptr_t)r, .bytes = n, .row = order.row, .tile = order.tile};
+    struct cts cts = {.token = rts->token, .bytes = n, .row = order.row, .tile = order.tile};
+    if (n > 0) cts.reply = uno_token_take(UNO_TOKEN_STREAM, r, link->proc);
     struct uno_msg m = {.kind = UNO_CTS, .bytes = sizeof cts, .data = &cts};
     uno_peer_send(uno_peer_of(link->proc), &m, NULL);
     if (n == 0) uno_request_done(r, r->status.MPI_ERROR);
@@ -132,12 +136,12 @@ static struct uno_unexp *keep_message(struct uno_link *link, const struct uno_hd
     return u;
 }
 
-static void keep_orphan(struct uno_link *link, const struct uno_hdr *h, const void *payload)
+static void keep_orphan(struct uno_link *link, int proc, const struct uno_hdr *h, const void *payload)
 {
     struct orphan *o = malloc(sizeof *o + h->bytes);
     if (!o) uno_world_abort(1, "out of memory for a message that arrived before its communicator");
     // The link of a whole message is not needed again, and may be closed by the time its communicator is made.
-    *o = (struct orphan){.link = h->kind == UNO_EAGER && !uno_signing.num ? NULL : link, .h = *h};
+    *o = (struct orphan){.link = h->kind == UNO_EAGER && !uno_signing.num ? NULL : link, .proc = proc, .h = *h};
     if (uno_signing.num) o->sign = uno_sign_take(link);
     read_payload(link, payload, 0, o->payload, h->bytes);
     *orphans_end = o;
@@ -167,10 +171,16 @@ void uno_p2p_keep(struct MPI_ABI_Comm *c)
             struct uno_hdr h = {.kind = UNO_EAGER, .src = u->src, .tag = u->tag, .bytes = (uint32_t)u->bytes};
             h.ctx = c->context | (coll ? UNO_CTX_COLL : 0);
             uno_match_take(m, u);
-            keep_orphan(u->link, &h, u->data);
+            keep_orphan(u->link, uno_comm_proc(c, u->src), &h, u->data);
             free(u);
         }
     }
+}
+
+// Whether proc is the rank of c that a message names as its source.
+static inline bool is_from(const struct MPI_ABI_Comm *c, int src, int proc)
+{
+    return (unsigned)src < (unsigned)c->npeers && uno_comm_proc(c, src) == proc;
 }
 
 // What is left when a message is not the common one, an eager one whose receive is posted.
@@ -192,15 +202,16 @@ static void meet(struct uno_match *m, MPI_Request r, struct uno_link *link, cons
     }
 }
 
-static inline __attribute__((always_inline)) const char *deliver_message(struct uno_link *link, const struct uno_hdr *h,
-                                                                         const void *payload)
+// From the process proc, by the link (NULL when the message is whole).
+static inline __attribute__((always_inline)) const char *deliver_message(struct uno_link *link, int proc,
+                                                                         const struct uno_hdr *h, const void *payload)
 {
     struct MPI_ABI_Comm *c = uno_context_find(h->ctx & ~UNO_CTX_COLL);
     if (__builtin_expect(c == NULL, 0)) {
-        keep_orphan(link, h, payload);
+        keep_orphan(link, proc, h, payload);
         return NULL;
     }
-    if (__builtin_expect((unsigned)h->src >= (unsigned)c->npeers, 0)) return "a message of no rank arrived";
+    if (__builtin_expect(!is_from(c, h->src, proc), 0)) return "a message of no rank, or of another, arrived";
     struct uno_match *m = &c->match[h->ctx >> 63];
     MPI_Request r = uno_match_arrival(m, h->src, h->tag);
     if (__builtin_expect(r && h->kind == UNO_EAGER && !uno_signing.num, 1))
@@ -212,7 +223,10 @@ static inline __attribute__((always_inline)) const char *deliver_message(struct 
 
 static const char *deliver_rts(struct uno_link *link, const struct uno_hdr *h, const void *payload)
 {
-    return deliver_message(link, h, payload);
+    struct uno_rts rts;
+    memcpy(&rts, payload, sizeof rts);
+    if (rts.bytes > PTRDIFF_MAX || (rts.row > 0 && rts.tile == 0)) return "an announcement that makes no sense arrived";
+    return deliver_message(link, link->proc, h, payload);
 }
 
 static const char *deliver_cts(struct uno_link *link, const struct uno_hdr *h, const void *payload)
@@ -220,14 +234,18 @@ static const char *deliver_cts(struct uno_link *link, const struct uno_hdr *h, c
     struct cts cts;
     (void)h;
     memcpy(&cts, payload, sizeof cts);
-    MPI_Request r = (MPI_Request)(uintptr_t)cts.token;
+    MPI_Request r = uno_token_find(cts.token, UNO_TOKEN_SEND, link->proc);
+    if (!r) return "a clear-to-send for no send arrived";
+    if (cts.bytes > r->move.bytes || (cts.row > 0 && cts.tile == 0))
+        return "a clear-to-send that makes no sense arrived";
     if (r->move.direct >= 0) {
         struct uno_rts rts = {.desc = (uint32_t)r->move.direct};
-        link->ops->withdraw(link, &rts);
+        if (!link->ops->withdraw(link, &rts)) return "a clear-to-send for a send under way arrived";
         r->move.direct = -1;
         uno_direct_forget(r);
     }
-    if (cts.bytes < r->move.bytes) r->move.bytes = cts.bytes;
+    uno_token_give(cts.token);
+    r->move.bytes = cts.bytes;
     if (!r->move.type) uno_packer_init(&r->move.packer, r->move.buf, (MPI_Count)r->move.bytes, uno_type(MPI_BYTE));
     uno_packer_order(&r->move.packer, (struct uno_order){cts.row, cts.tile}, r->move.bytes);
     if (r->move.bytes == 0)
@@ -239,9 +257,13 @@ static const char *deliver_cts(struct uno_link *link, const struct uno_hdr *h, c
 
 static const char *deliver_data(struct uno_link *link, const struct uno_hdr *h, const void *payload)
 {
-    MPI_Request r = (MPI_Request)(uintptr_t)h->ctx;
+    MPI_Request r = uno_token_find(h->ctx, UNO_TOKEN_STREAM, link->proc);
+    if (!r) return "data for no receive arrived";
+    if (h->bytes > r->move.bytes - r->move.moved) return "more data than announced arrived";
     take_in(r, link, payload, h->bytes);
-    if (r->move.moved == r->move.bytes) uno_request_done(r, r->status.MPI_ERROR);
+    if (r->move.moved < r->move.bytes) return NULL;
+    uno_token_give(h->ctx);
+    uno_request_done(r, r->status.MPI_ERROR);
     return NULL;
 }
 
@@ -259,29 +281,29 @@ UNO_KIND_DECLARE(data_kind);
 
 const char *uno_deliver(struct uno_link *link, const struct uno_hdr *h, const void *payload)
 {
-    return __builtin_expect(h->kind == UNO_EAGER, 1) ? deliver_message(link, h, payload)
+    return __builtin_expect(h->kind == UNO_EAGER, 1) ? deliver_message(link, link->proc, h, payload)
                                                      : uno_kind_deliver(link, h, payload);
 }
 
 void *uno_deliver_into(struct uno_link *link, const struct uno_hdr *h, uint64_t *token)
 {
-    (void)link;
     struct MPI_ABI_Comm *c = h->kind == UNO_EAGER && !uno_signing.num ? uno_context_find(h->ctx & ~UNO_CTX_COLL) : NULL;
-    if (!c || (unsigned)h->src >= (unsigned)c->npeers) return NULL;
+    if (!c || !is_from(c, h->src, link->proc)) return NULL;
     struct uno_match *m = &c->match[h->ctx >> 63];
     MPI_Request r = uno_match_fit(m, h->src, h->tag);
     if (!r || r->move.type || r->move.bytes < h->bytes) return NULL;
     uno_match_unpost(m, r);
     set_status(r, h->src, h->tag, h->bytes);
     r->status.MPI_ERROR = MPI_SUCCESS;
-    *token = (uint64_t)(uintptr_t)r;
+    *token = uno_token_take(UNO_TOKEN_RECV, r, link->proc);
     return (void *)(uintptr_t)r->move.buf;
 }
 
 void uno_direct_done(uint64_t token, size_t bytes, int failed)
 {
-    MPI_Request r = (MPI_Request)(uintptr_t)token;
+    MPI_Request r = uno_token_end(token);
     (void)bytes;
+    if (!r) uno_world_abort(MPI_ERR_INTERN, "a copy ended that was not under way");
     if (__builtin_expect(r->move.runs != NULL, 0)) uno_direct_forget(r);
     if (failed) uno_fail(MPI_ERR_BUFFER, "the message's memory could not be read or written");
     int err = r->kind == UNO_REQ_RECV ? r->status.MPI_ERROR : MPI_SUCCESS;
@@ -320,7 +342,7 @@ void uno_p2p_replay(struct MPI_ABI_Comm *c)
                 pending = uno_sign_take(o->link);
                 uno_sign_arrived(o->link, &o->sign);
             }
-            const char *wrong = deliver_message(o->link, &o->h, o->payload);
+            const char *wrong = deliver_message(o->link, o->proc, &o->h, o->payload);
             if (wrong) uno_log(0, "%s for a new communicator: it is dropped", wrong);
             if (uno_signing.num) uno_sign_arrived(o->link, &pending);
             free(o);

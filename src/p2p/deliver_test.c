@@ -12,6 +12,7 @@
 #include "core/comm.h"
 #include "p2p/inner.h"
 #include "p2p/kind.h"
+#include "p2p/token.h"
 
 static const char *piecewise;    // what `look` gives, three bytes at most at a time
 
@@ -87,6 +88,51 @@ static void partitions_must_add_up(void **state)
     assert_non_null(uno_deliver(&fake, &h, words));
 }
 
+// Words that look like pointers, indices and old tokens, in place of what a message of that kind would name.
+static void wrong_tokens_are_refused(void **state)
+{
+    (void)state;
+    static char memory[256];
+    const uint64_t wrong[] = {0, 1, UINT64_MAX, 1ULL << 32, (1ULL << 32) - 1, (uint64_t)(uintptr_t)memory};
+    static const struct {
+        uint8_t kind;
+        uint32_t bytes;
+    } of[] = {{UNO_CTS, 32}, {UNO_CANCELLED, 8}, {UNO_PART, 32}, {UNO_DATA, 16}};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        for (size_t k = 0; k < sizeof of / sizeof of[0]; k++) {
+            uint64_t words[4] = {wrong[i], wrong[i], wrong[i], 0};
+            struct uno_hdr h = {.kind = of[k].kind, .bytes = of[k].bytes, .ctx = wrong[i]};
+            if (h.kind == UNO_PART) words[0] = 2;    // an ACK for messages
+            assert_non_null(uno_deliver(&fake, &h, words));
+        }
+    }
+}
+
+// A receive that waits for streamed data takes what was agreed, from whom it was agreed with, and no more.
+static void data_is_bounded(void **state)
+{
+    (void)state;
+    char got[8] = "........";
+    MPI_Request r;
+    MPI_Irecv(got, 4, MPI_BYTE, 0, 5, MPI_COMM_WORLD, &r);
+    uint64_t token = uno_token_take(UNO_TOKEN_STREAM, r, 0);
+    struct uno_hdr h = {.kind = UNO_DATA, .bytes = 5, .ctx = token};
+    assert_non_null(uno_deliver(&fake, &h, "abcde"));
+    struct uno_link stranger = {.ops = &fake_ops, .proc = 1, .data_max = 1 << 20};
+    h.bytes = 3;
+    assert_non_null(uno_deliver(&stranger, &h, "abc"));
+    assert_null(uno_deliver(&fake, &h, "abc"));
+    h.bytes = 2;
+    assert_non_null(uno_deliver(&fake, &h, "de"));
+    h.bytes = 1;
+    assert_null(uno_deliver(&fake, &h, "d"));
+    assert_true(uno_request_is_done(r));
+    assert_non_null(uno_deliver(&fake, &h, "e"));    // the token was given back
+    assert_memory_equal(got, "abcd....", 8);
+    uno_match_unpost(&uno_comm_world.match[0], r);
+    MPI_Wait(&r, MPI_STATUS_IGNORE);
+}
+
 static void a_posted_receive_gets_it(void **state)
 {
     (void)state;
@@ -152,6 +198,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(unknown_kinds_are_refused),  cmocka_unit_test(wrong_lengths_are_refused),
         cmocka_unit_test(ranks_outside_are_refused),  cmocka_unit_test(partitions_must_add_up),
+        cmocka_unit_test(wrong_tokens_are_refused),   cmocka_unit_test(data_is_bounded),
         cmocka_unit_test(a_posted_receive_gets_it),   cmocka_unit_test(too_long_is_truncated),
         cmocka_unit_test(waits_for_its_communicator),
     };

@@ -12,6 +12,7 @@
 #include "p2p/kind.h"
 #include "p2p/part.h"
 #include "p2p/peer.h"
+#include "p2p/token.h"
 
 #define MAX_IDS (1 << 18)
 
@@ -38,6 +39,8 @@ struct early {
     int src, tag;
     struct part_init init;
 };
+
+static const char senseless[] = "a message about partitions that makes no sense arrived";
 
 static struct part *receives;    // not yet matched, in order of initialisation
 static struct early *early;
@@ -85,7 +88,6 @@ static void choose_mode(struct part *p, const struct uno_link *link, bool packed
 // The receive p was matched with a sender's INIT: answers, and goes on when it is active already.
 static void match_sender(struct part *p, struct uno_link *link, const struct part_init *init)
 {
-    p->proc = link->proc;
     p->peer_buf = init->addr;
     part_cut(p, init->bytes, (int)init->partitions, (int)init->per_chunk);
     if (p->req) choose_mode(p, link, init->what & PART_PACKED);
@@ -118,9 +120,22 @@ void part_release(struct part *p)
     free(p->chunk), free(p->missing), free(p->marks.word), free(p->left), free(p);
 }
 
-static void on_ack(const struct part_ack *ack)
+// Whether the answer fits the send p.
+static bool is_sound(const struct part *p, const struct uno_link *link, const struct part_ack *ack)
 {
-    struct part *p = (struct part *)(uintptr_t)ack->token;
+    if (ack->mode == PART_MESSAGES || ack->mode == PART_WHOLE)
+        return ack->id >= -1 && ack->id < MAX_IDS;    // -1: the receive was freed
+    if (ack->mode != PART_STAGED && ack->mode != PART_DIRECT) return false;
+    if (ack->mode == PART_STAGED && p->total > PART_STAGE_MAX) return false;
+    return part_is_near(link) && part_is_plain(p) && p->total > 0 && ack->block < UNO_HEAP_CHUNKS;
+}
+
+static const char *on_ack(const struct uno_link *link, const struct part_ack *ack)
+{
+    struct part *p = uno_token_find(ack->token, UNO_TOKEN_PART, link->proc);
+    if (!p) return "an answer to no partitioned send arrived";
+    if (!is_sound(p, link, ack)) return senseless;
+    uno_token_give(ack->token);
     p->id = ack->id;
     p->mode = ack->mode;
     p->block_at = ack->block;
@@ -129,18 +144,19 @@ static void on_ack(const struct part_ack *ack)
     if (part_is_shared(p)) part_shared_join(p);
     if (!p->req) {    // freed meanwhile
         part_release(p);
-        return;
+        return NULL;
     }
     if (!part_is_shared(p) && part_make_messages(p)) uno_world_abort(1, "out of memory for a partitioned send");
     if (p->started) part_go(p);
+    return NULL;
 }
 
 // A receive that this INIT fits, taken off the list.
-static struct part *take_receive(const struct uno_hdr *h)
+static struct part *take_receive(const struct uno_link *link, const struct uno_hdr *h)
 {
     for (struct part **at = &receives; *at; at = &(*at)->next) {
         struct part *p = *at;
-        if (p->ctx != h->ctx || p->src != h->src || p->tag != h->tag) continue;
+        if (p->ctx != h->ctx || p->src != h->src || p->tag != h->tag || p->proc != link->proc) continue;
         *at = p->next;
         return p;
     }
@@ -149,7 +165,7 @@ static struct part *take_receive(const struct uno_hdr *h)
 
 static const char *on_init(struct uno_link *link, const struct uno_hdr *h, const struct part_init *init)
 {
-    struct part *p = take_receive(h);
+    struct part *p = take_receive(link, h);
     if (p) {
         match_sender(p, link, init);
         if (!p->req) part_release(p);
@@ -164,7 +180,14 @@ static const char *on_init(struct uno_link *link, const struct uno_hdr *h, const
     return NULL;
 }
 
-static const char senseless[] = "a message about partitions that makes no sense arrived";
+// A chunk is whole words of marks, so that the last one may reach beyond the end.
+static bool cuts_well(const struct part_init *init)
+{
+    uint32_t n = init->partitions, per_chunk = init->per_chunk;
+    if (n > INT_MAX || init->bytes > PTRDIFF_MAX / 2) return false;
+    if (n ? init->bytes % n != 0 : init->bytes > 0) return false;
+    return per_chunk >= 1 && per_chunk <= n + 64 && (n + per_chunk - 1) / per_chunk <= PART_MAX_CHUNKS;
+}
 
 static const char *deliver_part(struct uno_link *link, const struct uno_hdr *h, const void *payload)
 {
@@ -174,14 +197,11 @@ static const char *deliver_part(struct uno_link *link, const struct uno_hdr *h, 
     memcpy(&what, payload, sizeof what);
     if (what == PART_ACK && h->bytes == sizeof ack) {
         memcpy(&ack, payload, sizeof ack);
-        on_ack(&ack);
-        return NULL;
+        return on_ack(link, &ack);
     }
     if ((what & ~(uint32_t)PART_PACKED) != PART_INIT || h->bytes != sizeof init) return senseless;
     memcpy(&init, payload, sizeof init);
-    bool counts = init.partitions <= INT_MAX && init.per_chunk >= 1 && init.per_chunk <= INT_MAX;
-    if (!counts || init.partitions / init.per_chunk > PART_MAX_CHUNKS) return senseless;
-    return on_init(link, h, &init);
+    return cuts_well(&init) ? on_init(link, h, &init) : senseless;
 }
 
 static const struct uno_kind part_kind = {.number = UNO_PART,
@@ -195,7 +215,7 @@ UNO_KIND_DECLARE(part_kind);
 int part_announce(struct part *p, const struct uno_where *to, struct uno_peer *peer)
 {
     p->proc = peer->proc;
-    struct part_init init = {.token = (uint64_t)(uintptr_t)p,
+    struct part_init init = {.token = uno_token_take(UNO_TOKEN_PART, p, peer->proc),
                              .bytes = p->bytes,
                              .addr = (uint64_t)(uintptr_t)p->spec.buf,
                              .what = PART_INIT | (part_is_plain(p) ? 0 : PART_PACKED),
@@ -216,9 +236,10 @@ int part_expect(struct part *p, const struct uno_where *from)
     p->ctx = from->comm->context;
     p->src = from->rank;
     p->tag = from->tag;
+    p->proc = uno_comm_proc(from->comm, from->rank);
     for (struct early **at = &early; *at; at = &(*at)->next) {
         struct early *e = *at;
-        if (e->ctx != p->ctx || e->src != p->src || e->tag != p->tag) continue;
+        if (e->ctx != p->ctx || e->src != p->src || e->tag != p->tag || e->link->proc != p->proc) continue;
         *at = e->next;
         match_sender(p, e->link, &e->init);
         free(e);

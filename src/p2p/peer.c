@@ -10,6 +10,7 @@
 #include "core/progress.h"
 #include "core/world.h"
 #include "p2p/kind.h"
+#include "p2p/token.h"
 
 #define PIECES_PER_TURN 8    // pieces of a streamed message sent before others have their turn
 
@@ -95,8 +96,7 @@ int uno_peer_stream(struct uno_peer *p, MPI_Request req, uint64_t token)
 
 static bool is_message_of(const struct uno_out *o, MPI_Request req)
 {
-    if (o->msg.kind == UNO_RTS)
-        return ((const struct uno_rts *)(const void *)o->control)->token == (uint64_t)(uintptr_t)req;
+    if (o->msg.kind == UNO_RTS) return ((const struct uno_rts *)(const void *)o->control)->token == req->move.token;
     return o->req == req && !o->stream;
 }
 
@@ -196,4 +196,5 @@ void uno_peers_close(void)
     peers = NULL;
     busy = NULL;
     uno_poller_remove(&flusher);
+    uno_tokens_close();
 }

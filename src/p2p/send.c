@@ -5,13 +5,13 @@
 #include <stdlib.h>
 
 #include "base/fail.h"
-#include "core/world.h"
 #include "p2p/buffered.h"
 #include "p2p/direct.h"
 #include "p2p/inner.h"
 #include "p2p/kind.h"
 #include "p2p/peer.h"
 #include "p2p/sign.h"
+#include "p2p/token.h"
 
 static uint64_t context_of(const struct uno_where *to)
 {
@@ -99,14 +99,15 @@ static void offer(MPI_Request r, struct uno_peer *p, struct uno_rts *rts)
 static int start_rendezvous(MPI_Request r, struct uno_peer *p, struct uno_msg *m)
 {
     struct uno_order likes = r->move.type ? uno_packer_likes(&r->move.packer) : (struct uno_order){0};
-    struct uno_rts rts = {
-        .token = (uint64_t)(uintptr_t)r, .bytes = r->move.bytes, .row = likes.row, .tile = likes.tile};
+    r->move.token = uno_token_take(UNO_TOKEN_SEND, r, p->proc);
+    struct uno_rts rts = {.token = r->move.token, .bytes = r->move.bytes, .row = likes.row, .tile = likes.tile};
     offer(r, p, &rts);
     m->kind = UNO_RTS;
     m->bytes = sizeof rts;
     m->data = &rts;
     int kept = uno_peer_send(p, m, NULL);
     m->data = NULL;
+    if (kept > 1) uno_token_give(r->move.token);
     return kept == 1 ? MPI_SUCCESS : kept;
 }
 
@@ -133,6 +134,7 @@ int uno_send_start(MPI_Request r)
     if (!p) return MPI_ERR_INTERN;
     r->move.moved = 0;
     r->move.direct = -1;
+    r->move.token = 0;
     r->move.bytes = r->move.room;    // a receiver with less room may have cut it down last time
     if (r->move.type) uno_packer_init(&r->move.packer, r->move.buf, r->move.count, r->move.type);
     struct uno_msg m = {

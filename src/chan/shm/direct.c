@@ -93,7 +93,7 @@ int shm_offer(struct uno_link *link, const struct uno_mem *mem, struct uno_rts *
     if (mem->runs == 1) uno_huge_use(from, rts->bytes);
     d->src = (uint64_t)(uintptr_t)from;
     d->bytes = rts->bytes;
-    d->send_token = rts->token;
+    l->send_token[i] = rts->token;
     atomic_store_explicit(&d->failed, 0, memory_order_relaxed);
     atomic_store_explicit(&d->next, 0, memory_order_relaxed);
     atomic_store_explicit(&d->done, 0, memory_order_relaxed);
@@ -161,7 +161,7 @@ static void copy_alone(struct shm_link *l, const struct uno_rts *rts, void *dst,
 
 static void receiver_end(struct shm_link *l, struct shm_desc *d, int i)
 {
-    uint64_t token = d->recv_token, bytes = d->bytes;
+    uint64_t token = l->recv_token[i], bytes = d->bytes;
     int failed = (int)atomic_load_explicit(&d->failed, memory_order_relaxed);
     l->copying &= ~(1ULL << i);
     shm_layouts_forget(l, SHM_DESCS + i);
@@ -209,7 +209,7 @@ static int sender_poll(struct shm_link *l, int i)
     }
     shm_layouts_forget(l, i);
     l->desc_used &= ~(1ULL << i);
-    uno_direct_done(d->send_token, d->bytes, (int)atomic_load_explicit(&d->failed, memory_order_relaxed));
+    uno_direct_done(l->send_token[i], d->bytes, (int)atomic_load_explicit(&d->failed, memory_order_relaxed));
     return 1;
 }
 
@@ -234,6 +234,7 @@ static bool learn_layouts(struct shm_link *l, const struct uno_rts *rts, const s
 int shm_accept(struct uno_link *link, const struct uno_rts *rts, const struct uno_mem *mem, uint64_t token)
 {
     struct shm_link *l = (struct shm_link *)link;
+    if (rts->desc >= SHM_DESCS || l->copying & 1ULL << rts->desc) return UNO_DECLINED;    // p2p then asks by token
     size_t room = uno_mem_bytes(mem), n = rts->bytes < room ? rts->bytes : room;
     bool plain = rts->direct <= 1 && mem->runs <= 1;
     if (n <= ALONE && plain) {
@@ -246,7 +247,7 @@ int shm_accept(struct uno_link *link, const struct uno_rts *rts, const struct un
     d->dst = (uint64_t)(uintptr_t)to;
     d->dst_runs = (uint32_t)mem->runs;
     if (mem->runs == 1) uno_huge_use(to, n);
-    d->recv_token = token;
+    l->recv_token[rts->desc] = token;
     d->bytes = n;
     l->copying |= 1ULL << rts->desc;
     // Release: pairs with the acquire in sender_poll.

@@ -42,7 +42,6 @@ struct shm_desc {
     uint32_t dst_runs;          // above 1: dst is the address of a list of runs; so is src, as the announcement says
     uint64_t src, dst, bytes;
     _Atomic uint64_t next, done;
-    uint64_t send_token, recv_token;
 } __attribute__((aligned(UNO_LINE)));
 
 enum desc_state { DESC_FREE = 0, DESC_OFFERED = 1, DESC_GO = 2, DESC_LEFT = 3 };    // LEFT: the receiver saw the end
@@ -94,11 +93,12 @@ struct shm_link {
     uint32_t rx_at, taken, taken_told;
     uint64_t rx_ctx;
     int32_t rx_src;
-    uint64_t got, got_told;          // byte ring: given back
-    uint64_t read_at, read_ready;    // of the message being delivered
-    uint64_t copying;                // bit set: a receive into our memory that is under way
-    struct shm_layouts *layouts;     // of our descriptors, then of the peer's; NULL until a layout is copied
-    struct shm_link *next;           // polled rings
+    uint64_t got, got_told;                                   // byte ring: given back
+    uint64_t read_at, read_ready;                             // of the message being delivered
+    uint64_t copying;                                         // bit set: a receive into our memory that is under way
+    uint64_t send_token[SHM_DESCS], recv_token[SHM_DESCS];    // offered, being copied
+    struct shm_layouts *layouts;    // of our descriptors, then of the peer's; NULL until a layout is copied
+    struct shm_link *next;          // polled rings
 };
 
 extern struct uno_chan uno_shm;

@@ -374,13 +374,16 @@ static int shm_wait_fd(struct uno_chan *self)
     return -1;
 }
 
-static void shm_withdraw(struct uno_link *link, const struct uno_rts *rts)
+static bool shm_withdraw(struct uno_link *link, const struct uno_rts *rts)
 {
     struct shm_link *l = (struct shm_link *)link;
-    // Relaxed: the receiver answered CTS and does not look at the descriptor any more.
-    atomic_store_explicit(&l->tx->desc[rts->desc].state, DESC_FREE, memory_order_relaxed);
+    struct shm_desc *d = &l->tx->desc[rts->desc];
+    // Relaxed, here and below: the receiver answered CTS and does not look at the descriptor any more.
+    if (atomic_load_explicit(&d->state, memory_order_relaxed) != DESC_OFFERED) return false;
+    atomic_store_explicit(&d->state, DESC_FREE, memory_order_relaxed);
     l->desc_used &= ~(1ULL << rts->desc);
     shm_layouts_forget(l, (int)rts->desc);
+    return true;
 }
 
 // The links stay: they know how far the rings are read and written, and the library may open again (a later session).

@@ -111,12 +111,13 @@ static void end_landing(struct tcp_landing *d, int failed)
     uno_direct_done(token, got, failed);
 }
 
-void tcp_withdraw(struct uno_link *link, const struct uno_rts *rts)
+bool tcp_withdraw(struct uno_link *link, const struct uno_rts *rts)
 {
     struct tcp_offer *o = lookup(&offers, rts->desc);
-    if (!o || o->link != tcp_of(link) || o->pulled) return;
+    if (!o || o->link != tcp_of(link) || o->pulled) return false;
     o->link->direct--;
     leave(&offers, o->index);
+    return true;
 }
 
 int tcp_accept(struct uno_link *link, const struct uno_rts *rts, const struct uno_mem *mem, uint64_t token)

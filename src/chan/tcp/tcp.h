@@ -217,7 +217,7 @@ bool tcp_find_card(int proc, struct tcp_card *card);    // false: the peer has n
 // ---- direct.c ----
 int tcp_offer(struct uno_link *link, const struct uno_mem *mem, struct uno_rts *rts);
 int tcp_accept(struct uno_link *link, const struct uno_rts *rts, const struct uno_mem *mem, uint64_t token);
-void tcp_withdraw(struct uno_link *link, const struct uno_rts *rts);
+bool tcp_withdraw(struct uno_link *link, const struct uno_rts *rts);
 const char *tcp_pulled(struct tcp_link *l, const void *payload, size_t n);    // a PULL came; NULL: good
 void tcp_pump(struct tcp_link *l);                                            // puts pulls and pieces into the ring
 void tcp_piece_acked(struct tcp_offer *o, size_t n);
