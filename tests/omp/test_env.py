@@ -46,14 +46,14 @@ def test_defaults():
     got, _ = show()
     assert got[0] == str(len(os.sched_getaffinity(0))) and got[1:8] == [
         "False",
-        "False",
+        "True",
         "2",
         "1",
-        "1",
         "2147483647",
+        str(max(1024, 16 * len(os.sched_getaffinity(0)))),
         "False",
     ]
-    assert show(OMP_NESTED="true")[0][2] == "True"
+    assert show(OMP_NESTED="false")[0][2] == "False" and show(OMP_NESTED="false")[0][5] == "1"
 
 
 def test_bad_values_are_reported_and_ignored():

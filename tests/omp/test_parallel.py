@@ -211,7 +211,7 @@ def nested_off():
     return sizes
 
 
-def test_nested_regions_are_serial_by_default():
+def test_nested_regions_are_serial_when_switched_off():
     assert nested_off() == [(1, 2, 1)] * 2
 
 

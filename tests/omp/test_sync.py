@@ -118,8 +118,13 @@ def test_lock_mistakes_are_errors():
 def nested_critical():
     with omp("critical(a)"):
         with omp("critical(b)"):
-            with omp("critical(a)"):
-                pass
+            takes_a()
+
+
+@omp
+def takes_a():
+    with omp("critical(a)"):
+        pass
 
 
 def test_a_critical_inside_itself_is_an_error_and_no_hang():

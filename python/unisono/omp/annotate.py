@@ -4,10 +4,10 @@ the rewriter."""
 
 import ast
 
-from . import directive
+from . import directive, nesting
 from ._rt import walk
 from .source import located
-from .names import FUNCTIONS, SCOPES, SIMPLE
+from .names import FUNCTIONS, SCOPES, SIMPLE, inside
 
 _GIVES_AWAY = (ast.Yield, ast.YieldFrom, ast.Await)
 
@@ -17,6 +17,7 @@ class Annotate(ast.NodeTransformer):
 
     def __init__(self, is_omp, filename):
         self.is_omp, self.filename, self.directives = is_omp, filename, []
+        self.around = []  # directives that the statement stands in, innermost last
 
     def function(self, tree):
         """Looks at the body of a function; most of its statements have no call of omp and are left alone."""
@@ -66,13 +67,27 @@ class Annotate(ast.NodeTransformer):
         if d.standalone:
             if not all(isinstance(s, ast.Pass) for s in node.body):
                 raise self.fail(f"{d.name} stands alone: its block may only be pass", node.body[0])
+            nesting.check(d, self.around)
             standing = ast.copy_location(ast.Expr(item.context_expr), node)
             standing._omp = d
             return standing
+        nesting.check(d, self.around)
+        self.around.append(d)
         node.body = [s for b in node.body for s in self._each(self.visit(b))]
+        self.around.pop()
         node._omp = d
         Block(d, self.filename).check(node.body)
+        if nesting.LOOPS & set(d.words):
+            nesting.check_loop(d, node.body, self.fail)
         return node
+
+    def visit_FunctionDef(self, node):
+        around, self.around = self.around, []  # it may be called anywhere
+        self.generic_visit(node)
+        self.around = around
+        return node
+
+    visit_AsyncFunctionDef = visit_FunctionDef
 
     @staticmethod
     def _each(result):
@@ -90,6 +105,7 @@ class Annotate(ast.NodeTransformer):
         d = self._text(node.value)
         if not d.standalone:
             raise self.fail(f"{d.name} needs a block: with omp({node.value.args[0].value!r}):", node)
+        nesting.check(d, self.around)
         node._omp = d
         return node
 
@@ -227,6 +243,39 @@ class Threadprivate(ast.NodeTransformer):
 
     def __init__(self, names, holder):
         self.names, self.holder, self.used = names, holder, False
+
+    def _hidden(self, names, visit):
+        """Visits where these names mean variables of an inner scope."""
+        outside, self.names = self.names, self.names - names
+        visit()
+        self.names = outside
+
+    def function(self, node):
+        """A function inside; its own variables and parameters may have the same names."""
+        args, inner = node.args, inside(node)
+        args.defaults = [self.visit(d) for d in args.defaults]
+        args.kw_defaults = [d and self.visit(d) for d in args.kw_defaults]
+
+        def visit():
+            if isinstance(node, ast.Lambda):
+                node.body = self.visit(node.body)
+            else:
+                node.body = [self.visit(s) for s in node.body]
+
+        self._hidden(inner.bound(), visit)
+        return node
+
+    visit_FunctionDef = visit_AsyncFunctionDef = visit_Lambda = function
+
+    def visit_comprehension_of(self, node):
+        targets = {t.id for g in node.generators for t in walk(g.target, ast.Name)}
+        node.generators[0].iter = self.visit(node.generators[0].iter)
+        first, node.generators[0].iter = node.generators[0].iter, ast.Constant(None)
+        self._hidden(targets, lambda: self.generic_visit(node))
+        node.generators[0].iter = first
+        return node
+
+    visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = visit_comprehension_of
 
     def visit_Name(self, node):
         if node.id not in self.names:

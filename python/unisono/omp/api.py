@@ -3,9 +3,9 @@
 
 import functools
 import sys
-import types
 
 from .errors import OmpError
+from .wrapped import replaced, rewrapped
 
 _MODULE_LEVEL = ("threadprivate", "declare reduction")
 
@@ -30,48 +30,24 @@ openmp = omp
 
 def _decorate(obj, options):
     options = {k: v for k, v in options.items() if k in ("compile", "check")}
-    if isinstance(obj, type):
-        return _class(obj, options)
-    if isinstance(obj, (staticmethod, classmethod)):
-        return type(obj)(_decorate(obj.__func__, options))
-    if isinstance(obj, property):
-        parts = [p and _decorate(p, options) for p in (obj.fget, obj.fset, obj.fdel)]
-        return property(*parts, doc=obj.__doc__)
-    if isinstance(obj, functools.cached_property):
-        again = functools.cached_property(_decorate(obj.func, options))
-        again.attrname = obj.attrname
-        return again
-    if isinstance(obj, types.MethodType):
-        return types.MethodType(_decorate(obj.__func__, options), obj.__self__)
-    if not isinstance(obj, types.FunctionType):
+    again = replaced(obj, functools.partial(_function, options=options))
+    if again is NotImplemented:
         raise TypeError(f"omp: a directive, a function or a class expected, not {type(obj).__name__}")
-    from .function import rewrite
+    return again
+
+
+def _function(function, options):
+    from .function import rewrite, uses_directives
     from .errors import OmpSyntaxError
 
+    if hasattr(function, "__omp_source__"):
+        return function  # it, or what it wraps, was decorated before
+    if hasattr(function, "__wrapped__") and not uses_directives(function):
+        return rewrapped(function, functools.partial(_function, options=options))
     try:
-        return rewrite(obj, options)
+        return rewrite(function, options)
     except OmpSyntaxError as error:
         raise error.with_traceback(None) from None
-
-
-def _class(cls, options):
-    """All functions of the class's body, nested classes included."""
-    for name, value in list(vars(cls).items()):
-        if isinstance(value, type) and value.__qualname__.startswith(cls.__qualname__ + "."):
-            _class(value, options)
-        elif isinstance(value, (types.FunctionType, staticmethod, classmethod, property, functools.cached_property)):
-            function = value
-            while not isinstance(function, types.FunctionType):
-                function = (
-                    getattr(function, "__func__", None)
-                    or getattr(function, "fget", None)
-                    or getattr(function, "func", None)
-                )
-                if function is None:
-                    break
-            if function is not None and function.__qualname__.rpartition(".")[0] == cls.__qualname__:
-                setattr(cls, name, _decorate(value, options))
-    return cls
 
 
 def _loose(text, frame):

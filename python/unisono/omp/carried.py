@@ -10,6 +10,7 @@ import ast
 
 from ._rt import walk
 from .build import assign, attribute, call, const, expr, for_, if_, item, name, tuple_
+from .leaving import barriers, loop_or_fail, loop_part
 from .regions import copies, reduce_with
 from .rewrite import handles
 
@@ -65,7 +66,7 @@ def inscan(r, d, node, scope, known, loops):
         r.combiner(operator, d.where, scope)
         scope.make_global(n)
         result += [assign(begin[n], name(n)), assign(total[n], r.identity(operator, name(n)))]
-    before, make, target, decode = space(r, loops, d.where)
+    before, make, target, decode = space(r, loops, scope)
     own = [t for t in dict.fromkeys(targets(loops))]
     body = decode + [assign(mapping[n], r.identity(operator, name(begin[n]))) for operator, n in variables]
     body += r.block(adds, scope, known)
@@ -75,11 +76,13 @@ def inscan(r, d, node, scope, known, loops):
     how = [const(STATIC), const(None), const(NOWAIT | INDEXED)]
     result += before + [assign(loop, make(how)), assign(keep, ast.List([], ast.Load()))]
     result.append(for_(target, name(loop), body))
-    result.append(assign(parts, r.call("gather", tuple_(name(total[n]) for _, n in variables))))
-    result += _second(r, variables, mapping, (begin, parts, keep, own), inclusive, r.block(reads, scope, known))
-    if d.names("lastprivate"):
-        result += last_values(r, d, d.names("lastprivate"), mapping, scope, loop)
-    return result + _give_back(r, d, scope, (begin, parts, loop))
+    meeting = [assign(parts, r.call("gather", tuple_(name(total[n]) for _, n in variables)))]
+    second = _second(r, variables, mapping, (begin, parts, keep, own), inclusive, r.block(reads, scope, known))
+    after = last_values(r, d, d.names("lastprivate"), mapping, scope, loop) if d.names("lastprivate") else []
+    after += _give_back(r, d, scope, (begin, parts, loop))
+    ahead = barriers(after)
+    first = loop_or_fail(r, loop, result, ahead + barriers(meeting))
+    return [*first, *meeting, loop_part(r, loop, second, ahead), *after]
 
 
 def _second(r, variables, mapping, names, inclusive, reads):
@@ -107,12 +110,13 @@ def _give_back(r, d, scope, names):
     begin, parts, loop = names
     part, variables = r.fresh("part"), d.reductions()
     add = [r.combine(operator, n, item(name(part), i)) for i, (operator, n) in enumerate(variables)]
-    result = [expr(r.call("loop_end", name(loop))), expr(r.call("barrier"))]
-    total = for_(name(part, True), name(parts), add)
+    result = [expr(r.call("loop_end", name(loop))), expr(r.call("meet"))]
+    here = ast.Compare(name(part), [ast.IsNot()], [const(None)])  # a thread that failed brings nothing
+    total = for_(name(part, True), name(parts), [if_(here, add)])
     if any(scope.where(n) == "own" for _, n in variables):
         return result + [total]  # each thread has its own original (an orphaned construct)
     first = ast.Compare(r.call("thread_num"), [ast.Eq()], [const(0)])
-    return result + [if_(first, [total]), expr(r.call("barrier"))]
+    return result + [if_(first, [total]), expr(r.call("meet"))]
 
 
 def conditional(d):
@@ -207,13 +211,13 @@ def across(r, d, node_body):
     return clause.value
 
 
-def nest_across(r, loops, loop):
+def nest_across(r, loops, loop, scope):
     """Tells the loop object the bounds of the nest."""
     from .loops import bounds_of
 
     bounds, variables = [], [deep.target.id if isinstance(deep.target, ast.Name) else None for deep in loops]
     for deep in loops:
-        limits = bounds_of(r, deep.iter)
+        limits = bounds_of(r, deep.iter, scope)
         if limits is None or not isinstance(deep.target, ast.Name):
             raise r.fail("ordered(n) with depend: each loop must be `for variable in range(...)`", deep)
         inner = {n.id for limit in limits for n in walk(limit) if isinstance(n, ast.Name)} & set(variables)

@@ -50,7 +50,19 @@ def _reduction(p, kind, text):
     if operator not in OPERATORS and not operator.isidentifier():
         raise p.fail(f"{kind}({text}): {operator!r} is not a reduction operator ({' '.join(sorted(OPERATORS))})")
     operator = {"and": "&&", "or": "||"}.get(operator, operator)
-    return Clause(kind, p.variables(right, kind), value=operator, modifier=modifier)
+    names, exprs, sections = [], [], []
+    for item in split(right):
+        of, bracket, _ = item.partition("[")
+        names += p.variables(of, kind)
+        sections.append(len(exprs) if bracket else None)
+        if bracket:
+            tree = p.expression(item, kind)
+            if not isinstance(tree, ast.Subscript) or not isinstance(tree.value, ast.Name):
+                raise p.fail(f"{kind}({text}): {item.strip()!r} is neither a variable nor a part of one")
+            exprs.append(tree.slice)
+    result = Clause(kind, names, exprs, value=operator, modifier=modifier)
+    result.sections = sections
+    return result
 
 
 def _expression(p, kind, text):

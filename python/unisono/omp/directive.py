@@ -10,7 +10,7 @@ import keyword
 import re
 
 from ._rt import walk
-from .grammar import BEGUN, CLAUSES, COMBINED, LISTS, ONCE, STANDALONE
+from .grammar import BEGUN, CLAUSES, COMBINED, CONFLICTS, LISTS, ONCE, STANDALONE
 from .source import located
 
 _NAME = re.compile(r"[^\W\d]\w*\Z")
@@ -18,9 +18,17 @@ _OPEN = re.compile(r"\s*\(")
 _WORD = re.compile(r"\s*,?\s*([^\W\d]\w*)")
 
 
+class Part(str):
+    """The operator of a reduction over a part of a variable; index is the tree of what stands in its brackets."""
+
+    index = None
+
+
 class Clause:
     """One clause: its kind, names (variables), exprs (syntax trees), value (kind words, operator, numbers) and
-    modifier."""
+    modifier. sections: for each name of a reduction None or the number of the expression that says which part."""
+
+    sections = ()
 
     def __init__(self, kind, names=(), exprs=(), value=None, modifier=None):
         self.kind, self.names, self.exprs, self.value = kind, list(names), list(exprs), value
@@ -60,8 +68,15 @@ class Directive:
         return clause.exprs[0] if clause else None
 
     def reductions(self, *kinds):
-        """Pairs (operator, name) in order."""
-        return [(c.value, n) for c in self.all(*(kinds or ("reduction",))) for n in c.names]
+        """Pairs (operator, name) in order; the operator is a Part where only a part of the variable is meant."""
+        result = []
+        for c in self.all(*(kinds or ("reduction",))):
+            for n, section in zip(c.names, c.sections):
+                operator = c.value if section is None else Part(c.value)
+                if section is not None:
+                    operator.index = c.exprs[section]
+                result.append((operator, n))
+        return result
 
     def modified(self, kind, modifier):
         """The names in clauses of the kind that have the modifier."""
@@ -250,8 +265,12 @@ def parse(text, where, filename):
 def _check(p, words, clauses):
     kinds = [c.kind for c in clauses]
     for kind in ONCE:
-        if kinds.count(kind) > (3 if kind == "if" else 1):
+        if kinds.count(kind) > 1:
             raise p.fail(f"clause {kind} given twice")
+    _check_if(p, words, [c.value for c in clauses if c.kind == "if"])
+    for one, other in CONFLICTS:
+        if one in kinds and other in kinds:
+            raise p.fail(f"{one} and {other} exclude each other")
     seen = {}
     for c in clauses:
         if c.kind not in LISTS | {"reduction", "in_reduction", "linear"}:
@@ -262,12 +281,8 @@ def _check(p, words, clauses):
             before = seen.setdefault(n, c.kind)
             if before != c.kind and {before, c.kind} not in ({"firstprivate", "lastprivate"}, {"shared", "copyin"}):
                 raise p.fail(f"variable {n!r} is both in {before} and in {c.kind}")
-            if (
-                before == c.kind
-                and sum(n in d.names for d in clauses if d.kind == c.kind) > 1
-                and c.kind == "reduction"
-            ):
-                raise p.fail(f"variable {n!r} is in two reductions")
+            if sum(d.names.count(n) for d in clauses if d.kind == c.kind) > 1:
+                raise p.fail(f"variable {n!r} is twice in {c.kind}")
     if "nowait" in kinds and "copyprivate" in kinds:
         raise p.fail("copyprivate needs the barrier that nowait removes")
     if len({c.modifier == "inscan" for c in clauses if c.kind == "reduction"}) > 1:
@@ -278,3 +293,12 @@ def _check(p, words, clauses):
         raise p.fail("scan needs inclusive(list) or exclusive(list)")
     if "taskloop" in words and any(c.modifier == "conditional" for c in clauses):
         raise p.fail("lastprivate(conditional: ...) belongs to worksharing constructs")
+
+
+def _check_if(p, words, modifiers):
+    """One if for the whole directive, or one for each of the constructs that it names."""
+    for m in modifiers:
+        if modifiers.count(m) > 1 or (None in modifiers and len(modifiers) > 1):
+            raise p.fail("clause if given twice")
+        if m is not None and m not in words:
+            raise p.fail(f"if({m}: ...): one of {', '.join(words)} expected before the colon")

@@ -131,6 +131,8 @@ def read(environ=os.environ):
     """Applies the environment. Later variables win over earlier ones of the table (levels over nested)."""
     _rt.setting("procs", processors())
     _rt.setting("nthreads", processors())
+    # Regions inside regions are active, so a recursion of them must end somewhere.
+    _rt.setting("thread_limit", max(1024, 16 * processors()))
     for name, (reader, expected) in _READERS.items():
         text = environ.get(name)
         if text is None:

@@ -4,10 +4,11 @@
 import ast
 import types
 
-from . import _rt
+from . import _rt, nesting
 from ._rt import locate
 from .annotate import Annotate, Super, Threadprivate
 from .build import PREFIX
+from .names import Events, parameters
 from .rewrite import Rewriter
 from .scope import Scope
 from .source import build, class_of, codes, template, tree_of
@@ -44,14 +45,30 @@ def _resolver(function_):
     return is_omp
 
 
+def uses_directives(function_):
+    """Whether the function, or one inside it, has a name for omp or for a threadprivate variable."""
+    is_omp = _resolver(function_)
+    private = getattr(threadprivate_of(function_, ()), "names", ())
+    for code in codes(function_.__code__):
+        for n in (*code.co_names, *code.co_freevars):
+            if n in ("omp", "openmp") or n in private or is_omp(ast.Name(n, ast.Load())):
+                return True
+    return function_.__name__ == "<lambda>"  # it has no text of its own: tree_of() says so
+
+
 def _prepare(r, tree):
     """Directives parsed, threadprivate variables and super() replaced; False when there is nothing to rewrite."""
     found = Annotate(_resolver(r.function), r.filename)
     found.function(tree)
+    known = _names(r.function)
+    for d in found.directives:
+        nesting.check_names(d, known)
     private = threadprivate_of(r.function, found.directives)
     todo = bool(found.directives)
     if private:
-        swap = Threadprivate(private.names, PREFIX + "threadprivate")
+        declared = {n for d in found.directives if d.words == ["threadprivate"] for n in d.argument}
+        own = Events(raw=True).run(tree.body).bound() | set(parameters(tree.args))
+        swap = Threadprivate(private.names - (own - declared), PREFIX + "threadprivate")
         r.threadprivate = private
         tree.body = [swap.visit(s) for s in tree.body]
         if swap.used or found.directives:
@@ -63,9 +80,17 @@ def _prepare(r, tree):
     return todo
 
 
+def _names(function_):
+    """All names that mean something in the function."""
+    known = set(function_.__globals__)
+    for code in codes(function_.__code__):
+        known.update(code.co_varnames, code.co_cellvars, code.co_freevars, code.co_names)
+    return known
+
+
 def rewrite(function_, options):
     """The function that runs the directives; the function itself when it has none."""
-    from . import loops, regions, tasks  # noqa: F401  their handlers register themselves
+    from . import atomic, loops, regions, tasks  # noqa: F401  their handlers register themselves
 
     key = (id(function_.__code__), tuple(sorted(options.items())))
     cached = _cache.get(key)
@@ -87,6 +112,8 @@ def rewrite(function_, options):
 
 
 def _rewrite(function_, options):
+    if not options and not uses_directives(function_):
+        return None, None, None
     tree = tree_of(function_)
     r = Rewriter(function_, options)
     if options.get("compile"):

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Which directives there are, which clauses they take, what may be combined. Used by directive.py and clauses.py."""
 
+import itertools
+
 _DATA = {"private", "firstprivate", "shared", "default"}
 _LOOP = {
     "private",
@@ -114,8 +116,8 @@ STANDALONE = {
 LISTS = {"private", "firstprivate", "lastprivate", "shared", "copyin", "copyprivate", "inclusive", "exclusive"}
 REDUCTIONS = {"reduction", "in_reduction", "task_reduction"}
 EXPRESSIONS = {"if", "num_threads", "final", "priority", "grainsize", "num_tasks", "filter"}
-ONCE = {
-    "if",
+# All but if, which may come once for each construct of a combination.
+ONCE = ATOMIC | {
     "num_threads",
     "default",
     "schedule",
@@ -126,5 +128,24 @@ ONCE = {
     "priority",
     "proc_bind",
     "untied",
+    "mergeable",
+    "nogroup",
+    "grainsize",
+    "num_tasks",
+    "filter",
+    "safelen",
+    "simdlen",
+    "order",
+    "hint",
+    "bind",
+    "initializer",
 }
+CONFLICTS = [
+    ("grainsize", "num_tasks"),
+    ("nogroup", "reduction"),
+    ("threads", "simd"),
+    *itertools.combinations(("read", "write", "update"), 2),
+    *itertools.product(("read", "write"), ("capture", "compare")),
+    *itertools.combinations(("seq_cst", "acq_rel", "acquire", "release", "relaxed"), 2),
+]
 OPERATORS = {"+", "*", "-", "&", "|", "^", "&&", "||", "min", "max", "and", "or"}

@@ -6,6 +6,7 @@ import ast
 from ._rt import walk
 from . import carried
 from .build import assign, attribute, call, const, expr, for_, if_, item, lambda_, name, try_finally, tuple_
+from .leaving import barriers, loop_or_fail
 from .names import Events, Rename
 from .regions import copies, partials, reduce
 from .rewrite import handles
@@ -60,14 +61,14 @@ def targets(loops):
     return [t.id for loop in loops for t in walk(loop.target) if isinstance(t, ast.Name)]
 
 
-def space(r, loops, where):
+def space(r, loops, scope):
     """How to run through the iterations: (statements before, maker of the loop object, target, statements in front of
     the body)."""
     if len(loops) == 1:
         it = loops[0].iter
-        bounds = bounds_of(r, it)
+        bounds = bounds_of(r, it, scope)
         if bounds:
-            return [], lambda how: r.call("loop", *bounds, *how), loops[0].target, []
+            return [], lambda how: r.call("loop", *bounds, *how, it.func, const(len(it.args))), loops[0].target, []
         return [], lambda how: r.call("loop_over", it, *how), loops[0].target, []
     space_, at, makers, seen = r.fresh("space"), r.fresh("at"), [], []
     for loop in loops:
@@ -86,12 +87,14 @@ def _used(tree, names):
     return [n for n in names if any(isinstance(t, ast.Name) and t.id == n for t in walk(tree))]
 
 
-def bounds_of(r, it):
-    """start, stop, step of a call of the builtin range, else None."""
+def bounds_of(r, it, scope):
+    """start, stop, step of a call of range, else None. That it is the builtin one is certain but for a global variable
+    that the module gets later."""
     if not (isinstance(it, ast.Call) and isinstance(it.func, ast.Name) and it.func.id == "range" and not it.keywords):
         return None
     if (
         "range" in r.function.__globals__
+        or scope.where("range") != "global"
         or not 1 <= len(it.args) <= 3
         or any(isinstance(a, ast.Starred) for a in it.args)
     ):
@@ -115,7 +118,7 @@ def for_loop(r, d, node, scope, known):
     start += more + partials(r, d, mapping, scope, known)
     loops = nest(r, d, node.body)
     start += _views(r, d, node, loops, scope, known)
-    return start + _emit(r, d, loops, scope, known | set(mapping.values()) | set(targets(loops)), mapping, begin)
+    return _emit(r, d, loops, scope, known | set(mapping.values()) | set(targets(loops)), (mapping, begin, start))
 
 
 def _private(names):
@@ -124,7 +127,8 @@ def _private(names):
     return [Clause("private", names)] if names else []
 
 
-def _emit(r, d, loops, scope, known, mapping, begin):
+def _emit(r, d, loops, scope, known, names):
+    mapping, begin, first = names
     loop, schedule = r.fresh("loop"), d.one("schedule")
     cancels, conditional = _cancels(loops[-1].body), carried.conditional(d)
     across = carried.across(r, d, loops[-1].body)
@@ -134,7 +138,7 @@ def _emit(r, d, loops, scope, known, mapping, begin):
     flags |= INDEXED if begin or conditional else 0
     kind = schedule.value if schedule else STATIC
     how = [const(kind), schedule.exprs[0] if schedule and schedule.exprs else const(None), const(flags)]
-    before, make, target, decode = space(r, loops, d.where)
+    before, make, target, decode = space(r, loops, scope)
     hoist = scope.hoist is None
     if hoist:
         scope.hoist = []
@@ -143,7 +147,7 @@ def _emit(r, d, loops, scope, known, mapping, begin):
         loops[-1].body = carried.mark(loops[-1].body, when, lambda: attribute(loop, "index"))
     if across:
         deep = nest(r, d, [loops[0]], across)
-        start, variables = carried.nest_across(r, deep, loop)
+        start, variables = carried.nest_across(r, deep, loop, scope)
         started = [start]
         r.across.append((loop, variables, scope))
     body = decode + _linear(r, d, mapping, begin, loop) + r.block(loops[-1].body, scope, known)
@@ -155,10 +159,17 @@ def _emit(r, d, loops, scope, known, mapping, begin):
     run = _compiled(r, d, loops, scope, known, mapping, loop) if r.options.get("compile") else None
     if run is None:
         run = ast.copy_location(for_(target, name(loop), body or [ast.Pass()]), loops[0])
-    result = made + before + noted + [assign(loop, make(how)), *started] + guard(r, [run], loop, cancels, ordered)
-    last = [n for n in d.names("lastprivate", "linear") if n not in conditional]
+    body = first + made + before + noted + [assign(loop, make(how)), *started] + guard(r, [run], loop, cancels, ordered)
+    after = _ending(r, d, scope, loop, (mapping, conditional, when))
+    return loop_or_fail(r, loop, body, barriers(after) + barrier) + after
+
+
+def _ending(r, d, scope, loop, names):
+    """What follows the iterations of a loop or sections."""
+    mapping, conditional, when = names
+    result, last = [], [n for n in d.names("lastprivate", "linear") if n not in conditional]
     if set(last) & set(d.names("firstprivate", "linear")):
-        result.append(expr(r.call("barrier")))  # everybody has read the originals before somebody writes them
+        result.append(expr(r.call("meet")))  # everybody has read the originals before somebody writes them
     if last:
         result += last_values(r, d, last, mapping, scope, loop)
     result.append(expr(r.call("loop_end", name(loop))))
@@ -178,7 +189,7 @@ def _compiled(r, d, loops, scope, known, mapping, loop):
     if (
         len(loops) > 1
         or shared
-        or not bounds_of(r, loops[0].iter)
+        or not bounds_of(r, loops[0].iter, scope)
         or d.names("lastprivate", "linear")
         or d.one("ordered")
     ):
@@ -205,9 +216,8 @@ def _linear(r, d, mapping, begin, loop):
 def guard(r, run, loop, cancels, ordered):
     if not cancels and not ordered:
         return run
-    if cancels:
-        left = ast.ExceptHandler(name(r.rt("left")), None, [ast.Pass()])
-        run = [ast.Try(run, [left], [], [])]
+    left = ast.ExceptHandler(name(r.rt("left")), None, [ast.Pass()])
+    run = [ast.Try(run, [left], [], [])]
     return [try_finally(run, [expr(call(attribute(loop, "forget")))])]
 
 
@@ -327,16 +337,9 @@ def sections(r, d, node, scope, known):
     flags = (0 if barrier else NOWAIT) | (CANCELLABLE if cancels else 0)
     make = r.call("loop", const(0), const(len(blocks)), const(1), const(DYNAMIC), const(1), const(flags))
     run = [for_(name(which, True), name(loop), chain or [ast.Pass()])]
-    result = start + noted + [assign(loop, make)] + guard(r, run, loop, cancels, 0)
-    last = [n for n in d.names("lastprivate") if n not in conditional]
-    if set(last) & set(d.names("firstprivate")):
-        result.append(expr(r.call("barrier")))
-    if last:
-        result += last_values(r, d, last, mapping, scope, loop)
-    result.append(expr(r.call("loop_end", name(loop))))
-    if conditional:
-        result += carried.latest(r, d, conditional, mapping, when, scope)
-    return result + (reduce(r, d, mapping, scope) if d.reductions() else [])
+    body = start + noted + [assign(loop, make)] + guard(r, run, loop, cancels, 0)
+    after = _ending(r, d, scope, loop, (mapping, conditional, when))
+    return loop_or_fail(r, loop, body, barriers(after) + barrier) + after
 
 
 @handles("section")

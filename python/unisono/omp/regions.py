@@ -6,7 +6,8 @@ import ast
 
 from ._rt import walk
 from . import support
-from .build import PREFIX, assign, attribute, call, const, expr, for_, if_, item, name, tuple_
+from .build import PREFIX, assign, attribute, call, const, expr, for_, if_, item, name, try_finally, tuple_
+from .leaving import MASTER, WORK, barriers, otherwise, work_or_fail
 from .names import Events
 from .rewrite import handles
 from .scope import plan
@@ -98,6 +99,10 @@ def _how(d, collect):
     return how
 
 
+# What goes back to the variables around the inner construct, which are therefore shared by the region.
+_GIVEN_BACK = {"lastprivate", "linear", "reduction", "in_reduction", "firstprivate"}
+
+
 def _split(d, node):
     """parallel for -> parallel with a for inside: data clauses go to the region, what shares out the work to the
     loop."""
@@ -139,6 +144,12 @@ def _split(d, node):
         if targets:
             outer.append(_any(list(targets)))
     node.body = [block]
+    said = {n for c in outer for n in c.names}
+    given = [n for c in inner if c.kind in _GIVEN_BACK for n in c.names]
+    given = [n for n in dict.fromkeys(given) if n not in said]
+    if given:
+        outer.append(_any(given))
+        outer[-1].kind = "shared"
     node._omp = type(d)(["parallel"], outer, None, d.where, d.filename)
 
 
@@ -179,7 +190,8 @@ def reduce(r, d, mapping, scope):
     own = any(scope.where(n) == "own" for _, n in reductions)
 
     def add(part, all_):
-        return [for_(name(part, True), name(all_), _add_up(r, scope, reductions, part))]
+        here = ast.Compare(name(part), [ast.IsNot()], [const(None)])  # a thread that failed brings nothing
+        return [for_(name(part, True), name(all_), [if_(here, _add_up(r, scope, reductions, part))])]
 
     return d.ending + reduce_with(r, tuple_(name(mapping[n]) for _, n in reductions), own, add)
 
@@ -193,7 +205,7 @@ def reduce_with(r, value, own, give):
     last = ast.Compare(name(all_), [ast.IsNot()], [const(None)])
     return [
         assign(all_, r.call("reduce", value)),
-        if_(last, [*give(part, all_), expr(r.call("reduced"))]),
+        if_(last, [try_finally(give(part, all_), [expr(r.call("reduced"))])]),
     ]
 
 
@@ -216,7 +228,7 @@ def task_modifier(r, d, scope, mapping=None):
 
     renamed = mapping or {n: n for n in names}
     start, end = open_group(r, d, [(o, renamed[n]) for o, n in d.reductions() if n in names], scope)
-    return start, [expr(r.call("barrier")), *end]  # behind the barrier all tasks of the team are done
+    return start, [expr(r.call("meet")), *end]  # behind the barrier all tasks of the team are done
 
 
 @handles("single")
@@ -229,9 +241,10 @@ def single(r, d, node, scope, known):
         held = _held(r, shared)
         target.elts = [held(n, True) for n in shared]
         body.append(expr(r.call("share", tuple_(held(n) for n in shared))))
+        body = [otherwise(body, expr(r.call("share_failed"))), expr(r.call("leave", const(WORK)))]
         return [if_(r.call("single"), body, [ast.Assign([target], r.call("shared"))])]
-    after = [] if d.one("nowait") else [expr(r.call("barrier"))]
-    return [if_(r.call("single"), body or [ast.Pass()])] + after
+    after = [] if d.one("nowait") else [expr(r.call("meet"))]
+    return [if_(r.call("single"), work_or_fail(r, body or [ast.Pass()], len(after)))] + after
 
 
 def _held(r, names):
@@ -256,8 +269,9 @@ def master(r, d, node, scope, known):
         node.body = [inner]
         node._omp = d.part(d.words[0])
         scope.refresh(node)
-    test = ast.Compare(r.call("thread_num"), [ast.Eq()], [d.expr("filter") or const(0)])
-    return [if_(test, r.block(node.body, scope, known) or [ast.Pass()])]
+    test = r.call("masked", d.expr("filter") or const(0), const(d.words[0]))
+    leave = expr(r.call("leave", const(MASTER)))
+    return [if_(test, [try_finally(r.block(node.body, scope, known) or [ast.Pass()], [leave])])]
 
 
 @handles("scope")
@@ -265,9 +279,11 @@ def scope_(r, d, node, scope, known):
     mapping, start = copies(r, d, node, scope, known, ("private", "firstprivate", "reduction"))
     start += partials(r, d, mapping, scope, known)
     body = start + r.block(node.body, scope, known | set(mapping.values()))
+    after = [] if d.one("nowait") else [expr(r.call("meet"))]
     if d.reductions():
-        return body + reduce(r, d, mapping, scope)
-    return body + ([] if d.one("nowait") else [expr(r.call("barrier"))])
+        after = reduce(r, d, mapping, scope)
+    begin = expr(r.call("enter", const(WORK), const("scope")))
+    return [begin, *work_or_fail(r, body or [ast.Pass()], barriers(after)), *after]
 
 
 @handles("critical")
@@ -310,39 +326,3 @@ def declare_reduction(r, d, node, scope, known):
     initializer = d.expr("initializer")
     r.reductions[id_] = (combiner, ast.unparse(initializer) if initializer else None)
     return [ast.Pass()]
-
-
-@handles("atomic")
-def atomic(r, d, node, scope, known):
-    body, kind = (
-        node.body,
-        next((c.kind for c in d.clauses if c.kind in ("read", "write", "capture", "compare")), "update"),
-    )
-    if kind in ("read", "write"):
-        if len(body) != 1 or not isinstance(body[0], ast.Assign):
-            raise d.error(f"atomic {kind}: one assignment expected")
-        return body  # one load or one store is atomic in CPython, with and without the GIL
-    if kind == "update" and (len(body) != 1 or not isinstance(body[0], (ast.AugAssign, ast.Assign))):
-        raise d.error("atomic: one update of one variable, element or attribute expected (x += value)")
-    if kind == "capture" and not 1 <= len(body) <= 2:
-        raise d.error("atomic capture: an update and an assignment that captures the value expected")
-    updates = [s for s in body if isinstance(s, ast.AugAssign)] or [s for s in body if isinstance(s, ast.Assign)]
-    if kind == "compare":
-        updates = [s for b in body for s in walk(b) if isinstance(s, ast.Assign)]
-    if not updates:
-        raise d.error("atomic: nothing is updated here")
-    target = updates[-1].target if isinstance(updates[-1], ast.AugAssign) else updates[-1].targets[0]
-    before = []
-    if len(body) == 1 and isinstance(body[0], ast.AugAssign) and not isinstance(body[0].value, ast.Constant):
-        value = r.fresh("value")  # only the update is atomic: what is added is worked out before
-        before = [assign(value, body[0].value)]
-        body[0].value = name(value)
-    inside = [s for b in body for s in r.statement(b, scope, known)]
-    return before + r.guarded(r.call("atomic_enter", _storage(target)), inside, r.call("atomic_exit", _storage(target)))
-
-
-def _storage(target):
-    """What to lock: the object whose element or attribute is updated, or the variable's name."""
-    if isinstance(target, (ast.Subscript, ast.Attribute)) and isinstance(target.value, ast.Name):
-        return name(target.value.id)
-    return const("atomic")

@@ -7,10 +7,12 @@ directive's words.
 """
 
 import ast
+import copy
 
 from ._rt import walk
-from . import support
-from .build import PREFIX, assign, call, const, expr, function, if_, lambda_, name, try_finally
+from . import sections, support  # noqa: F401  sections adds to what rewritten code may call
+from .build import PREFIX, assign, call, const, expr, function, if_, lambda_, name, try_finally, tuple_
+from .directive import Part
 from .source import located
 from .names import SIMPLE, Rename, definite, deleted
 from .scope import Scope
@@ -254,6 +256,7 @@ class Rewriter:
 
     def combiner(self, operator, where, scope):
         """For a declared reduction, makes its functions once, at the top of the whole function."""
+        operator = str(operator)
         if operator in support.OPERATORS:
             return
         if operator not in self.reductions:
@@ -268,7 +271,17 @@ class Rewriter:
         scope.root.known |= {PREFIX + operator, PREFIX + "init_" + operator}
         scope.root.top += self.put(where, *_combiner(self, operator, text, initializer))
 
+    def _part(self, operator):
+        """How a part of a variable is reduced, and which."""
+        how = const(str(operator))
+        if operator not in support.OPERATORS:
+            how = tuple_([name(PREFIX + operator), name(PREFIX + "init_" + operator)])
+        return how, ast.Subscript(name(self.rt("index_of")), copy.deepcopy(operator.index), ast.Load())
+
     def identity(self, operator, of):
+        if isinstance(operator, Part):
+            how, index = self._part(operator)
+            return self.call("section_begin", how, of, index)
         if operator in support.OPERATORS:
             return self.call("identity", const(operator), of)
         return call(PREFIX + "init_" + operator, of)
@@ -276,6 +289,9 @@ class Rewriter:
     def combine(self, operator, target, part):
         from .build import combine
 
+        if isinstance(operator, Part):
+            how, index = self._part(operator)
+            return expr(self.call("section_combine", how, name(target), part, index))
         if operator in ("min", "max"):
             self.rt(operator)
         return combine(operator, target, part)

@@ -143,12 +143,12 @@ def _extreme(name, pick):
 
 def earlier(parts):
     """The partial results of the threads before this one."""
-    return parts[: _rt.omp_get_thread_num()]
+    return [p for p in parts[: _rt.omp_get_thread_num()] if p is not None]
 
 
 def latest(parts, i):
     """(number, value) of the highest iteration that wrote variable i of a lastprivate(conditional:); -1 if none did."""
-    return max((p[i] for p in parts), key=operator.itemgetter(0))
+    return max((p[i] for p in parts if p is not None), key=operator.itemgetter(0))
 
 
 class Space:
@@ -307,6 +307,13 @@ RUNTIME.update(
             "loop_over",
             "loop_end",
             "barrier",
+            "meet",
+            "enter",
+            "masked",
+            "leave",
+            "work_failed",
+            "share_failed",
+            "loop_failed",
             "single",
             "share",
             "shared",

@@ -183,7 +183,7 @@ def taskloop(r, d, node, scope, known):
         prologue.append(assign(n, r.identity(operator, name(n))))
     enter, leave = _in_reduction(r, d, scope)
     grouped, ending = _joined(r, d, node, reductions, scope)
-    before, iterable = _space(r, d, node, loops)
+    before, iterable = _space(r, d, node, loops, scope)
     result = last + [n for _, n in reductions]
     epilogue = [ast.Return(tuple_(name(n) for n in result))] if result else []
     id_, made = r.outline("taskloop", node, p, scope, known, prologue + enter, leave + epilogue)
@@ -228,14 +228,14 @@ def _results(r, run, last, reductions, scope):
     return done + ([if_(name(parts), give)] if give else [])
 
 
-def _space(r, d, node, loops):
+def _space(r, d, node, loops, scope):
     """What the tasks share out, and the loop inside one task: over its share of it."""
     share = name("_omprt_share")
     if len(loops) == 1:
         iterable = loops[0].iter
         loops[0].iter = share
         return [], iterable
-    start, _, target, decode = space(r, loops, d.where)
+    start, _, target, decode = space(r, loops, scope)
     space_ = start[0].targets[0].id
     body = decode + loops[-1].body
     node.body = r.put(d.where, for_(target, share, body))

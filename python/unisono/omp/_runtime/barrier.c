@@ -9,7 +9,10 @@ struct gate {
     struct rt_team *team;
     struct rt_phase *phase;
     unsigned gen, pushes;
-    bool final;    // the end of a region: a cancelled team is no reason to leave
+    bool final;        // the end of a region: a cancelled team is no reason to leave
+    bool absent;       // this thread arrived by rt_absent(): it opens only what nobody else waits at
+    bool reducing;     // who finds all of them here does not open it, but becomes the one that combines
+    bool combining;    // this thread is that: it has arrived twice, see rt_reduce()
 };
 
 int rt_check(struct rt_team *team)
@@ -21,15 +24,20 @@ int rt_check(struct rt_team *team)
     return -1;
 }
 
-// Opens the gate if everybody is here and no task is left; only one thread can.
+// Opens the gate if everybody is here and no task is left, or takes the part of the one that combines; only one thread
+// can.
 static bool try_open(struct gate *g)
 {
-    unsigned all = (unsigned)g->team->n;
+    unsigned all = (unsigned)g->team->n, full = g->combining ? all + 1 : all;
     // Acquire: pairs with the increments of arrivals and the decrements of tasks; what those threads did is visible to
     // us.
-    if (atomic_load_explicit(&g->phase->arrived, memory_order_acquire) != all) return false;
+    if (atomic_load_explicit(&g->phase->arrived, memory_order_acquire) != full) return false;
     if (rt_tasks_left(g->team)) return false;
-    if (!atomic_compare_exchange_strong(&g->phase->arrived, &all, 0)) return false;
+    // Relaxed: those arrivals are among the ones that we have seen.
+    if (g->absent && atomic_load_explicit(&g->phase->absent, memory_order_relaxed) != all) return false;
+    if (g->reducing) return g->combining = atomic_compare_exchange_strong(&g->phase->arrived, &full, all + 1);
+    if (!atomic_compare_exchange_strong(&g->phase->arrived, &full, 0)) return false;
+    atomic_store_explicit(&g->phase->absent, 0, memory_order_relaxed);    // relaxed: the release below orders it
     // Release: pairs with the acquire in is_open(). The arrivals' count is zero before anybody can arrive again.
     atomic_store_explicit(&g->phase->gen, g->gen + 1, memory_order_release);
     rt_wake(g->team);
@@ -58,7 +66,7 @@ static int pass(struct rt_member *m, struct gate *g)
 {
     struct rt_team *team = m->team;
     for (;;) {
-        if (is_open(g)) return 0;
+        if (is_open(g) || (g->reducing && g->combining)) return 0;
         if (!g->final && rt_check(team) < 0) return -1;
         if (rt_task_own(m)) continue;
         // Acquire: pairs with the release in rt_task_push(). A task queued later changes the count and ends the wait.
@@ -91,8 +99,42 @@ int rt_barrier(struct rt_member *m)
         }
         return rt_check(team);
     }
-    if (rt_check(team) < 0 || arrive(m, &team->barrier, false) < 0) return -1;
+    if (rt_repay(m) < 0 || rt_check(team) < 0 || arrive(m, &team->barrier, false) < 0) return -1;
     return rt_check(team);
+}
+
+// Arrives at the next missed barrier, without waiting for it.
+static void arrive_absent(struct rt_member *m)
+{
+    struct rt_team *team = m->team;
+    struct gate g = {.team = team, .phase = &team->barrier, .absent = true};
+    g.gen = atomic_load_explicit(&g.phase->gen, memory_order_relaxed);    // relaxed: as in arrive()
+    m->missed--;
+    m->pending = true;
+    m->pending_gen = g.gen;
+    if (m->value) Py_CLEAR(m->value);                                        // a reduction goes on without it
+    atomic_fetch_add_explicit(&g.phase->absent, 1, memory_order_relaxed);    // relaxed: the next one orders it
+    atomic_fetch_add(&g.phase->arrived, 1);
+    if (try_open(&g)) return;
+    rt_wake(team);    // one of those that wait there opens it
+}
+
+void rt_absent(struct rt_member *m, int barriers)
+{
+    if (m->team->n == 1 || atomic_load_explicit(&m->team->cancelled, memory_order_relaxed)) return;
+    m->missed += barriers;
+    if (m->missed && !m->pending) arrive_absent(m);
+}
+
+int rt_repay(struct rt_member *m)
+{
+    while (m->pending || m->missed) {
+        struct gate g = {.team = m->team, .phase = &m->team->barrier, .gen = m->pending_gen, .absent = true};
+        if (m->pending && pass(m, &g) < 0) return -1;
+        m->pending = false;
+        if (m->missed) arrive_absent(m);
+    }
+    return 0;
 }
 
 void rt_join(struct rt_member *m)
@@ -109,12 +151,16 @@ void rt_join(struct rt_member *m)
 static PyObject *values(struct rt_team *team)
 {
     PyObject *list = PyList_New(team->n);
-    for (int i = 0; list && i < team->n; i++) PyList_SET_ITEM(list, i, Py_NewRef(team->m[i]->value));
+    for (int i = 0; list && i < team->n; i++) {
+        PyObject *value = team->m[i]->value;    // NULL: the thread is absent
+        PyList_SET_ITEM(list, i, Py_NewRef(value ? value : Py_None));
+    }
     return list;
 }
 
 PyObject *rt_gather(struct rt_member *m, PyObject *value)
 {
+    if (rt_repay(m) < 0) return NULL;
     Py_XSETREF(m->value, Py_NewRef(value));
     if (rt_barrier(m) < 0) return NULL;
     PyObject *list = values(m->team);
@@ -123,16 +169,17 @@ PyObject *rt_gather(struct rt_member *m, PyObject *value)
 }
 
 // Every thread brings its value; the last to arrive gets the list of all and must call rt_reduced(), the others wait
-// for that.
+// for that. When the last one is absent, one of those that wait takes its part.
 PyObject *rt_reduce(struct rt_member *m, PyObject *value)
 {
     struct rt_team *team = m->team;
+    if (rt_repay(m) < 0) return NULL;
     Py_XSETREF(m->value, Py_NewRef(value));
     if (team->n == 1) return values(team);
     while (rt_tasks_left(team) && rt_task_any(m)) {
     }
     if (rt_check(team) < 0) return NULL;
-    struct gate g = {.team = team, .phase = &team->barrier};
+    struct gate g = {.team = team, .phase = &team->barrier, .reducing = true};
     g.gen =
         atomic_load_explicit(&team->barrier.gen, memory_order_relaxed);    // relaxed: cannot change before we arrive
     unsigned here = atomic_load(&team->barrier.arrived), all = (unsigned)team->n;
@@ -142,6 +189,7 @@ PyObject *rt_reduce(struct rt_member *m, PyObject *value)
     }
     if (here + 1 == all) return values(team);
     if (pass(m, &g) < 0 || rt_check(team) < 0) return NULL;
+    if (g.combining) return values(team);
     Py_RETURN_NONE;
 }
 
@@ -149,34 +197,56 @@ int rt_reduced(struct rt_member *m)
 {
     struct rt_team *team = m->team;
     if (team->n == 1) return 0;
-    struct gate g = {.team = team, .phase = &team->barrier};
+    struct gate g = {.team = team, .phase = &team->barrier, .combining = true};
     g.gen = atomic_load_explicit(&team->barrier.gen, memory_order_relaxed);    // relaxed: only we can open it
-    atomic_fetch_sub(&team->barrier.arrived, 1);
     if (!try_open(&g) && pass(m, &g) < 0) return -1;
     return rt_check(team);
 }
 
-// Whether this thread is the one that runs the single block it met.
+// Whether this thread is the one that runs the single block it met; -1 with an exception.
 int rt_single(struct rt_member *m)
 {
+    if (rt_may(m, RT_IN_WORK, "single") < 0) return -1;
     unsigned met = m->singles++;
-    if (m->team->n == 1) return 1;
-    return atomic_compare_exchange_strong(&m->team->singles, &met, met + 1);
+    if (m->team->n > 1 && !atomic_compare_exchange_strong(&m->team->singles, &met, met + 1)) return 0;
+    rt_enter(m->task, RT_IN_WORK);
+    return 1;
 }
 
 // The thread of the single block gives its values to the others: they may read between the two barriers.
 int rt_share(struct rt_member *m, PyObject *value)
 {
+    if (rt_repay(m) < 0) return -1;
+    m->team->share_failed = false;
     Py_XSETREF(m->team->shared, Py_NewRef(value));
     return rt_barrier(m) < 0 ? -1 : rt_barrier(m);
+}
+
+// The block failed: the others, which cannot go on without the values, raise an error with its exception as the cause.
+void rt_share_failure(struct rt_member *m, PyObject *why)
+{
+    if (m->team->n == 1) return;
+    if (rt_repay(m) < 0) {
+        PyErr_Clear();    // the team is cancelled: nobody waits for values any more
+        return;
+    }
+    m->team->share_failed = true;
+    Py_XSETREF(m->team->shared, Py_XNewRef(why));
+    rt_absent(m, 2);
 }
 
 PyObject *rt_shared(struct rt_member *m)
 {
     if (rt_barrier(m) < 0) return NULL;
+    bool failed = m->team->share_failed;
     PyObject *value = Py_XNewRef(m->team->shared);
     if (rt_barrier(m) < 0) Py_CLEAR(value);
-    return value;
+    if (!value || !failed) return value;
+    PyErr_SetString(PyExc_RuntimeError, "copyprivate: the thread that ran the single block left it by an exception");
+    PyObject *error = rt_exc_take();
+    PyException_SetCause(error, value);
+    rt_exc_put(error);
+    return NULL;
 }
 
 // phase() -> a number that changes with every region and every barrier of the team.

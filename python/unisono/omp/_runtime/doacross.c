@@ -60,7 +60,9 @@ struct rt_across *rt_across_new(struct rt_slot *slot, PyObject *const *args, Py_
     if (across && (across->dim = PyMem_RawCalloc((size_t)n, sizeof *across->dim))) {
         across->n = (int)(n / 3);
         if (set_dims(across, args, &total) < 0) goto fail;
-        if (!slot || (across->done = flags_of(slot, total))) return across;
+        if (!slot) return across;
+        across->stopped = &slot->cancelled;
+        if ((across->done = flags_of(slot, total))) return across;
     }
     PyErr_NoMemory();
 fail:
@@ -100,6 +102,7 @@ int rt_across_source(struct rt_member *m, struct rt_across *across, PyObject *co
 struct wait {
     struct rt_team *team;
     _Atomic unsigned char *flag;
+    _Atomic int *stopped;    // the loop is cancelled, or an exception has left it
 };
 
 static int is_set(void *arg)
@@ -107,6 +110,7 @@ static int is_set(void *arg)
     struct wait *w = arg;
     // Acquire: pairs with the release in rt_across_source().
     if (atomic_load_explicit(w->flag, memory_order_acquire)) return 1;
+    if (atomic_load_explicit(w->stopped, memory_order_relaxed)) return 1;
     // Relaxed: only ends the wait, rt_check() orders what follows.
     return atomic_load_explicit(&w->team->cancelled, memory_order_relaxed) != 0;
 }
@@ -116,7 +120,10 @@ int rt_across_sink(struct rt_member *m, struct rt_across *across, PyObject *cons
     int64_t number = number_of(across, args, n);
     if (number == -2) return -1;
     if (number < 0 || !across->done) return 0;
-    struct wait w = {m->team, &across->done[number]};
+    struct wait w = {m->team, &across->done[number], across->stopped};
     if (rt_wait(m->team, is_set, &w) < 0) return -1;
-    return rt_check(m->team);
+    if (rt_check(m->team) < 0) return -1;
+    if (atomic_load_explicit(w.flag, memory_order_acquire)) return 0;
+    PyErr_SetNone(rt_exc_left);
+    return -1;
 }

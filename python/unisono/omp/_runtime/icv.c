@@ -6,7 +6,7 @@ struct rt_settings rt_settings = {.procs = 1,
                                   .thread_limit = INT32_MAX,
                                   .levels = INT32_MAX,
                                   .spin_ns = 30000,
-                                  .icv = {.nthreads = 1, .max_active = 1, .sched = RT_DYNAMIC, .chunk = 1}};
+                                  .icv = {.nthreads = 1, .max_active = INT32_MAX, .sched = RT_DYNAMIC, .chunk = 1}};
 
 static PyObject *number(long v)
 {

@@ -18,6 +18,7 @@ struct rt_loop {
     int kind, flags;
     bool last, passed, ended,
         through;                 // had the last iteration; its token is passed on; no more chunks; left the slot
+    bool within;                 // counted among the constructs that the task is in
     PyObject *items;             // list when not over a range
     struct rt_across *across;    // ordered(n), or NULL
 };
@@ -133,6 +134,8 @@ static struct rt_loop *make(PyObject *const *args, PyObject *iterable, int64_t t
 {
     struct rt_member *m = rt_me();
     if (!m || rt_check(m->team) < 0) return NULL;
+    m->refused = rt_may(m, RT_IN_WORK, "for or sections") < 0;
+    if (m->refused) return NULL;
     struct rt_loop *l = PyObject_New(struct rt_loop, rt_loop_type);
     if (!l) return NULL;
     memset((char *)l + sizeof(PyObject), 0, sizeof *l - sizeof(PyObject));
@@ -169,6 +172,8 @@ static struct rt_loop *make(PyObject *const *args, PyObject *iterable, int64_t t
         l->outer = m->loop;
         m->loop = l;
     }
+    rt_enter(m->task, RT_IN_WORK);
+    l->within = true;
     return l;
 }
 
@@ -187,9 +192,21 @@ int rt_integer(PyObject *obj, int64_t *value)
     return *value == -1 && PyErr_Occurred() ? -1 : 0;
 }
 
-PyObject *rt_loop_range(PyObject *const *args)
+// range is another one than it was when the function was decorated: its iterations, as the call in the text has them.
+static PyObject *other_range(PyObject *const *args)
+{
+    long n = PyLong_AsLong(args[7]);
+    PyObject *const *given = n == 1 ? args + 1 : args;
+    PyObject *items = PyObject_Vectorcall(args[6], given, (size_t)n, NULL);
+    PyObject *over[] = {items, args[3], args[4], args[5]}, *loop = items ? rt_loop_over(over) : NULL;
+    Py_XDECREF(items);
+    return loop;
+}
+
+PyObject *rt_loop_range(PyObject *const *args, Py_ssize_t n)
 {
     int64_t start, stop, step;
+    if (n > 6 && args[6] != (PyObject *)&PyRange_Type) return other_range(args);
     if (rt_integer(args[0], &start) < 0 || rt_integer(args[1], &stop) < 0 || rt_integer(args[2], &step) < 0) {
         if (!PyErr_ExceptionMatches(PyExc_OverflowError)) return NULL;
         PyErr_Clear();    // numbers beyond 64 bits: a list of them
@@ -217,7 +234,7 @@ PyObject *rt_loop_over(PyObject *const *args)
     parts[1] = PyObject_GetAttrString(args[0], "stop");
     parts[2] = PyObject_GetAttrString(args[0], "step");
     for (int i = 0; i < 3; i++) parts[3 + i] = args[1 + i];
-    if (parts[0] && parts[1] && parts[2]) loop = rt_loop_range(parts);
+    if (parts[0] && parts[1] && parts[2]) loop = rt_loop_range(parts, 6);
     for (int i = 0; i < 3; i++) Py_XDECREF(parts[i]);
     return loop;
 }
@@ -231,6 +248,7 @@ static int token_here(void *arg)
 {
     struct token *t = arg;
     if (atomic_load_explicit(&t->loop->m->team->cancelled, memory_order_relaxed)) return 1;
+    if (atomic_load_explicit(&t->loop->slot->cancelled, memory_order_relaxed)) return 1;
     // Acquire: pairs with the release in pass_token(); what earlier ordered blocks wrote is visible.
     return atomic_load_explicit(&t->loop->slot->ordered, memory_order_acquire) == t->want;
 }
@@ -240,7 +258,10 @@ static int await_token(struct rt_loop *l)
     if (!l->slot) return 0;
     struct token t = {l, l->running};
     if (rt_wait(l->m->team, token_here, &t) < 0) return -1;
-    return rt_check(l->m->team);
+    if (rt_check(l->m->team) < 0) return -1;
+    if (atomic_load_explicit(&l->slot->ordered, memory_order_acquire) == t.want) return 0;
+    PyErr_SetNone(rt_exc_left);    // cancelled, or an exception has left an earlier iteration: this one does not run
+    return -1;
 }
 
 static void pass_token(struct rt_loop *l)
@@ -322,6 +343,8 @@ static PyObject *loop_iter(PyObject *self)
 static void out_of(struct rt_loop *l)
 {
     if (l->m->loop == l) l->m->loop = l->outer;
+    if (l->within) rt_leave(l->m->task, RT_IN_WORK);
+    l->within = false;
 }
 
 static void loop_dealloc(PyObject *self)
@@ -347,6 +370,25 @@ PyObject *rt_loop_end(PyObject *loop)
     leave(l);
     if (!(l->flags & RT_NOWAIT) && rt_barrier(l->m) < 0) return NULL;
     return Py_NewRef(l->last ? Py_True : Py_False);
+}
+
+// An exception leaves the construct. The iterations of an ordered loop come one after the other, so none may follow the
+// one that failed: the others stop. In any other loop they go on.
+int rt_loop_failed(struct rt_member *m, PyObject *loop, int barriers)
+{
+    struct rt_loop *l = (struct rt_loop *)loop;
+    if (!Py_IS_TYPE(loop, rt_loop_type)) {
+        PyErr_SetString(PyExc_TypeError, "a loop expected");
+        return -1;
+    }
+    if (l->slot && (l->flags & (RT_ORDERED | RT_DOACROSS))) {
+        atomic_store_explicit(&l->slot->cancelled, 1, memory_order_relaxed);    // relaxed: it only ends waits
+        rt_wake(m->team);
+    }
+    out_of(l);
+    leave(l);
+    rt_absent(m, barriers);
+    return 0;
 }
 
 static PyObject *get_last(PyObject *self, void *unused)

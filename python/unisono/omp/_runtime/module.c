@@ -28,7 +28,7 @@ static PyObject *parallel(PyObject *self, PyObject *const *args, Py_ssize_t n)
 static PyObject *loop(PyObject *self, PyObject *const *args, Py_ssize_t n)
 {
     (void)self;
-    return arity(n, 6, 6, "loop") < 0 ? NULL : rt_loop_range(args);
+    return arity(n, 6, 8, "loop") < 0 ? NULL : rt_loop_range(args, n);
 }
 
 static PyObject *loop_over(PyObject *self, PyObject *const *args, Py_ssize_t n)
@@ -53,6 +53,14 @@ static PyObject *barrier(PyObject *self, PyObject *unused)
 {
     (void)self, (void)unused;
     struct rt_member *m = rt_me();
+    return m && rt_may_meet(m, "barrier") == 0 ? done(rt_barrier(m)) : NULL;
+}
+
+// meet(): the barrier that belongs to a construct.
+static PyObject *meet(PyObject *self, PyObject *unused)
+{
+    (void)self, (void)unused;
+    struct rt_member *m = rt_me();
     return m ? done(rt_barrier(m)) : NULL;
 }
 
@@ -60,7 +68,8 @@ static PyObject *single(PyObject *self, PyObject *unused)
 {
     (void)self, (void)unused;
     struct rt_member *m = rt_me();
-    return m ? PyBool_FromLong(rt_single(m)) : NULL;
+    int mine = m ? rt_single(m) : -1;
+    return mine < 0 ? NULL : PyBool_FromLong(mine);
 }
 
 static PyObject *share(PyObject *self, PyObject *value)
@@ -101,12 +110,16 @@ static PyObject *reduced(PyObject *self, PyObject *unused)
 static PyObject *ordered_enter(PyObject *self, PyObject *unused)
 {
     (void)self, (void)unused;
-    return done(rt_ordered(true));
+    struct rt_member *m = rt_me();
+    if (!m || rt_may(m, RT_IN_ORDERED, "ordered") < 0 || rt_ordered(true) < 0) return NULL;
+    rt_enter(m->task, RT_IN_ORDERED);
+    Py_RETURN_NONE;
 }
 
 static PyObject *ordered_exit(PyObject *self, PyObject *unused)
 {
     (void)self, (void)unused;
+    rt_leave(rt_me()->task, RT_IN_ORDERED);
     return done(rt_ordered(false));
 }
 
@@ -222,6 +235,7 @@ static PyMethodDef methods[] = {{"parallel", (PyCFunction)(void (*)(void))parall
                                 {"loop_over", (PyCFunction)(void (*)(void))loop_over, METH_FASTCALL, NULL},
                                 {"loop_end", loop_end, METH_O, NULL},
                                 {"barrier", barrier, METH_NOARGS, NULL},
+                                {"meet", meet, METH_NOARGS, NULL},
                                 {"single", single, METH_NOARGS, NULL},
                                 {"share", share, METH_O, NULL},
                                 {"shared", shared, METH_NOARGS, NULL},
@@ -279,7 +293,7 @@ static int exec_module(PyObject *module)
         return -1;
     }
     PyMethodDef *tables[] = {rt_sync_methods,     rt_icv_methods,     rt_local_methods, rt_trace_methods,
-                             rt_affinity_methods, rt_barrier_methods, rt_walk_methods};
+                             rt_affinity_methods, rt_barrier_methods, rt_walk_methods,  rt_nest_methods};
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
         if (PyModule_AddFunctions(module, tables[i]) < 0) return -1;
     }

@@ -122,7 +122,8 @@ void rt_fail(struct rt_team *team)
     PyObject *all = team->failures;
     rt_unlock(&team->fail_lock);
     Py_XDECREF(list);
-    if (all && PyList_Append(all, e) < 0) PyErr_Clear();
+    int known = all ? PySequence_Contains(all, e) : 1;    // the exception of a loop that could not begin comes twice
+    if (known < 0 || (!known && PyList_Append(all, e) < 0)) PyErr_Clear();
     bool interrupt = PyErr_GivenExceptionMatches(e, PyExc_KeyboardInterrupt);
     Py_DECREF(e);
     rt_cancel_team(team, 1);
@@ -177,6 +178,7 @@ static void run_member(struct rt_member *m)
     while (have > 0) Py_DECREF(argv[--have]);
     if (argv != small) PyMem_Free(argv);
     if (!r && argv) rt_fail(team);
+    if (rt_repay(m) < 0) PyErr_Clear();    // the team is cancelled
     Py_XSETREF(m->value, r);
     if (start) rt_trace("region", start);
     rt_join(m);
@@ -199,7 +201,8 @@ static void prepare(struct rt_team *team, int num)
     atomic_store_explicit(&m->queue.epoch, team->epoch, memory_order_relaxed);
     m->singles = 0;
     m->shares = 0;
-    m->depth = 0;
+    m->depth = m->missed = 0;
+    m->pending = m->refused = false;
     // Relaxed: no thread of the team runs yet.
     atomic_store_explicit(&m->created, 0, memory_order_relaxed);
     atomic_store_explicit(&m->finished, 0, memory_order_relaxed);
@@ -418,6 +421,7 @@ static void reset(struct rt_team *team, struct rt_member *parent, int n, int bin
     team->epoch++;
     // Relaxed: the workers see all of this through the release of their go words.
     atomic_store_explicit(&team->barrier.arrived, 0, memory_order_relaxed);
+    atomic_store_explicit(&team->barrier.absent, 0, memory_order_relaxed);
     atomic_store_explicit(&team->singles, 0, memory_order_relaxed);
     atomic_store_explicit(&team->tasked, 0, memory_order_relaxed);
     atomic_store_explicit(&team->cancelled, 0, memory_order_relaxed);

@@ -45,6 +45,18 @@ enum rt_sched { RT_STATIC = 1, RT_DYNAMIC = 2, RT_GUIDED = 3, RT_AUTO = 4, RT_RU
 enum rt_loop_flag { RT_ORDERED = 1, RT_NOWAIT = 2, RT_CANCELLABLE = 4, RT_INDEXED = 8, RT_DOACROSS = 16 };
 // RT_LINKED: the task has dependences, so that others may know it before it runs.
 enum rt_task_flag { RT_UNDEFERRED = 1, RT_FINAL = 2, RT_UNTIED = 4, RT_MERGEABLE = 8, RT_LINKED = 16 };
+// What a task is in the middle of; RT_IN_ANY counts all of them. A worksharing construct is for, sections, single or
+// scope.
+enum rt_within {
+    RT_IN_ANY,
+    RT_IN_WORK,
+    RT_IN_MASTER,
+    RT_IN_CRITICAL,
+    RT_IN_ORDERED,
+    RT_IN_ATOMIC,
+    RT_IN_TASK,
+    RT_WITHIN
+};
 enum rt_cancel { RT_CANCEL_PARALLEL = 1, RT_CANCEL_FOR = 2, RT_CANCEL_SECTIONS = 3, RT_CANCEL_TASKGROUP = 4 };
 
 // The control variables of a task (those that the standard keeps per data environment).
@@ -70,10 +82,11 @@ struct rt_task {
     struct rt_member *home;    // whose pool the memory belongs to, and the next task there
     struct rt_task *next;
     int flags, priority;
-    int born;               // children made, by the thread that runs the task
-    _Atomic int refs;       // one while the task or a child of it is not finished, one a dependence entry
-    _Atomic int waiting;    // predecessors that are not finished (plus one while it is being created)
-    bool lingers;           // ended before its children did; keeps its parent, whom they look up to
+    int born;                      // children made, by the thread that runs the task
+    _Atomic int refs;              // one while the task or a child of it is not finished, one a dependence entry
+    _Atomic int waiting;           // predecessors that are not finished (plus one while it is being created)
+    bool lingers;                  // ended before its children did; keeps its parent, whom they look up to
+    uint16_t within[RT_WITHIN];    // see nest.c; only the thread that runs the task touches it
     // RT_BIAS minus the children that are finished while the task runs, then those that are not.
     _Atomic int kids __attribute__((aligned(RT_LINE)));
     _Atomic int lock, done;    // lock guards done and succ
@@ -104,6 +117,7 @@ struct rt_slot {
 
 struct rt_phase {
     _Atomic unsigned arrived, gen;
+    _Atomic unsigned absent;    // of those that arrived: by rt_absent(), so that they do not open it
 } __attribute__((aligned(RT_LINE)));
 
 struct rt_member {
@@ -113,6 +127,10 @@ struct rt_member {
     unsigned singles;    // single constructs met
     uint64_t shares;     // worksharing constructs met that use a slot
     int depth;           // tasks running inside each other
+    int missed;          // barriers that this thread must still arrive at for constructs that an exception left
+    bool pending;        // it has arrived at generation pending_gen in that way, and the barrier was not open yet
+    bool refused;        // the exception on its way says that a loop was met where it may not be
+    unsigned pending_gen;
     _Atomic unsigned created __attribute__((aligned(RT_LINE)));    // a line that others only look at when they are idle
     _Atomic unsigned finished, pushed;    // tasks by this thread; only it writes them, see rt_tasks_left()
     struct rt_task *task __attribute__((aligned(RT_LINE)));    // what runs now
@@ -144,6 +162,7 @@ struct rt_team {
     struct rt_worker **workers;    // cap - 1
     PyObject *fn, *args;
     PyObject *shared;      // copyprivate values in flight
+    bool share_failed;     // shared is the exception that kept them from coming
     PyObject *failures;    // list of exceptions, first first; guarded by fail_lock
     _Atomic int fail_lock;
     struct rt_phase barrier, join;
@@ -230,9 +249,12 @@ PyObject *rt_gather(struct rt_member *m, PyObject *value);    // everybody's val
 PyObject *rt_reduce(struct rt_member *m,
                     PyObject *value);    // to the last one to arrive; None to the others, after its rt_reduced()
 int rt_reduced(struct rt_member *m);
+void rt_absent(struct rt_member *m, int barriers);    // an exception left a construct that has these barriers ahead
+int rt_repay(struct rt_member *m);                    // waits until all of them are open
 int rt_single(struct rt_member *m);
 int rt_share(struct rt_member *m, PyObject *value);
 PyObject *rt_shared(struct rt_member *m);
+void rt_share_failure(struct rt_member *m, PyObject *why);
 
 // doacross.c
 struct rt_across {
@@ -241,6 +263,7 @@ struct rt_across {
         int64_t start, step, count;
     } * dim;
     _Atomic unsigned char *done;    // the team's flags; NULL in a team of one, which waits for nobody
+    _Atomic int *stopped;           // the slot's cancelled
 };
 struct rt_across *rt_across_new(struct rt_slot *slot, PyObject *const *args, Py_ssize_t n);
 void rt_across_free(struct rt_across *across);
@@ -253,12 +276,29 @@ extern PyTypeObject *rt_loop_type;
 int64_t rt_loop_count(int64_t start, int64_t stop, int64_t step);    // iterations of a range; step is not 0
 int rt_integer(PyObject *obj, int64_t *value);
 int rt_loop_init(PyObject *module);
-PyObject *rt_loop_range(PyObject *const *args);    // start, stop, step, kind, chunk, flags
-PyObject *rt_loop_over(PyObject *const *args);     // iterable, kind, chunk, flags
+// start, stop, step, kind, chunk, flags[, what the name range means, how many arguments it has in the text]
+PyObject *rt_loop_range(PyObject *const *args, Py_ssize_t n);
+PyObject *rt_loop_over(PyObject *const *args);    // iterable, kind, chunk, flags
 PyObject *rt_loop_end(PyObject *loop);
 int rt_ordered(bool enter);
+int rt_loop_failed(struct rt_member *m, PyObject *loop, int barriers);
 int rt_loop_cancel(struct rt_member *m);
 int rt_loop_cancelled(struct rt_member *m);
+
+// nest.c
+extern PyMethodDef rt_nest_methods[];
+int rt_may(struct rt_member *m, enum rt_within kind, const char *what);    // -1 and the exception: not here
+int rt_may_meet(struct rt_member *m, const char *what);                    // the same for a barrier
+static inline void rt_enter(struct rt_task *task, enum rt_within kind)
+{
+    task->within[RT_IN_ANY]++;
+    task->within[kind]++;
+}
+static inline void rt_leave(struct rt_task *task, enum rt_within kind)
+{
+    task->within[RT_IN_ANY]--;
+    task->within[kind]--;
+}
 
 // task.c
 void rt_task_init(struct rt_task *task, struct rt_task *parent, const struct rt_icv *icv);

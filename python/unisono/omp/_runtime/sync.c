@@ -239,12 +239,15 @@ static PyObject *critical_enter(PyObject *self, PyObject *obj)
     (void)self;
     struct rt_member *m = rt_me();
     if (!m || take(&((struct lock *)obj)->mutex, m, false, "critical") < 0) return NULL;
+    rt_enter(m->task, RT_IN_CRITICAL);
     Py_RETURN_NONE;
 }
 
 static PyObject *critical_exit(PyObject *self, PyObject *obj)
 {
     (void)self;
+    struct rt_member *m = rt_me();
+    rt_leave(m->task, RT_IN_CRITICAL);
     give(&((struct lock *)obj)->mutex);
     Py_RETURN_NONE;
 }
@@ -261,6 +264,7 @@ static PyObject *atomic_enter(PyObject *self, PyObject *obj)
     (void)self;
     struct rt_member *m = rt_me();
     if (!m || take(stripe(obj), m, true, "atomic") < 0) return NULL;
+    rt_enter(m->task, RT_IN_ATOMIC);
     Py_RETURN_NONE;
 }
 
@@ -268,6 +272,7 @@ static PyObject *atomic_exit(PyObject *self, PyObject *obj)
 {
     (void)self;
     struct mutex *x = stripe(obj);
+    rt_leave(rt_me()->task, RT_IN_ATOMIC);
     if (--x->count == 0) give(x);
     Py_RETURN_NONE;
 }

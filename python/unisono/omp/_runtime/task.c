@@ -14,6 +14,7 @@ void rt_task_init(struct rt_task *task, struct rt_task *parent, const struct rt_
     task->icv = *icv;
     task->flags = task->priority = task->born = 0;
     task->lingers = false;
+    memset(task->within, 0, sizeof task->within);
     // Relaxed: nobody else has the task yet.
     atomic_store_explicit(&task->refs, 1, memory_order_relaxed);
     atomic_store_explicit(&task->waiting, 0, memory_order_relaxed);
@@ -384,6 +385,7 @@ static struct rt_task *create(struct rt_member *m, PyObject *fn, PyObject *args,
     task->fn = Py_XNewRef(fn);
     task->args = Py_XNewRef(args);
     task->flags = flags | (parent->flags & RT_FINAL);
+    rt_enter(task, RT_IN_TASK);
     atomic_store_explicit(&task->waiting, 1, memory_order_relaxed);    // relaxed: nobody else has the task yet
     task->group = parent->group;
     if (task->group) atomic_fetch_add(&task->group->pending, 1);
