@@ -10,6 +10,7 @@ from .leaving import barriers, loop_or_fail
 from .names import Events, Rename
 from .regions import copies, partials, reduce
 from .rewrite import handles
+from .views import elements_only
 
 STATIC, DYNAMIC = 1, 2
 ORDERED, NOWAIT, CANCELLABLE, INDEXED, DOACROSS = 1, 2, 4, 8, 16
@@ -277,9 +278,10 @@ def _views(r, d, node, loops, scope, known):
     mapping = {n: f"_omp_{n}_{r._next()}" for n in names}
     r.renamed.update({new: r.renamed.get(n, n) for n, new in mapping.items()})
     loops[-1].body = [Rename(mapping).visit(s) for s in loops[-1].body]
+    seen = elements_only(loops[-1].body, mapping.values())
     scope.refresh(node)
     scope.locals |= set(mapping.values())
-    return [assign(new, r.call("localize", name(old))) for old, new in mapping.items()]
+    return [assign(new, r.call("view" if new in seen else "localize", name(old))) for old, new in mapping.items()]
 
 
 def _late(scope):

@@ -12,6 +12,7 @@ from .names import Events
 from .rewrite import handles
 from .scope import plan
 from .threadprivate import copyin, copyout
+from .views import elements_only
 
 _CANCEL = {"parallel": 1, "for": 2, "sections": 3, "taskgroup": 4}
 
@@ -30,6 +31,7 @@ def parallel(r, d, node, scope, known):
     prologue += [assign(n, r.call("private", name(n))) for n in private]
     for n in passed:
         prologue += r.given(n, () if n in private else known, _ALWAYS if n in private else scope)
+    prologue += [assign(n, r.call("view", name(n))) for n in sorted(elements_only(node.body, p.passed))]
     for operator, n in reductions:
         r.combiner(operator, d.where, scope)
         prologue.append(assign(n, r.identity(operator, name(n))))

@@ -7,13 +7,16 @@ inspect.getsource() show the user's lines.
 
 import ast
 import linecache
+import re
 import types
 import warnings
 
 from ._rt import locate
+from .build import PREFIX
 from .errors import OmpError, OmpSyntaxError
 
 FUNCTION = "_omprt_function"
+_MOVED = re.compile(PREFIX + r"\w+")
 CLASS = "___"
 
 
@@ -131,16 +134,17 @@ def _find(code):
 def _renamed(found, original):
     prefix = found.co_qualname
 
-    def fix(code):
-        consts = tuple(fix(c) if isinstance(c, types.CodeType) else c for c in code.co_consts)
-        return code.replace(
-            co_consts=consts,
-            co_qualname=original.co_qualname + code.co_qualname[len(prefix) :]
-            if code.co_qualname.startswith(prefix)
-            else code.co_qualname,
-        )
+    def fix(code, owner):
+        # A block that was moved is part of the function that it stands in: a traceback shows that one's name.
+        ours = code.co_name.startswith(PREFIX)
+        owner = owner if ours else code.co_name
+        consts = tuple(fix(c, owner) if isinstance(c, types.CodeType) else c for c in code.co_consts)
+        qualified = code.co_qualname
+        if qualified.startswith(prefix):
+            qualified = original.co_qualname + qualified[len(prefix) :]
+        return code.replace(co_consts=consts, co_name=owner, co_qualname=_MOVED.sub("<block>", qualified))
 
-    return fix(found).replace(co_name=original.co_name)
+    return fix(found.replace(co_name=original.co_name), original.co_name)
 
 
 def codes(code):

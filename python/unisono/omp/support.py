@@ -336,6 +336,7 @@ RUNTIME.update(
             "atomic_exit",
             "flush",
             "localize",
+            "view",
         )
     }
 )

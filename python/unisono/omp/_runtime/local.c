@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A thread's own copies of what it only reads. On a free-threaded CPython every use of an object changes its reference
 // count, and two threads that use the same object fight for its cache line; a thread's own copy of a float, an int or a
-// complex, and its own view of an array or a buffer, are counted by nobody else. With the GIL there is nothing to gain
-// and objects are left alone.
+// complex is counted by nobody else, and neither is its own view of an array of which the text uses nothing but
+// elements (views.py). With the GIL there is nothing to gain and objects are left alone.
 #include "rt.h"
 
 #ifdef Py_GIL_DISABLED
@@ -23,6 +23,13 @@ PyObject *rt_localize(PyObject *obj)
     if (type == &PyFloat_Type) return PyFloat_FromDouble(PyFloat_AS_DOUBLE(obj));
     if (type == &PyLong_Type) return copy_int(obj);
     if (type == &PyComplex_Type) return PyComplex_FromCComplex(PyComplex_AsCComplex(obj));
+    return Py_NewRef(obj);
+}
+
+static PyObject *view_of(PyObject *obj)
+{
+    PyTypeObject *type = Py_TYPE(obj);
+    if (_Py_IsOwnedByCurrentThread(obj)) return Py_NewRef(obj);
     if (type == &PyMemoryView_Type) {
         PyObject *view = PyMemoryView_FromObject(obj);
         if (!view) PyErr_Clear();
@@ -30,7 +37,7 @@ PyObject *rt_localize(PyObject *obj)
     }
     if (!array_type && !strcmp(type->tp_name, "numpy.ndarray")) array_type = type;
     if (type == array_type && rt_hook_view) return PyObject_CallOneArg(rt_hook_view, obj);
-    return Py_NewRef(obj);
+    return rt_localize(obj);
 }
 
 // A thief runs many tasks of one function, which its maker counts, too: from the second one on it calls a function of
@@ -90,6 +97,11 @@ PyObject *rt_localize(PyObject *obj)
     return Py_NewRef(obj);
 }
 
+static PyObject *view_of(PyObject *obj)
+{
+    return Py_NewRef(obj);
+}
+
 PyObject *rt_own_function(struct rt_member *m, PyObject *fn)
 {
     (void)m;
@@ -119,6 +131,13 @@ static PyObject *localize(PyObject *self, PyObject *obj)
     return rt_localize(obj);
 }
 
+// view(obj): the same, and of an array or a memoryview the thread's own view.
+static PyObject *view(PyObject *self, PyObject *obj)
+{
+    (void)self;
+    return view_of(obj);
+}
+
 // immortal(obj): for what lives as long as the process, such as the code of rewritten functions.
 static PyObject *immortal(PyObject *self, PyObject *obj)
 {
@@ -127,4 +146,5 @@ static PyObject *immortal(PyObject *self, PyObject *obj)
     Py_RETURN_NONE;
 }
 
-PyMethodDef rt_local_methods[] = {{"localize", localize, METH_O, NULL}, {"immortal", immortal, METH_O, NULL}, {0}};
+PyMethodDef rt_local_methods[] = {
+    {"localize", localize, METH_O, NULL}, {"view", view, METH_O, NULL}, {"immortal", immortal, METH_O, NULL}, {0}};

@@ -157,6 +157,25 @@ static void show_place(struct rt_member *m)
     Py_XDECREF(r);
 }
 
+// A worker runs in a context (contextvars) of its own that begins as the caller's. An empty one is used again as long
+// as nothing is set in it. NULL, with nothing raised: none could be had, and the thread stays in the one it is in.
+static PyObject *enter_context(struct rt_member *m)
+{
+    PyObject *context = m->team->context ? PyContext_Copy(m->team->context) : NULL;
+    if (!m->team->context) context = m->blank ? Py_NewRef(m->blank) : PyContext_New();
+    if (context && PyContext_Enter(context) < 0) Py_CLEAR(context);
+    if (!context) PyErr_Clear();
+    return context;
+}
+
+static void leave_context(struct rt_member *m, PyObject *context)
+{
+    if (!context) return;
+    if (PyContext_Exit(context) < 0) PyErr_Clear();
+    Py_XSETREF(m->blank, PyObject_Size(context) == 0 ? context : NULL);
+    if (m->blank != context) Py_DECREF(context);
+}
+
 // Runs the outlined function as one member of the team. The thread's own copies of what it only reads live here.
 static void run_member(struct rt_member *m)
 {
@@ -165,6 +184,7 @@ static void run_member(struct rt_member *m)
     me = m;
     if (rt_hook_show) show_place(m);
     int64_t start = rt_trace_start();
+    PyObject *context = m->num ? enter_context(m) : NULL;
     Py_ssize_t n = PyTuple_GET_SIZE(team->args);
     PyObject *small[16], **argv = n <= 16 ? small : PyMem_Malloc((size_t)n * sizeof *argv);
     Py_ssize_t have = 0;
@@ -183,6 +203,7 @@ static void run_member(struct rt_member *m)
     if (start) rt_trace("region", start);
     rt_join(m);
     rt_settle(m);
+    leave_context(m, context);
     me = m->outer;
 }
 
@@ -396,6 +417,7 @@ static PyObject *finish(struct rt_team *team, int collect)
     Py_CLEAR(team->shared);
     Py_CLEAR(team->fn);
     Py_CLEAR(team->args);
+    Py_CLEAR(team->context);
     if (first) rt_exc_put(first);
     return result;
 }
@@ -443,6 +465,16 @@ struct region {
     int bind, collect;
 };
 
+// What the caller has set in its context; NULL when that is nothing.
+static PyObject *caller_context(void)
+{
+    if (!PyThreadState_Get()->context) return NULL;    // nothing was ever set in this thread
+    PyObject *context = PyContext_CopyCurrent();
+    if (!context) PyErr_Clear();
+    if (context && PyObject_Size(context) == 0) Py_CLEAR(context);
+    return context;
+}
+
 static PyObject *run_region(struct rt_team *team, struct rt_member *parent, int n, const struct region *r)
 {
     if (n > 1 && rt_hook_gil) {
@@ -456,6 +488,7 @@ static PyObject *run_region(struct rt_team *team, struct rt_member *parent, int 
     reset(team, parent, n, r->bind ? r->bind : parent->task->icv.bind);
     team->fn = Py_NewRef(r->fn);
     team->args = Py_NewRef(r->args);
+    team->context = n > 1 ? caller_context() : NULL;
     team->m[0]->ident = parent->ident;
     start_workers(team);
     run_member(team->m[0]);

@@ -144,6 +144,7 @@ struct rt_member {
     struct rt_deque queue __attribute__((aligned(RT_LINE)));
     struct rt_loop *loop __attribute__((aligned(RT_LINE)));    // innermost running worksharing loop (borrowed)
     PyObject *value;                                           // partial result, or the outlined function's result
+    PyObject *blank;                                           // an empty context for a worker, or NULL
     struct rt_team *child;          // teams this membership was master of, kept with their workers for its next regions
     struct rt_member *outer;        // what rt_me() was before this thread entered the team
     _Atomic unsigned long ident;    // Python's thread identifier, for asynchronous exceptions
@@ -161,6 +162,7 @@ struct rt_team {
     struct rt_member **m;
     struct rt_worker **workers;    // cap - 1
     PyObject *fn, *args;
+    PyObject *context;     // the context of who met the region, which workers run in copies of; NULL: it is empty
     PyObject *shared;      // copyprivate values in flight
     bool share_failed;     // shared is the exception that kept them from coming
     PyObject *failures;    // list of exceptions, first first; guarded by fail_lock
@@ -329,7 +331,7 @@ extern PyMethodDef rt_sync_methods[];
 extern PyMethodDef rt_icv_methods[];
 
 // local.c
-PyObject *rt_localize(PyObject *obj);    // a new reference: the thread's own copy or view, or obj itself
+PyObject *rt_localize(PyObject *obj);    // a new reference: the thread's own copy of a number, or obj itself
 void rt_immortal(PyObject *obj);
 PyObject *rt_own_function(struct rt_member *m, PyObject *fn);    // borrowed; valid until the next call or rt_settle()
 void rt_drop_function(struct rt_member *m, PyObject *fn);    // takes a reference, given up at once or a little later
