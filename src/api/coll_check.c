@@ -101,6 +101,7 @@ static int overlap(const struct side *s, int i, int j)
 static int check_overlap(const struct side *s)
 {
     if (!s->vector || s->typed || !s->displ_name || !s->type || !(s->type->flags & UNO_TYPE_PLAIN)) return MPI_SUCCESS;
+    if (s->type->size == 0) return MPI_SUCCESS;    // nothing is written
     MPI_Count end = 0;
     int last = -1, i;
     for (i = 0; i < s->n; i++) {
