@@ -22,11 +22,12 @@ static int table_size, table_used;
 
 static const char *const kind_name[] = {"communicator", "datatype", "window"};
 
+// A key that was freed is found as long as some object has an attribute of it.
 static struct uno_keyval *find_key(enum uno_attr_kind kind, int keyval)
 {
     int at = keyval - UNO_KEYVAL_FIRST;
     if (keyval < UNO_KEYVAL_FIRST || at >= table_used || !table[at]) return NULL;
-    return table[at]->kind == kind && !table[at]->freed ? table[at] : NULL;
+    return table[at]->kind == kind ? table[at] : NULL;
 }
 
 static void drop_key(struct uno_keyval *k)
@@ -63,6 +64,7 @@ int uno_keyval_free(enum uno_attr_kind kind, int keyval)
 {
     struct uno_keyval *k = find_key(kind, keyval);
     if (!k) return no_key(kind, keyval);
+    if (k->freed) return MPI_SUCCESS;    // a copy of the key, which still has attributes
     k->freed = true;
     drop_key(k);
     return MPI_SUCCESS;
@@ -105,15 +107,18 @@ static int add(struct uno_attrs **list, struct uno_keyval *key, void *value)
 int uno_attr_set(struct uno_attrs **list, enum uno_attr_kind kind, void *object, int keyval, void *value)
 {
     struct uno_keyval *key = find_key(kind, keyval);
-    if (!key) return no_key(kind, keyval);
+    if (!key || key->freed) return no_key(kind, keyval);
     struct uno_attr *a = find(*list, key);
     if (!a) return add(list, key, value);
+    key->refs++;    // the callback may delete the attribute and free the key
     int err = run_delete(a, object);
-    if (err) return err;
-    a = find(*list, key);
-    if (!a) return add(list, key, value);
-    a->value = value;
-    return MPI_SUCCESS;
+    a = err ? NULL : find(*list, key);
+    if (a)
+        a->value = value;
+    else if (!err)
+        err = add(list, key, value);
+    drop_key(key);
+    return err;
 }
 
 int uno_attr_get(struct uno_attrs *list, enum uno_attr_kind kind, int keyval, void **value, bool *found)
@@ -145,8 +150,11 @@ static int copy_one(const struct uno_attr *a, struct uno_attrs **to, void *objec
     if ((uintptr_t)k->copy == 1) return add(to, k, a->value);
     void *value = NULL;
     int flag = 0;
+    k->refs++;    // as in uno_attr_set
     int err = k->copy(object, k->number, k->extra, a->value, &value, &flag);
-    return err || !flag ? err : add(to, k, value);
+    if (!err && flag) err = add(to, k, value);
+    drop_key(k);
+    return err;
 }
 
 int uno_attrs_copy(struct uno_attrs *from, struct uno_attrs **to, void *object)
