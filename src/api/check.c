@@ -14,6 +14,7 @@
 #undef uno_raise_comm    // what the analyzer sees in their place
 #undef uno_raise_self
 #undef uno_raise_session
+#undef uno_raise_given
 #undef uno_check_pointer
 
 static _Thread_local char raised[MPI_MAX_ERROR_STRING];
@@ -96,6 +97,24 @@ int uno_raise_session(MPI_Session session, const char *call, int err)
         int code = err;
         e->fn.session(&session, &code);
     }
+    return err;
+}
+
+int uno_raise_given(MPI_Errhandler errhandler, const char *call, int err)
+{
+    struct MPI_ABI_Errhandler *e = uno_errh(errhandler);
+    MPI_Comm comm = MPI_COMM_NULL;
+    MPI_Session session = MPI_SESSION_NULL;
+    int code = err;
+    compose(call, err, NULL);
+    uno_errh_hold(e);
+    uno_leave();
+    bool called = !settle(e, err);
+    if (called && e->kind == UNO_ERRH_SESSION) e->fn.session(&session, &code);
+    if (called && e->kind == UNO_ERRH_COMM) e->fn.comm(&comm, &code);
+    uno_lock();
+    uno_errh_drop(e);
+    uno_unlock();
     return err;
 }
 

@@ -42,11 +42,14 @@ static inline void uno_leave(void)
 int uno_raise_comm(MPI_Comm comm, const char *call, int err);
 int uno_raise_self(const char *call, int err);    // no object: MPI_COMM_SELF's handler (datatypes, groups, info, ...)
 int uno_raise_session(MPI_Session session, const char *call, int err);
+// The handler that the call was given for what it makes, of the kind of that. It sees a null handle: nothing was made.
+int uno_raise_given(MPI_Errhandler errhandler, const char *call, int err);
 
 #ifdef __clang_analyzer__    // which does not see across files what these return (base/fail.h)
 #define uno_raise_comm(comm, call, err) ((uno_raise_comm)(comm, call, err), (err))
 #define uno_raise_self(call, err) ((uno_raise_self)(call, err), (err))
 #define uno_raise_session(session, call, err) ((uno_raise_session)(session, call, err), (err))
+#define uno_raise_given(errhandler, call, err) ((uno_raise_given)(errhandler, call, err), (err))
 #endif
 
 // How an entry point ends: raises err, or lets the lock go when there is none.

@@ -68,6 +68,10 @@ int MPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session *sess
         err = uno_library_open(wanted_level(uno_info(info)));
         if (err) uno_session_drop(s);
     }
+    if (err && uno_errh(errhandler) && !uno_check_errhandler(errhandler, UNO_ERRH_SESSION)) {
+        uno_enter(call);
+        return uno_raise_given(errhandler, call, err);
+    }
     if (err) return uno_finish_any(call, err);
     s->thread_level = uno_world.thread_level;
     *session = s;
@@ -204,9 +208,13 @@ static int dress(struct MPI_ABI_Comm *c, MPI_Info info, MPI_Errhandler errhandle
     return uno_hints_take(c, uno_info(info));
 }
 
-static int raise_from_group(MPI_Group group, const char *call, int err)
+// An error goes to the handler that the call was given, unless that is none.
+static int finish_from_group(MPI_Group group, MPI_Errhandler errhandler, const char *call, int err)
 {
     struct MPI_ABI_Group *g = uno_group(group);
+    struct MPI_ABI_Errhandler *e = uno_errh(errhandler);
+    if (err && e && (e->kind == UNO_ERRH_COMM || e->kind == UNO_ERRH_PREDEFINED))
+        return uno_raise_given(errhandler, call, err);
     if (err && g && uno_session(g->session)) return uno_raise_session(g->session, call, err);
     return uno_finish_self(call, err);
 }
@@ -223,7 +231,7 @@ int MPI_Comm_create_from_group(MPI_Group group, const char *stringtag, MPI_Info 
     if (!err && group != MPI_GROUP_EMPTY) err = uno_comm_from_group(uno_group(group), stringtag, &child);
     if (!err && child) err = dress(child, info, errhandler);
     if (!err) *newcomm = child ? child->handle : MPI_COMM_NULL;
-    return raise_from_group(group, call, err);
+    return finish_from_group(group, errhandler, call, err);
 }
 
 static int check_member(const char *name, int rank, const struct MPI_ABI_Group *g)
@@ -252,5 +260,5 @@ int MPI_Intercomm_create_from_groups(MPI_Group local_group, int local_leader, MP
     }
     if (!err) err = dress(child, info, errhandler);
     if (!err) *newintercomm = child->handle;
-    return raise_from_group(local_group, call, err);
+    return finish_from_group(local_group, errhandler, call, err);
 }
