@@ -296,9 +296,11 @@ int MPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_Info info, M
 
 // ---- the end ----
 
-static bool only_ours(void *arg)
+// Nothing is under way on it: what else holds it are the user's requests that have ended or were not started.
+static bool at_rest(void *arg)
 {
-    return ((struct MPI_ABI_Comm *)arg)->head.refs == 1;
+    struct MPI_ABI_Comm *c = arg;
+    return c->head.refs == 1 || c->head.refs == 1 + uno_requests_at_rest(c);
 }
 
 static int free_any(const char *call, MPI_Comm *comm, bool wait)
@@ -314,7 +316,7 @@ static int free_any(const char *call, MPI_Comm *comm, bool wait)
     struct MPI_ABI_Comm *c = uno_comm(handle);
     if (!err) err = uno_attrs_delete(c->attrs, handle);
     if (!err) {
-        if (wait) uno_wait_until(only_ours, c, &(struct uno_waiting){c, MPI_UNDEFINED, MPI_UNDEFINED});
+        if (wait) uno_wait_until(at_rest, c, &(struct uno_waiting){c, MPI_UNDEFINED, MPI_UNDEFINED});
         c->freed = true;
         *comm = MPI_COMM_NULL;
         uno_comm_drop(c);

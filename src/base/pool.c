@@ -16,13 +16,24 @@ static size_t stride(const struct uno_pool *p)
     return (p->bytes + OBJECT_ALIGN - 1) / OBJECT_ALIGN * OBJECT_ALIGN;
 }
 
+static size_t per_slab(const struct uno_pool *p)
+{
+    size_t count = SLAB_BYTES / stride(p);
+    return count ? count : 1;
+}
+
+// The list of slabs doubles at each power of two.
 static int grow(struct uno_pool *p)
 {
-    size_t step = stride(p);
-    size_t count = SLAB_BYTES / step;
-    if (count == 0) count = 1;
+    size_t step = stride(p), count = per_slab(p);
+    if ((p->slabs & (p->slabs - 1)) == 0) {
+        char **more = realloc(p->slab, (p->slabs ? 2 * p->slabs : 1) * sizeof *more);
+        if (!more) return 0;
+        p->slab = more;
+    }
     char *slab = aligned_alloc(OBJECT_ALIGN, count * step);
     if (!slab) return 0;
+    p->slab[p->slabs++] = slab;
     for (size_t i = count; i-- > 0;) {
         struct uno_head *h = (struct uno_head *)(slab + i * step);
         h->magic = 0;
@@ -55,4 +66,14 @@ void uno_pool_put(struct uno_pool *p, void *object)
     h->next_free = p->free;
     p->free = h;
     p->live--;
+}
+
+void uno_pool_each(const struct uno_pool *p, void (*fn)(void *object, void *arg), void *arg)
+{
+    for (size_t s = 0; s < p->slabs; s++) {
+        for (size_t i = 0; i < per_slab(p); i++) {
+            struct uno_head *h = (struct uno_head *)(p->slab[s] + i * stride(p));
+            if (h->magic == p->magic) fn(h, arg);
+        }
+    }
 }

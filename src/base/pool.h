@@ -17,6 +17,8 @@ struct uno_pool {
     uint32_t magic;
     struct uno_head *free;
     size_t live;    // given out now, for the report at Finalize
+    char **slab;    // [slabs], owned here: all memory of the objects
+    size_t slabs;
 };
 
 // A zeroed object with refs = 1 and its magic set, or NULL when memory is out.
@@ -24,3 +26,6 @@ void *uno_pool_get(struct uno_pool *p);
 
 // Back to the pool; the magic is wiped.
 void uno_pool_put(struct uno_pool *p, void *object);
+
+// Calls fn for every object that is given out.
+void uno_pool_each(const struct uno_pool *p, void (*fn)(void *object, void *arg), void *arg);

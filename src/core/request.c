@@ -91,3 +91,22 @@ void uno_request_cancelled(MPI_Request r)
     r->status.MPI_internal[2] = 1;
     uno_request_done(r, MPI_SUCCESS);
 }
+
+struct census {
+    const struct MPI_ABI_Comm *comm;
+    int at_rest;
+};
+
+static void count_at_rest(void *object, void *arg)
+{
+    MPI_Request r = object;
+    struct census *census = arg;
+    if (r->comm == census->comm && (uno_request_is_done(r) || !r->active)) census->at_rest++;
+}
+
+int uno_requests_at_rest(const struct MPI_ABI_Comm *c)
+{
+    struct census census = {.comm = c};
+    uno_pool_each(&uno_request_pool, count_at_rest, &census);
+    return census.at_rest;
+}

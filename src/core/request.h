@@ -82,6 +82,9 @@ void uno_request_release(MPI_Request r);            // frees an inactive or comp
 void uno_request_done(MPI_Request r, int error);    // completes; wakes whoever waits
 void uno_request_cancelled(MPI_Request r);          // the same for an operation that was taken back
 
+// How many requests hold c and have nothing under way: complete, or persistent and not started.
+int uno_requests_at_rest(const struct MPI_ABI_Comm *c);
+
 static inline bool uno_request_is_done(MPI_Request r)
 {
     // Acquire: pairs with the release in uno_request_done.
