@@ -196,14 +196,23 @@ static int adjacent_graph(struct MPI_ABI_Comm *c, const struct uno_edges *in, co
         int err = uno_comm_reorder(c, c->size, NULL, child);
         return err ? err : uno_topo_dist(*child, in, out, weighted);
     }
-    struct uno_link_table from = {NULL, NULL}, to = {NULL, NULL};
-    int err = uno_links_collect(c, &(struct uno_edge_list){1, &c->rank, &in->n, in->rank, in->weight}, &from);
-    if (!err) err = uno_links_collect(c, &(struct uno_edge_list){1, &c->rank, &out->n, out->rank, out->weight}, &to);
+    struct uno_link_table from = {0}, to = {0};
+    int err = uno_links_collect(c, &(struct uno_edge_list){1, &c->rank, &in->n, in->rank, in->weight, weighted}, &from);
+    if (!err)
+        err =
+            uno_links_collect(c, &(struct uno_edge_list){1, &c->rank, &out->n, out->rank, out->weight, weighted}, &to);
     if (!err) err = place_graph(c, c->size, to.first[c->size], to.all, child);
     if (!err) err = uno_topo_said(*child, &from, &to, weighted);
     uno_links_free(&from);
     uno_links_free(&to);
     return err;
+}
+
+// What a side says of weights: 1 that there are some, -1 that there are none, 0 nothing (no edges, and NULL).
+static int word_on_weights(int n, const int *weight)
+{
+    if (weight == MPI_UNWEIGHTED) return -1;
+    return n || weight ? 1 : 0;
 }
 
 int MPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, const int sources[], const int sourceweights[],
@@ -215,14 +224,15 @@ int MPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, const int so
     int err = uno_check_intracomm(comm_old);
     if (!err) err = check_ends(uno_comm(comm_old), "sources", indegree, sources, sourceweights);
     if (!err) err = check_ends(uno_comm(comm_old), "destinations", outdegree, destinations, destweights);
-    if (!err && (sourceweights == MPI_UNWEIGHTED) != (destweights == MPI_UNWEIGHTED)) {
+    int in_word = word_on_weights(indegree, sourceweights), out_word = word_on_weights(outdegree, destweights);
+    if (!err && in_word * out_word < 0) {
         err = uno_fail(MPI_ERR_ARG, "only one of sourceweights and destweights is MPI_UNWEIGHTED");
     }
     if (!err) err = uno_check_info(info);
     if (!err) err = uno_check_pointer(comm_dist_graph, "comm_dist_graph");
     struct MPI_ABI_Comm *child = NULL;
     if (!err) {
-        bool weighted = sourceweights != MPI_UNWEIGHTED;
+        bool weighted = in_word + out_word >= 0;
         struct uno_edges in = {indegree, sources, weighted ? sourceweights : NULL};
         struct uno_edges out = {outdegree, destinations, weighted ? destweights : NULL};
         err = adjacent_graph(uno_comm(comm_old), &in, &out, weighted, reorder != 0, &child);
@@ -253,7 +263,7 @@ static int general_graph(struct MPI_ABI_Comm *c, const struct uno_edge_list *lis
     if (err) return err;
     size_t n = table.first[c->size];
     err = reorder ? place_graph(c, c->size, n, table.all, child) : uno_comm_reorder(c, c->size, NULL, child);
-    if (!err) err = uno_topo_keep(*child, table.all, n, list->weight != NULL);
+    if (!err) err = uno_topo_keep(*child, table.all, n, table.weighted);
     uno_links_free(&table);
     return err;
 }
@@ -269,7 +279,8 @@ int MPI_Dist_graph_create(MPI_Comm comm_old, int n, const int sources[], const i
     if (!err) err = uno_check_pointer(comm_dist_graph, "comm_dist_graph");
     struct MPI_ABI_Comm *child = NULL;
     if (!err) {
-        struct uno_edge_list list = {n, sources, degrees, destinations, weights == MPI_UNWEIGHTED ? NULL : weights};
+        bool weighted = weights && weights != MPI_UNWEIGHTED;
+        struct uno_edge_list list = {n, sources, degrees, destinations, weighted ? weights : NULL, weighted};
         err = general_graph(uno_comm(comm_old), &list, reorder != 0, &child);
     }
     if (!err) *comm_dist_graph = child->handle;

@@ -17,20 +17,22 @@ void uno_links_free(struct uno_link_table *table)
 {
     free(table->all);
     free(table->first);
-    *table = (struct uno_link_table){NULL, NULL};
+    *table = (struct uno_link_table){0};
 }
 
-// Room for the links of all; the caller fills in its own n before gather_links.
-static int make_table(struct MPI_ABI_Comm *c, size_t n, struct uno_link_table *t)
+// Room for the links of all; the caller fills in its own n before gather_links. What travels is twice the number of
+// links, and one more where they have weights.
+static int make_table(struct MPI_ABI_Comm *c, size_t n, bool weighted, struct uno_link_table *t)
 {
     *t = (struct uno_link_table){.first = malloc(((size_t)c->size + 1) * sizeof *t->first)};
     if (!t->first) return no_memory();
-    t->first[c->rank] = n;
+    t->first[c->rank] = 2 * n + weighted;
     struct uno_team team = uno_team_all(c, 0);
     int err = uno_team_allgather(&team, t->first, sizeof *t->first);
     size_t total = 0;
     for (int i = 0; i < c->size && !err; i++) {
-        size_t count = t->first[i];
+        size_t count = t->first[i] / 2;
+        t->weighted |= t->first[i] % 2;
         t->first[i] = total;
         total += count;
     }
@@ -57,7 +59,7 @@ int uno_links_collect(struct MPI_ABI_Comm *c, const struct uno_edge_list *list, 
 {
     size_t mine = 0;
     for (int i = 0; i < list->n; i++) mine += (size_t)list->degree[i];
-    int err = make_table(c, mine, out);
+    int err = make_table(c, mine, list->weighted, out);
     if (err) return err;
     struct uno_link *to = out->all + out->first[c->rank];
     for (int i = 0, k = 0; i < list->n; i++) {

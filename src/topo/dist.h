@@ -9,12 +9,15 @@
 struct uno_link_table {
     struct uno_link *all;
     size_t *first;
+    bool weighted;    // some rank gave weights
 };
 
-// n sources with degrees[] edges each to dests[]; weights NULL: unweighted. Collective over c.
+// n sources with degrees[] edges each to dests[]. Collective over c. weight NULL: none, which with weighted set means
+// that the rank has no edges. A rank without edges may have no word on weights; what the others say holds for it too.
 struct uno_edge_list {
     int n;
     const int *source, *degree, *dest, *weight;
+    bool weighted;
 };
 int uno_links_collect(struct MPI_ABI_Comm *c, const struct uno_edge_list *list, struct uno_link_table *out);
 
