@@ -2,6 +2,7 @@
 // Answers who is bound where (cpus.h). Called by the placement and by nodes. Without a policy of the user's, the ranks
 // of a host share its cores out among them in equal, neighbouring parts, as long as every rank gets at least one; a job
 // that finds another job bound already leaves its ranks to the kernel.
+#define _GNU_SOURCE
 #include "cpus.h"
 
 #include <stdio.h>
@@ -14,6 +15,7 @@
 #include "base/hw.h"
 
 #define UNITS (UNO_BY_SOCKET + 1)
+#define CLAIM_NAMES 8    // a stranger would have to hold them all before two jobs of one user are bound at once
 
 // id[unit] names the unit that the processor belongs to.
 struct cpu {
@@ -60,18 +62,36 @@ int uno_cpus_count(void)
     return ncores;
 }
 
-// True for the one job on this host that holds the name. The kernel frees it when the process ends, however it ends.
+enum claim { CLAIM_MADE, CLAIM_OURS, CLAIM_STRANGER };
+
+// Takes a name of this user's, or finds out whether it is this user who holds it: abstract names have no owner, so
+// another user may have taken it. The kernel frees a name when the process ends, however it ends.
+static enum claim claim_name(int number)
+{
+    struct sockaddr_un a = {.sun_family = AF_UNIX};
+    int n = snprintf(a.sun_path + 1, sizeof a.sun_path - 1, "unisono-bound-%u-%d", (unsigned)getuid(), number);
+    socklen_t len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0) return CLAIM_OURS;
+    if (bind(fd, (struct sockaddr *)&a, len) == 0 && listen(fd, SOMAXCONN) == 0) return CLAIM_MADE;
+    struct ucred holder = {.uid = (uid_t)-1};
+    len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
+    socklen_t room = sizeof holder;
+    bool told =
+        connect(fd, (struct sockaddr *)&a, len) == 0 && getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &holder, &room) == 0;
+    close(fd);
+    return told && holder.uid == getuid() ? CLAIM_OURS : CLAIM_STRANGER;
+}
+
+// True for one job of this user's on this host at a time. Names that a stranger holds are passed over; he cannot keep
+// our ranks from being bound.
 static bool claim_host(void)
 {
     static int claimed = -1;
     if (claimed >= 0) return claimed;
-    struct sockaddr_un a = {.sun_family = AF_UNIX};
-    static const char name[] = "\0unisono-bound";
-    memcpy(a.sun_path, name, sizeof name - 1);
-    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    socklen_t len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + sizeof name - 1);
-    claimed = fd >= 0 && bind(fd, (struct sockaddr *)&a, len) == 0;
-    if (!claimed && fd >= 0) close(fd);
+    enum claim c = CLAIM_STRANGER;
+    for (int i = 0; i < CLAIM_NAMES && c == CLAIM_STRANGER; i++) c = claim_name(i);
+    claimed = c != CLAIM_OURS;
     return claimed;
 }
 

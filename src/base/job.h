@@ -63,6 +63,7 @@ struct uno_door {
     _Atomic uint32_t bell;     // futex word, bumped by each ring
     _Atomic uint32_t fresh;    // bumped when a peer activates its ring towards this rank
     uint32_t pad;
+    unsigned char name[16], key[8];    // random, of the rank's doorbell socket: written before the mode is FD
 } __attribute__((aligned(UNO_LINE)));
 
 struct uno_job_head {
@@ -72,7 +73,7 @@ struct uno_job_head {
     uint32_t universe_size;
     uint32_t nhosts, host;    // of this segment
     uint64_t board_off, door_off, active_off, pair_off, heap_off, bytes;
-    uint64_t job_id;             // random, not secret; names the doorbell sockets
+    uint64_t job_id;             // random, not secret
     unsigned char secret[32];    // the job's secret for the TCP handshake
     _Atomic uint32_t cma;        // 0 not yet tried, 1 cross-memory attach between ranks works, 2 it does not
     _Atomic uint64_t heap_used[UNO_HEAP_CHUNKS / 64];    // bit set = chunk taken

@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Arming, sleeping at and ringing doors. The futex lies in the job segment; the descriptor is a datagram socket with an
-// abstract name made of the job's id and the local index, so that a crash leaves no file. Called by core/progress.c
-// (own door) and by whoever leaves something for another process of the host (shm channel, collectives' segments).
+// abstract name, so that a crash leaves no file. Called by core/progress.c (own door) and by whoever leaves something
+// for another process of the host (shm channel, collectives' segments).
+// Always holds: the name is random, so that nobody else can have taken it, and the kernel drops what does not carry the
+// key beside it in the segment: other users see the name in /proc, and can neither wake nor fill the socket.
 #define _GNU_SOURCE
 #include "chan/door.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
+#include <linux/filter.h>
 #include <mpi.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -25,13 +30,29 @@ static struct {
     int own_fd, ring_fd;    // -1 until needed
 } door = {.own_fd = -1, .ring_fd = -1};
 
-static socklen_t name_of(uint32_t local, struct sockaddr_un *a)
+static socklen_t name_of(const struct uno_door *d, struct sockaddr_un *a)
 {
+    static const char prefix[] = "unisono-";
+    char *to = a->sun_path + sizeof prefix;    // behind the zero byte that makes the name abstract
     memset(a, 0, sizeof *a);
     a->sun_family = AF_UNIX;
-    int n = snprintf(a->sun_path + 1, sizeof a->sun_path - 1, "unisono-%016llx-%u-%u",
-                     (unsigned long long)uno_chan_self.job->job_id, uno_chan_self.job->host, local);
-    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
+    memcpy(a->sun_path + 1, prefix, sizeof prefix - 1);
+    for (size_t i = 0; i < sizeof d->name; i++) to += sprintf(to, "%02x", d->name[i]);
+    return (socklen_t)(to - (char *)a);
+}
+
+// The kernel drops datagrams that are not this door's key.
+static bool lock_with_key(int fd, const struct uno_door *d)
+{
+    uint32_t half[2];
+    memcpy(half, d->key, sizeof half);
+    struct sock_filter steps[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ntohl(half[0]), 0, 3),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 4), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ntohl(half[1]), 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, UINT32_MAX), BPF_STMT(BPF_RET | BPF_K, 0),
+    };
+    struct sock_fprog filter = {sizeof steps / sizeof steps[0], steps};
+    return setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof filter) == 0;
 }
 
 int uno_door_open(void)
@@ -73,18 +94,22 @@ void uno_door_ring_slow(uint32_t local)
         return;
     }
     struct sockaddr_un a;
-    socklen_t len = name_of(local, &a);
+    socklen_t len = name_of(d, &a);
     if (door.ring_fd < 0) door.ring_fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    sendto(door.ring_fd, "", 1, MSG_NOSIGNAL, (struct sockaddr *)&a, len);    // a full queue is already readable
+    // A full queue is already readable.
+    sendto(door.ring_fd, d->key, sizeof d->key, MSG_NOSIGNAL, (struct sockaddr *)&a, len);
 }
 
 int uno_door_fd(void)
 {
     if (door.own_fd >= 0) return door.own_fd;
+    struct uno_door *d = uno_chan_self.door;
     int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     struct sockaddr_un a;
-    socklen_t len = name_of(uno_chan_self.local, &a);
-    if (fd < 0 || bind(fd, (struct sockaddr *)&a, len) != 0) {
+    bool drawn =
+        getrandom(d->name, sizeof d->name, 0) == sizeof d->name && getrandom(d->key, sizeof d->key, 0) == sizeof d->key;
+    socklen_t len = name_of(d, &a);
+    if (!drawn || fd < 0 || !lock_with_key(fd, d) || bind(fd, (struct sockaddr *)&a, len) != 0) {
         uno_fail_errno(MPI_ERR_OTHER, "open the doorbell's socket");
         if (fd >= 0) close(fd);
         return -1;

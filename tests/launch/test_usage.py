@@ -2,6 +2,8 @@
 """The command line: every mistake is one line and status 2; programs, environment and directories arrive as asked."""
 
 import os
+import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -258,6 +260,22 @@ class Binding(Case):
         first.stdout.readline()
         r = self.run_mpi("-n", 2, "python3", "-c", self.SHOW)
         self.assertEqual(set(r.out.splitlines()), {str(sorted(os.sched_getaffinity(0)))})
+
+    def test_a_stranger_cannot_hold_the_name(self):
+        """Another user's process has taken the name that this user's jobs agree by: ranks are bound all the same."""
+        if os.getuid() != 0 or len(os.sched_getaffinity(0)) < 2:
+            self.skipTest("needs to become another user, and two processors")
+        hold = (
+            "import os, socket, sys; os.setuid(65534); s = socket.socket(socket.AF_UNIX); "
+            "s.bind('\\0unisono-bound-0-0'); s.listen(); print('held', flush=True); sys.stdin.read()"
+        )
+        words = [sys.executable, "-c", hold]
+        with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as stranger:
+            if stranger.stdout.readline() != "held\n":
+                self.skipTest("another job of root's is running, and holds the name")
+            r = self.run_mpi("-n", 2, "python3", "-c", self.SHOW)
+            stranger.stdin.close()
+        self.assertEqual(len(set(r.out.splitlines())), 2, r.out)
 
 
 if __name__ == "__main__":

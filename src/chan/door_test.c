@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The doorbell's socket against a process that does not belong to the job (another user's, where the test may become
+// one): what it sends to every socket of ours that it can see neither wakes nor keeps a ring out.
+#include "chan/door.h"
+
+#include <poll.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "chan/self.h"
+
+#define STRANGER 65534    // nobody
+#define GARBAGE 500       // datagrams to each socket: more than its queue holds
+
+static struct uno_job_head *job;
+
+static int make_job(void **state)
+{
+    (void)state;
+    static const int zero = 0;
+    static const unsigned char secret[32];
+    struct uno_job_spec spec = {
+        .nlocal = 1, .nworld = 1, .nhosts = 1, .world_rank = &zero, .appnum = &zero, .secret = secret};
+    int fd;
+    assert_int_equal(uno_job_create(&spec, &fd), 0);
+    assert_int_equal(uno_job_map(fd, &job), 0);
+    close(fd);
+    uno_chan_self.job = job;
+    uno_chan_self.door = uno_job_door(job, 0);
+    return uno_door_open();
+}
+
+// Sends to every abstract socket whose name is of this project; returns how many there are.
+static int pester(void)
+{
+    char line[256];
+    int count = 0, fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0);
+    FILE *all = fopen("/proc/net/unix", "r");
+    while (all && fgets(line, sizeof line, all)) {
+        struct sockaddr_un a = {.sun_family = AF_UNIX};
+        const char *name = strstr(line, "@unisono-");
+        if (!name) continue;
+        size_t n = strcspn(name, "\n");
+        memcpy(a.sun_path + 1, name + 1, n - 1);
+        socklen_t len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + n);
+        for (int i = 0; i < GARBAGE; i++) {
+            char text[64];
+            for (size_t k = 0; k < sizeof text; k++) text[k] = (char)random();
+            sendto(fd, text, (size_t)random() % sizeof text, 0, (struct sockaddr *)&a, len);
+        }
+        count++;
+    }
+    return count;
+}
+
+static bool rung(int fd, int ms)
+{
+    struct pollfd p = {.fd = fd, .events = POLLIN};
+    return poll(&p, 1, ms) == 1;
+}
+
+static void strangers_do_nothing(void **state)
+{
+    (void)state;
+    int fd = uno_door_fd();
+    assert_true(fd >= 0);
+    uno_door_arm(UNO_DOOR_FD);
+    pid_t child = fork();
+    if (child == 0) {
+        if (geteuid() == 0 && setuid(STRANGER) != 0) _exit(2);
+        _exit(pester() > 0 ? 0 : 1);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    assert_false(rung(fd, 0));
+    uno_door_ring(uno_chan_self.door, 0);
+    assert_true(rung(fd, 10000));
+    uno_door_drain();
+    assert_false(rung(fd, 0));
+    uno_door_disarm();
+    uno_door_close();
+}
+
+// No name can be foretold: a second socket of the same rank has another one.
+static void names_are_random(void **state)
+{
+    (void)state;
+    unsigned char first[sizeof uno_chan_self.door->name];
+    assert_true(uno_door_fd() >= 0);
+    memcpy(first, uno_chan_self.door->name, sizeof first);
+    uno_door_close();
+    assert_true(uno_door_fd() >= 0);
+    assert_memory_not_equal(first, uno_chan_self.door->name, sizeof first);
+    uno_door_close();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(strangers_do_nothing), cmocka_unit_test(names_are_random)};
+    return cmocka_run_group_tests(tests, make_job, NULL);
+}
