@@ -25,8 +25,8 @@ static const char *const kind_name[] = {"communicator", "datatype", "window"};
 // A key that was freed is found as long as some object has an attribute of it.
 static struct uno_keyval *find_key(enum uno_attr_kind kind, int keyval)
 {
-    int at = keyval - UNO_KEYVAL_FIRST;
-    if (keyval < UNO_KEYVAL_FIRST || at >= table_used || !table[at]) return NULL;
+    int at = keyval < UNO_KEYVAL_FIRST ? table_used : keyval - UNO_KEYVAL_FIRST;
+    if (at >= table_used || !table[at]) return NULL;
     return table[at]->kind == kind ? table[at] : NULL;
 }
 

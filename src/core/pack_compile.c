@@ -31,6 +31,12 @@ struct list {
     size_t n, room;
 };
 
+// The sum of two displacements. The place of a run fits, a part of the way to it may not: so the sum may wrap.
+static ptrdiff_t shifted(ptrdiff_t at, ptrdiff_t by)
+{
+    return (ptrdiff_t)((size_t)at + (size_t)by);
+}
+
 // A node with room for n entries in the arrays that its kind has.
 static struct uno_pack *new_node(struct builder *b, enum uno_pack_kind kind, size_t bytes, size_t n)
 {
@@ -103,13 +109,13 @@ static void append(struct builder *b, struct list *l, struct piece p)
         return;
     }
     for (size_t i = 0; i < g->n; i++) {
-        ptrdiff_t at = p.at + g->at;
+        ptrdiff_t at = shifted(p.at, g->at);
         if (g->kind == UNO_PACK_LOOP)
-            push(b, l, (struct piece){at + g->kid->at + (ptrdiff_t)i * g->stride, g->kid->bytes, NULL});
+            push(b, l, (struct piece){shifted(shifted(at, g->kid->at), (ptrdiff_t)i * g->stride), g->kid->bytes, NULL});
         else if (g->kind == UNO_PACK_GATHER)
-            push(b, l, (struct piece){at + g->disp[i], g->len, NULL});
+            push(b, l, (struct piece){shifted(at, g->disp[i]), g->len, NULL});
         else
-            push(b, l, (struct piece){at + g->disp[i], g->offset[i + 1] - g->offset[i], NULL});
+            push(b, l, (struct piece){shifted(at, g->disp[i]), g->offset[i + 1] - g->offset[i], NULL});
     }
 }
 
@@ -217,6 +223,13 @@ static struct piece finish(struct builder *b, struct list *l)
     return whole;
 }
 
+// Whether the next round of a loop starts `stride` bytes after this one.
+static bool follows(const struct uno_pack *g, ptrdiff_t stride)
+{
+    ptrdiff_t all;
+    return !__builtin_mul_overflow((ptrdiff_t)g->n, g->stride, &all) && stride == all;
+}
+
 static struct piece repeat(struct builder *b, struct piece p, MPI_Count count, MPI_Count stride)
 {
     size_t n = (size_t)count;
@@ -224,8 +237,8 @@ static struct piece repeat(struct builder *b, struct piece p, MPI_Count count, M
     if (n == 0 || p.bytes == 0) return (struct piece){0, 0, NULL};
     if (n == 1) return p;
     if (!g && (size_t)stride == p.bytes) return (struct piece){p.at, n * p.bytes, NULL};
-    if (g && g->kind == UNO_PACK_LOOP && stride == (ptrdiff_t)g->n * g->stride) {
-        struct piece inner = {p.at + g->at, g->kid->bytes, g->kid};
+    if (g && g->kind == UNO_PACK_LOOP && follows(g, stride)) {
+        struct piece inner = {shifted(p.at, g->at), g->kid->bytes, g->kid};
         return loop_of(b, inner, n * g->n, g->stride);
     }
     if (g && g->kind == UNO_PACK_LOOP && is_short(g)) {
@@ -264,7 +277,7 @@ static struct piece compile_blocks(struct builder *b, const struct uno_layout *l
         if (first) kid = piece_of(b, type);
         if (first || len != made) block = repeat(b, kid, len, type->extent);
         made = len;
-        append(b, &list, (struct piece){block.at + l->disp[i], block.bytes, block.node});
+        append(b, &list, (struct piece){shifted(block.at, l->disp[i]), block.bytes, block.node});
     }
     return finish(b, &list);
 }
@@ -287,7 +300,7 @@ const struct uno_pack *uno_pack_program(uno_datatype *t)
         struct uno_pack *head = new_node(&b, UNO_PACK_RUN, g->bytes, 1), *next = head ? head->next : NULL;
         if (head) {
             *head = *g;
-            head->at = p.at + g->at;
+            head->at = shifted(p.at, g->at);
             head->next = next;
         }
         g = head;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Subarrays and distributed arrays: built from vectors and blocks, dimension by dimension from the fastest one on.
 // Called by src/api/twice/type_array.c. Always holds: lb is 0 and the extent that of the whole array.
+#include <limits.h>
 #include <stdlib.h>
 
 #include "base/fail.h"
@@ -25,9 +26,12 @@ static int place(uno_datatype *inner, MPI_Count disp, MPI_Count bytes, uno_datat
     return MPI_SUCCESS;
 }
 
-static int too_large(void)
+static int too_large(MPI_Count size, MPI_Count stride)
 {
-    return uno_fail(MPI_ERR_VALUE_TOO_LARGE, "the array has more bytes than fit 63 bits");
+    return uno_fail(
+        MPI_ERR_VALUE_TOO_LARGE,
+        "the array has more bytes than fit 63 bits (a dimension of %lld times %lld bytes; up to %lld allowed)",
+        (long long)size, (long long)stride, LLONG_MAX);
 }
 
 int uno_type_subarray(const struct uno_subarray *a, uno_datatype *old, uno_datatype **out)
@@ -37,17 +41,18 @@ int uno_type_subarray(const struct uno_subarray *a, uno_datatype *old, uno_datat
     uno_type_hold(inner);
     for (int i = 0; i < a->ndims; i++) {
         int d = dimension(i, a->ndims, a->order);
-        MPI_Count start;
+        MPI_Count start, bytes;
         uno_datatype *next = NULL;
         int err = uno_type_vector(a->subsizes[d], 1, stride, inner, &next);
         uno_type_drop(inner);
         if (err) return err;
         inner = next;
         if (__builtin_mul_overflow(a->starts[d], stride, &start) || __builtin_add_overflow(disp, start, &disp) ||
-            __builtin_mul_overflow(stride, a->sizes[d], &stride)) {
+            __builtin_mul_overflow(stride, a->sizes[d], &bytes)) {
             uno_type_drop(inner);
-            return too_large();
+            return too_large(a->sizes[d], stride);
         }
+        stride = bytes;
     }
     return place(inner, disp, stride, out);
 }
@@ -62,34 +67,35 @@ static struct share share_of(MPI_Count size, int distrib, MPI_Count darg, MPI_Co
 {
     if (distrib == MPI_DISTRIBUTE_NONE) return (struct share){.n = size > 0, .len = size, .last = size};
     if (distrib == MPI_DISTRIBUTE_BLOCK) {
-        MPI_Count len = darg == MPI_DISTRIBUTE_DFLT_DARG ? (size + procs - 1) / procs : darg, start = coord * len;
-        MPI_Count mine = start >= size ? 0 : size - start < len ? size - start : len;
-        return (struct share){.start = start, .n = mine > 0, .len = mine, .last = mine};
+        MPI_Count len = darg == MPI_DISTRIBUTE_DFLT_DARG ? size / procs + (size % procs != 0) : darg, start;
+        if (__builtin_mul_overflow(coord, len, &start) || start >= size) return (struct share){0};
+        MPI_Count mine = size - start < len ? size - start : len;
+        return (struct share){.start = start, .n = 1, .len = mine, .last = mine};
     }
     MPI_Count len = darg == MPI_DISTRIBUTE_DFLT_DARG ? 1 : darg, start = coord * len, step = len * procs;
     if (start >= size) return (struct share){0};
-    MPI_Count n = (size - start + step - 1) / step, rest = size - start - (n - 1) * step;
+    MPI_Count n = (size - start - 1) / step + 1, rest = size - start - (n - 1) * step;
     return (struct share){.start = start, .n = n, .len = len, .step = step, .last = rest < len ? rest : len};
 }
 
-// One dimension: the elements of `inner`, `stride` bytes apart, that the share names.
+// One dimension: the elements of `inner`, `stride` bytes apart, that the share names. Whole blocks are a vector however
+// many there are, and a shorter last one stands behind it.
 static int spread(const struct share *s, MPI_Count stride, uno_datatype *inner, uno_datatype **out)
 {
-    size_t n = (size_t)s->n;
-    MPI_Count *array = malloc((2 * n + 1) * sizeof *array), *disp = array + n;
-    uno_datatype *spaced = NULL;
-    if (!array) return uno_fail(MPI_ERR_NO_MEM, "no memory for a distributed array of %zu blocks", n);
-    for (size_t i = 0; i < n; i++) {
-        array[i] = i + 1 < n ? s->len : s->last;
-        disp[i] = (s->start + (MPI_Count)i * s->step) * stride;
-    }
-    struct uno_layout l = {.n = s->n, .blocklens = array, .disp = disp};
+    bool shorter = s->last < s->len;
+    MPI_Count whole = s->n - shorter, len[] = {1, s->last};
+    MPI_Count disp[] = {s->start * stride, (s->start + whole * s->step) * stride};
+    uno_datatype *spaced = NULL, *blocks = NULL;
     int err = uno_type_resized(inner, 0, stride, &spaced);
+    if (err) return err;
+    err = uno_type_vector(whole, s->len, s->step * stride, spaced, &blocks);
     if (!err) {
-        err = uno_type_blocks(&l, spaced, out);
-        uno_type_drop(spaced);
+        struct uno_layout l = {
+            .n = 1 + shorter, .blocklens = len, .disp = disp, .kid = (uno_datatype *[]){blocks, spaced}};
+        err = uno_type_struct(&l, out);
+        uno_type_drop(blocks);
     }
-    free(array);
+    uno_type_drop(spaced);
     return err;
 }
 
@@ -113,7 +119,7 @@ int uno_type_darray(const struct uno_darray *a, uno_datatype *old, uno_datatype 
         struct share s = share_of(a->gsizes[d], a->distribs[d], a->dargs[d], a->psizes[d], coord[d]);
         uno_datatype *next = inner;
         if (__builtin_mul_overflow(stride, a->gsizes[d], &bytes))
-            err = too_large();
+            err = too_large(a->gsizes[d], stride);
         else
             err = spread(&s, stride, inner, &next);
         if (err) break;

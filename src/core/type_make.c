@@ -4,6 +4,7 @@
 // of.
 #include "core/type_make.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,22 +16,38 @@ struct bounds {
     MPI_Count lb, ub, true_lb, true_ub;
     MPI_Count size, leaves;
     bool any, marked, data;    // something was added; with marks of the user; with bytes in it
-    bool overflow;
+    const char *overflow;    // how the first two numbers whose result does not fit, `wide`, were put together; or NULL
+    MPI_Count wide[2];
     int basic;
     uint16_t alignment;
 };
 
+static void note(struct bounds *b, const char *how, MPI_Count x, MPI_Count y)
+{
+    if (b->overflow) return;
+    b->overflow = how;
+    b->wide[0] = x;
+    b->wide[1] = y;
+}
+
 static MPI_Count add(struct bounds *b, MPI_Count x, MPI_Count y)
 {
     MPI_Count r = 0;
-    b->overflow |= __builtin_add_overflow(x, y, &r);
+    if (__builtin_add_overflow(x, y, &r)) note(b, "plus", x, y);
     return r;
 }
 
 static MPI_Count mul(struct bounds *b, MPI_Count x, MPI_Count y)
 {
     MPI_Count r = 0;
-    b->overflow |= __builtin_mul_overflow(x, y, &r);
+    if (__builtin_mul_overflow(x, y, &r)) note(b, "times", x, y);
+    return r;
+}
+
+static MPI_Count distance(struct bounds *b, MPI_Count low, MPI_Count high)
+{
+    MPI_Count r = 0;
+    if (__builtin_sub_overflow(high, low, &r)) note(b, "minus", high, low);
     return r;
 }
 
@@ -70,10 +87,18 @@ static void weigh(struct bounds *b, const uno_datatype *kid, MPI_Count len)
     if (kid->alignment > b->alignment) b->alignment = kid->alignment;
 }
 
-// A new type around a layout: copies its arrays, holds its kids.
-static int make(const struct uno_layout *l, const struct bounds *b, uno_datatype **out)
+static int too_wide(const struct bounds *b)
 {
-    if (b->overflow) return uno_fail(MPI_ERR_VALUE_TOO_LARGE, "size or bounds of the new datatype do not fit 63 bits");
+    return uno_fail(MPI_ERR_VALUE_TOO_LARGE,
+                    "size or bounds of the new datatype do not fit 63 bits (%lld %s %lld; up to %lld allowed)",
+                    (long long)b->wide[0], b->overflow, (long long)b->wide[1], LLONG_MAX);
+}
+
+// A new type around a layout: copies its arrays, holds its kids.
+static int make(const struct uno_layout *l, struct bounds *b, uno_datatype **out)
+{
+    MPI_Count extent = distance(b, b->lb, b->ub), true_extent = distance(b, b->true_lb, b->true_ub);
+    if (b->overflow) return too_wide(b);
     size_t n = (size_t)l->n, nlens = l->blocklens ? n : 0, ndisp = l->disp ? n : 0, nkids = (size_t)uno_layout_kids(l);
     struct uno_type_made *m = calloc(1, sizeof *m);
     MPI_Count *store = malloc((nlens + ndisp + nkids + 1) * sizeof *store);
@@ -98,9 +123,9 @@ static int make(const struct uno_layout *l, const struct bounds *b, uno_datatype
     t->size = b->size;
     t->leaves = b->leaves;
     t->lb = b->lb;
-    t->extent = b->ub - b->lb;
+    t->extent = extent;
     t->true_lb = b->true_lb;
-    t->true_extent = b->true_ub - b->true_lb;
+    t->true_extent = true_extent;
     t->handle = t;
     t->made = m;
     *out = t;
@@ -142,7 +167,7 @@ int uno_type_struct(const struct uno_layout *blocks, uno_datatype **out)
         span(&b, l.kid[i], l.disp[i], uno_layout_len(&l, i));
     }
     // As a C compiler pads a struct, unless the user has set bounds.
-    MPI_Count over = b.alignment > 1 && !b.marked && !b.overflow ? (b.ub - b.lb) % b.alignment : 0;
+    MPI_Count over = b.alignment > 1 && !b.marked ? distance(&b, b.lb, b.ub) % b.alignment : 0;
     if (over > 0) b.ub = add(&b, b.ub, b.alignment - over);
     return make(&l, &b, out);
 }

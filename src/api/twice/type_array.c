@@ -110,7 +110,7 @@ static int check_dimension(const struct darray *a, int d)
                         distrib);
     if (darg == MPI_DISTRIBUTE_DFLT_DARG) return MPI_SUCCESS;
     if (darg < 1) return uno_fail(MPI_ERR_ARG, "array_of_dargs[%d] is %lld (1 or more allowed)", d, darg);
-    if (distrib == MPI_DISTRIBUTE_BLOCK && darg < (size + procs - 1) / procs)
+    if (distrib == MPI_DISTRIBUTE_BLOCK && darg < size / procs + (size % procs != 0))
         return uno_fail(MPI_ERR_ARG, "array_of_dargs[%d] is %lld: %lld blocks of it do not cover %lld", d, darg, procs,
                         size);
     return MPI_SUCCESS;

@@ -2,6 +2,7 @@
 // Entry points that make datatypes from blocks of others: contiguous, vector, indexed, struct, resized. The layouts are
 // made in core/type_make.c. Arrays and f90 types have files of their own. Always holds: the contents are kept as the
 // user gave them.
+#include <limits.h>
 #include <stdlib.h>
 
 #include "api/type_args.h"
@@ -74,6 +75,8 @@ int MPI_Type_create_hvector(uno_count count, uno_count blocklength, uno_aint str
     return vector(__func__, MPI_COMBINER_HVECTOR, (MPI_Count[]){count, blocklength, stride}, oldtype, newtype);
 }
 
+#define BLOCKS_MAX (LLONG_MAX / 64)    // whose numbers have a size in bytes
+
 // The arguments of the constructors with a list of displacements.
 struct list {
     const char *call;
@@ -124,6 +127,8 @@ static int list(const struct list *a, MPI_Datatype *newtype)
     uno_datatype *t = NULL;
     uno_enter(a->call);
     int err = check_list(a, newtype);
+    if (!err && a->n > BLOCKS_MAX)
+        err = uno_fail(MPI_ERR_COUNT, "count %lld is out of range (0 .. %lld allowed)", (long long)a->n, BLOCKS_MAX);
     if (err) return uno_raise_self(a->call, err);
     MPI_Count n = a->n, nlens = a->lens.width ? n : 1, ntypes = a->combiner == MPI_COMBINER_STRUCT ? n : 1;
     MPI_Count *values = malloc((size_t)(1 + nlens + 2 * n) * sizeof *values);
