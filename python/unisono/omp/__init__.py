@@ -13,6 +13,7 @@ from . import _rt, env, routines
 from .api import explain, omp, openmp
 from .errors import OmpError, OmpSyntaxError
 
+__version__ = "0.1.0"
 _count = 0
 
 

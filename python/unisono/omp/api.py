@@ -1,16 +1,23 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """omp() itself: decorator, directive and explain(). The rewriter is imported when the first function is decorated."""
 
+from __future__ import annotations
+
 import functools
 import sys
 
 from .errors import OmpError
 from .wrapped import replaced, rewrapped
 
+TYPE_CHECKING = False  # as typing has it, without the time that its import takes
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
 _MODULE_LEVEL = ("threadprivate", "declare reduction")
 
 
-def omp(arg=None, /, **options):
+def omp(arg: Any = None, /, **options: Any) -> Any:
     """`@omp` on a function or class runs the directives inside it; `omp("...")` in such a function is a directive.
 
     Options of the decorator: compile (loops are compiled by Numba where it can), check (reports races on shared
@@ -78,7 +85,7 @@ def _loose(text, frame):
     )
 
 
-def explain(function):
+def explain(function: Callable[..., Any]) -> str:
     """Prints the rewritten source of a decorated function and returns it."""
     function = getattr(function, "__func__", function)
     text = getattr(function, "__omp_source__", None)

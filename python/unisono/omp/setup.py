@@ -8,6 +8,7 @@ from setuptools import Extension, setup
 setup(
     packages=["unisono.omp"],
     package_dir={"unisono.omp": "."},
+    package_data={"unisono.omp": ["py.typed", "*.pyi"]},
     ext_modules=[
         Extension(
             "unisono.omp._rt",
