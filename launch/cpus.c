@@ -36,8 +36,34 @@ static void describe(struct cpu *c, const struct uno_hw_pu *pu)
     if (c->id[UNO_BY_CORE] < 0) c->id[UNO_BY_CORE] = pu->cpu;
 }
 
+int uno_cpus_list(const char *text, int *cpu)
+{
+    int n = 0;
+    for (const char *s = text; *s;) {
+        char *end;
+        long from = strtol(s, &end, 10), to = from;
+        if (end == s) return -1;
+        if (*end == '-') to = strtol(s = end + 1, &end, 10);
+        if (end == s || from < 0 || to < from || to >= CPU_SETSIZE || (*end != ',' && *end != '\0')) return -1;
+        for (long c = from; c <= to && n < CPU_SETSIZE; c++) cpu[n++] = (int)c;
+        s = *end ? end + 1 : end;
+    }
+    return n > 0 ? n : -1;
+}
+
+// Takes away what --cpu-set does not name, unless nothing would be left (the list is of another host then).
+static void limit_to(cpu_set_t *may, const char *list)
+{
+    cpu_set_t named;
+    int cpu[CPU_SETSIZE], n = list ? uno_cpus_list(list, cpu) : -1;
+    CPU_ZERO(&named);
+    for (int i = 0; i < n; i++) CPU_SET(cpu[i], &named);
+    CPU_AND(&named, &named, may);
+    if (CPU_COUNT(&named) > 0) *may = named;
+}
+
 // Full: with all that hwloc knows; else cores and sockets will do.
-static void read_machine(bool full)
+static void read_machine(const struct uno_plan *p, bool full)
 {
     static const struct uno_hw *known;
     const struct uno_hw *hw = full ? uno_hw_read() : uno_hw_read_plain();
@@ -45,21 +71,25 @@ static void read_machine(bool full)
     known = hw;
     cpu_set_t may;
     CPU_ZERO(&may);
-    if (sched_getaffinity(0, sizeof may, &may) != 0) CPU_SET(0, &may);
+    if (hw->imagined)
+        for (int i = 0; i < CPU_SETSIZE; i++) CPU_SET(i, &may);
+    else if (sched_getaffinity(0, sizeof may, &may) != 0)
+        CPU_SET(0, &may);
+    limit_to(&may, p->cpu_set);
     free(cpus);
     ncpus = ncores = 0;
     cpus = uno_xalloc((size_t)(hw->n ? hw->n : 1) * sizeof *cpus);
     for (int i = 0; i < hw->n; i++) {
-        bool mine = hw->pu[i].cpu < CPU_SETSIZE && (hw->imagined || CPU_ISSET(hw->pu[i].cpu, &may));
+        bool mine = hw->pu[i].cpu < CPU_SETSIZE && CPU_ISSET(hw->pu[i].cpu, &may);
         if (mine) describe(&cpus[ncpus++], &hw->pu[i]);
     }
     for (int i = 0; i < ncpus; i++) ncores += i == 0 || cpus[i].id[UNO_BY_CORE] != cpus[i - 1].id[UNO_BY_CORE];
 }
 
-int uno_cpus_count(void)
+int uno_cpus_count(const struct uno_plan *p)
 {
-    read_machine(false);
-    return ncores;
+    read_machine(p, false);
+    return p->hwthreads ? ncpus : ncores;
 }
 
 enum claim { CLAIM_MADE, CLAIM_OURS, CLAIM_STRANGER };
@@ -103,13 +133,14 @@ static int core_index(int i)
     return n;
 }
 
-static bool share_out(int local, int nlocal, cpu_set_t *set)
+static bool share_out(const struct uno_plan *p, int local, int nlocal, cpu_set_t *set)
 {
-    if (nlocal < 2 || nlocal > ncores || !claim_host()) return false;
-    int from = (int)((long)ncores * local / nlocal), to = (int)((long)ncores * (local + 1) / nlocal);
+    int n = p->hwthreads ? ncpus : ncores;
+    if (nlocal < 2 || nlocal > n || !claim_host()) return false;
+    int from = (int)((long)n * local / nlocal), to = (int)((long)n * (local + 1) / nlocal);
     for (int i = 0; i < ncpus; i++) {
-        int core = core_index(i);
-        if (core >= from && core < to) CPU_SET(cpus[i].cpu, set);
+        int index = p->hwthreads ? i : core_index(i);
+        if (index >= from && index < to) CPU_SET(cpus[i].cpu, set);
     }
     return true;
 }
@@ -126,39 +157,90 @@ static int list_units(enum uno_unit unit, int *id)
     return n;
 }
 
-// The processor where a rank is placed: its turn among the units it is mapped by, then its turn among the cores in that
-// unit.
-static const struct cpu *place(enum uno_unit map, int local)
+int uno_cpus_units(const struct uno_plan *p, enum uno_unit unit)
 {
-    int *id = uno_xalloc((size_t)ncpus * sizeof(int));
-    int n = list_units(map, id);
-    int unit = n > 0 ? id[local % n] : 0, turn = n > 0 ? local / n : 0;
-    free(id);
-    const struct cpu *in[CPU_SETSIZE];
-    int count = 0;
+    int id[CPU_SETSIZE];
+    if (unit < UNO_BY_HWTHREAD || unit > UNO_BY_SOCKET) return 1;
+    read_machine(p, true);
+    return list_units(unit, id);
+}
+
+// Where a rank goes: its unit, and its turn among the ranks in that.
+struct spot {
+    int unit, turn;    // unit: its id; -1 the whole machine
+};
+
+static struct spot spot_of(const struct uno_plan *p, enum uno_unit map, int local)
+{
+    int id[CPU_SETSIZE], n = map == UNO_BY_NONE ? 0 : list_units(map, id);
+    if (n == 0) return (struct spot){-1, local};
+    if (p->ranks_per_unit > 0) return (struct spot){id[local / p->ranks_per_unit % n], local % p->ranks_per_unit};
+    return (struct spot){id[local % n], local / n};
+}
+
+static void add_unit(cpu_set_t *set, enum uno_unit unit, int id)
+{
     for (int i = 0; i < ncpus; i++) {
-        if (cpus[i].id[map] != unit) continue;
-        if (count > 0 && in[count - 1]->id[UNO_BY_CORE] == cpus[i].id[UNO_BY_CORE]) continue;
-        in[count++] = &cpus[i];
+        if (cpus[i].id[unit] == id) CPU_SET(cpus[i].cpu, set);
     }
-    return count > 0 ? in[turn % count] : cpus;
+}
+
+// `count` units of the kind `bind`: cores and hardware threads by the rank's turn in its spot, larger ones from the one
+// on where that turn lies.
+static void bind_to(const struct spot *at, enum uno_unit map, enum uno_unit bind, int count, cpu_set_t *set)
+{
+    enum uno_unit grain = bind == UNO_BY_HWTHREAD ? UNO_BY_HWTHREAD : UNO_BY_CORE;
+    int in[CPU_SETSIZE], id[CPU_SETSIZE], n = 0, units = list_units(bind, id), first = 0;
+    int each = bind == grain ? count : 1;
+    for (int i = 0; i < ncpus; i++) {
+        if (at->unit >= 0 && cpus[i].id[map] != at->unit) continue;
+        if (n > 0 && cpus[in[n - 1]].id[grain] == cpus[i].id[grain]) continue;
+        in[n++] = i;
+    }
+    if (n == 0) return;
+    if (bind == grain) {
+        for (int k = 0; k < each && k < n; k++) add_unit(set, bind, cpus[in[(at->turn * each + k) % n]].id[bind]);
+        return;
+    }
+    int here = cpus[in[at->turn % n]].id[bind];
+    for (int k = 0; k < units; k++) first = id[k] == here ? k : first;
+    if (at->unit < 0 && count > 1) first = at->turn * count;
+    for (int k = 0; k < count && k < units; k++) add_unit(set, bind, id[(first + k) % units]);
+}
+
+static bool whole_set(const struct uno_plan *p, cpu_set_t *set)
+{
+    if (p->cpu_set == NULL) return false;
+    read_machine(p, false);
+    for (int i = 0; i < ncpus; i++) CPU_SET(cpus[i].cpu, set);
+    return ncpus > 0;
+}
+
+static bool one_of_list(const struct uno_plan *p, int local, cpu_set_t *set)
+{
+    int cpu[CPU_SETSIZE], n = uno_cpus_list(p->cpu_set, cpu);
+    if (n > 0) CPU_SET(cpu[local % n], set);
+    return n > 0;
 }
 
 bool uno_cpus_bind(const struct uno_plan *p, int local, int nlocal, cpu_set_t *set)
 {
+    int count = p->bind_count > p->pes ? p->bind_count : p->pes;
     CPU_ZERO(set);
-    if (p->bind == UNO_BY_NONE) return false;
+    if (p->ordered && p->cpu_set) return one_of_list(p, local, set);
+    if (p->bind == UNO_BY_NONE) return whole_set(p, set);
     bool auto_map = p->map == UNO_BY_AUTO || p->map == UNO_BY_SLOT || p->map == UNO_BY_NODE;
-    if (p->bind == UNO_BY_AUTO && auto_map && nlocal < 2) return false;
-    read_machine(p->bind != UNO_BY_AUTO || !auto_map);
-    if (p->bind == UNO_BY_AUTO && auto_map) return share_out(local, nlocal, set);
-    enum uno_unit bind = p->bind == UNO_BY_AUTO ? p->map : p->bind;
+    bool auto_all = p->bind == UNO_BY_AUTO && auto_map && count == 0;
+    if (auto_all && nlocal < 2) return whole_set(p, set);
+    read_machine(p, !auto_all);
+    if (auto_all) return share_out(p, local, nlocal, set) || whole_set(p, set);
+    enum uno_unit grain = p->hwthreads ? UNO_BY_HWTHREAD : UNO_BY_CORE, bind = p->bind;
+    if (bind == UNO_BY_AUTO) bind = auto_map || p->pes > 0 ? grain : p->map;
     enum uno_unit map = auto_map ? (bind == UNO_BY_HWTHREAD ? UNO_BY_HWTHREAD : UNO_BY_CORE) : p->map;
-    const struct cpu *c = place(map, local);
-    for (int i = 0; i < ncpus; i++) {
-        if (cpus[i].id[bind] == c->id[bind]) CPU_SET(cpus[i].cpu, set);
-    }
-    return true;
+    if (count > 1 && (auto_map || map == bind)) map = UNO_BY_NONE;    // one rank behind the other
+    struct spot at = spot_of(p, map, local);
+    bind_to(&at, map, bind, count > 0 ? count : 1, set);
+    return CPU_COUNT(set) > 0;
 }
 
 static void add_ranges(char *text, size_t cap, const cpu_set_t *set)

@@ -7,7 +7,11 @@
 
 #include "plan.h"
 
-int uno_cpus_count(void);    // cores that this process may use
+int uno_cpus_count(const struct uno_plan *p);    // cores, or hardware threads, that this process may use
+int uno_cpus_units(const struct uno_plan *p, enum uno_unit unit);    // of that kind
+
+// The processors of a list such as "0-3,6", at most CPU_SETSIZE, in its order. -1: malformed.
+int uno_cpus_list(const char *text, int *cpu);
 
 // The processors of local rank `local` of `nlocal`. False: the rank is not bound. `share` says that no other job is
 // bound here.

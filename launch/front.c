@@ -26,6 +26,7 @@ enum { ON_DOWN = 1, ON_SIGNAL, ON_STDIN, ON_SINK };
 
 struct front {
     const struct uno_plan *plan;
+    int *status;    // by rank, as waitpid() gives it; -1: not known
     struct uno_relay down;
     struct uno_sinks *sinks;
     struct uno_input *input;
@@ -73,6 +74,7 @@ static void take_exit(struct front *f, const struct uno_frame *fr, const char *d
     if (fr->bytes != sizeof e || fr->rank < 0 || fr->rank >= f->plan->nranks) return;
     memcpy(&e, data, sizeof e);
     f->running--;
+    f->status[fr->rank] = e.status;
     uno_sinks_end(f->sinks, fr->rank);
     uno_input_gone(f->input, fr->rank);
     if (f->plan->verbose) {
@@ -359,9 +361,11 @@ static void end_node(struct front *f, int node)
 int uno_front_run(const struct uno_plan *p, const struct uno_front_ends *ends, int node, bool forward_stdin)
 {
     struct front f = {.plan = p, .running = p->nranks, .round = 1, .epoll = ends->epoll, .sigfd = ends->sigfd};
-    f.sinks = uno_sinks_new(p);
+    f.sinks = uno_sinks_new(p, ends->files);
     f.profile = uno_profile_new(p);
     f.input = uno_input_new(p, forward_stdin);
+    f.status = uno_xalloc((size_t)p->nranks * sizeof *f.status);
+    for (int r = 0; r < p->nranks; r++) f.status[r] = -1;
     f.quiet = uno_xalloc((size_t)p->nhosts * sizeof *f.quiet);
     for (int h = 0; h < p->nhosts; h++) f.nodes += uno_plan_count(p, h) > 0;
     if (p->timeout_s) f.timeout_at = uno_ms_now() + (int64_t)p->timeout_s * 1000;
@@ -372,7 +376,8 @@ int uno_front_run(const struct uno_plan *p, const struct uno_front_ends *ends, i
     end_node(&f, node);
     uno_sinks_drain(f.sinks);
     say(&f, uno_profile_end(f.profile));
-    say(&f, uno_verdict_warning(&f.verdict));
+    if (p->exit_codes) say(&f, uno_verdict_codes(p, f.status));
+    if (!p->quiet) say(&f, uno_verdict_warning(&f.verdict));
     say(&f, uno_verdict_text(&f.verdict));
     uno_sinks_drain(f.sinks);
     if (f.verdict.status == 0 && uno_sinks_failed(f.sinks)) return 1;

@@ -4,12 +4,13 @@
 #pragma once
 #include <signal.h>
 
-#include "plan.h"
+#include "outfile.h"
 
 // What the front holds. Made before the node is forked, so that nothing has been started when one of them cannot be
 // made; the node closes them.
 struct uno_front_ends {
     int link, epoll, sigfd;
+    const struct uno_outfiles *files;    // NULL none
 };
 int uno_front_prepare(struct uno_front_ends *e);    // epoll and sigfd; 0 or an errno value
 

@@ -17,8 +17,6 @@
 #include "options.h"
 #include "tree.h"
 
-extern char **environ;
-
 // What mpiexec was started with, for the ranks.
 struct setting {
     sigset_t mask;
@@ -51,20 +49,7 @@ static void forget_outer_job(void)
     }
 }
 
-// By these a program of another MPI would look for the launcher that started mpiexec itself, and take itself for one of
-// its ranks.
-static bool is_foreign_link(const char *variable)
-{
-    static const char *const prefixes[] = {
-        "PMI_FD=", "PMI_PORT=", "PMI_ID=",   "PMI_SPAWNED=",     "PMI_CONTROL_",        "PMIX_",
-        "HYDI_",   "PMI_RANK=", "PMI_SIZE=", "OMPI_COMM_WORLD_", "OMPI_UNIVERSE_SIZE=", "MPI_LOCAL"};
-    for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++) {
-        if (strncmp(variable, prefixes[i], strlen(prefixes[i])) == 0) return true;
-    }
-    return false;
-}
-
-static void describe_plan(const struct uno_plan *p)
+static void describe_plan(const struct uno_plan *p, FILE *to, const char *prefix)
 {
     for (int r = 0; r < p->nranks; r++) {
         const struct uno_app *a = &p->app[p->rank_app[r]];
@@ -72,11 +57,20 @@ static void describe_plan(const struct uno_plan *p)
         cpu_set_t set;
         bool bound = p->host[host].local && uno_cpus_bind(p, uno_plan_local(p, r), uno_plan_count(p, host), &set);
         char *where = bound ? uno_cpus_text(&set) : uno_xstrdup("not bound");
-        printf("rank %d on %s, %s, in %s:", r, uno_plan_name(p, r), where, a->wdir ? a->wdir : p->cwd);
-        for (int i = 0; i < a->argv.count; i++) printf(" %s", a->argv.item[i]);
-        putchar('\n');
+        fprintf(to, "%srank %d on %s, %s, in %s:", prefix, r, uno_plan_name(p, r), where, a->wdir ? a->wdir : p->cwd);
+        for (int i = 0; i < a->argv.count; i++) fprintf(to, " %s", a->argv.item[i]);
+        putc('\n', to);
         free(where);
     }
+}
+
+// One line for all that was said and has no meaning here.
+static void tell_ignored(const struct uno_plan *p)
+{
+    if (p->ignored.count == 0 || p->quiet) return;
+    fprintf(stderr, "mpiexec: warning: ignored, as it has no meaning here:");
+    for (int i = 0; i < p->ignored.count; i++) fprintf(stderr, "%s %s", i ? "," : "", p->ignored.item[i]);
+    fprintf(stderr, " (--set NAME=VALUE sets a parameter; unisono-info lists them)\n");
 }
 
 static void check(const struct uno_plan *p)
@@ -96,9 +90,6 @@ static void check(const struct uno_plan *p)
 static void make_plan(struct uno_plan *p, int argc, char **argv)
 {
     *p = (struct uno_plan){0};
-    for (char **e = environ; *e; e++) {
-        if (!is_foreign_link(*e)) uno_words_add(&p->env, *e);
-    }
     char *cwd = getcwd(NULL, 0);
     if (cwd == NULL) uno_usage("the working directory cannot be read: %s", strerror(errno));
     p->cwd = cwd;
@@ -153,7 +144,7 @@ static int become_node(struct uno_plan *p, int link, const struct setting *s)
 static int run(struct uno_plan *p, struct setting *s, int argc, char **argv)
 {
     int pair[2], size = 1 << 20, reader = p->stdin_rank, err;
-    struct uno_front_ends ends;
+    struct uno_front_ends ends = {.files = uno_outfiles_open(p)};
     sigset_t all;
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
         uno_usage("cannot make a socket pair: %s", uno_reason(errno));
@@ -190,9 +181,11 @@ int main(int argc, char **argv)
     setrlimit(RLIMIT_NOFILE, &most);
     forget_outer_job();
     make_plan(&plan, argc, argv);
+    tell_ignored(&plan);
     if (plan.dry_run) {
-        describe_plan(&plan);
-        return 0;
+        describe_plan(&plan, stdout, "");
+        return fflush(stdout) == 0 ? 0 : 1;
     }
+    if (plan.display_map) describe_plan(&plan, stderr, "mpiexec: ");
     return run(&plan, &s, argc, argv);
 }

@@ -373,7 +373,7 @@ static bool make_segment(struct uno_node *n, char **why)
     }
     struct uno_job_spec spec = {.nlocal = (uint32_t)n->nlocal,
                                 .nworld = (uint32_t)n->plan->nranks,
-                                .universe_size = (uint32_t)n->plan->nranks,
+                                .universe_size = (uint32_t)(n->plan->universe ? n->plan->universe : n->plan->nranks),
                                 .nhosts = (uint32_t)n->plan->nhosts,
                                 .host = (uint32_t)n->index,
                                 .world_rank = world,

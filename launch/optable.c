@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The table of options (options.h), the look-up of a name in it, and what is printed from it: --help and suggestions.
 // One and two dashes mean the same everywhere. Names that users of Open MPI, MPICH and Intel MPI type are listed where
-// the meaning is the same; a name of theirs with another meaning here says what to use instead.
+// the meaning is the same; what has no meaning here is named in a warning, or refused with what to use instead.
 #include "options.h"
 
 #include <stdio.h>
@@ -14,54 +14,98 @@
 #define UNO_VERSION "0.1.0"
 #endif
 
-static const char own_set[] = "Unisono's parameters are set by --set NAME=VALUE (unisono-info lists them)";
-
 const struct uno_opt_row uno_opt_rows[] = {
     {UNO_OPT_HELP, "", "", "What runs"},
-    {UNO_OPT_N, "n np c", "N", "start N ranks of the program that follows (default: one a core)"},
+    {UNO_OPT_N, "n np c", "N", "start N ranks of the program that follows (default: one per core)"},
     {UNO_OPT_WDIR, "wdir wd", "DIR", "run the program in DIR"},
+    {UNO_OPT_GWDIR, "gwdir", "DIR", "run all programs in DIR"},
     {UNO_OPT_X, "x", "NAME[=VALUE]", "set NAME for all ranks (the environment is passed on anyway)"},
     {UNO_OPT_GENV, "genv", "NAME VALUE", "the same in two words"},
     {UNO_OPT_ENV, "env", "NAME VALUE", "set NAME for this program only"},
-    {UNO_OPT_ENVLIST, "genvlist envlist", "A,B,...", "accepted: all variables are passed on anyway"},
-    {UNO_OPT_ENVNONE, "genvnone envnone", "", "start from an empty environment"},
-    {UNO_OPT_CONFIG, "configfile", "FILE", "read programs and their options from FILE, one program a line"},
+    {UNO_OPT_ENVLIST, "genvlist envlist", "A,B,...", "pass on these variables alone"},
+    {UNO_OPT_ENVNONE, "genvnone envnone", "", "pass on none"},
+    {UNO_OPT_CONFIG, "configfile app", "FILE", "read programs and their options from FILE, one program per line"},
     {UNO_OPT_HELP, "", "", "Where it runs"},
-    {UNO_OPT_HOST, "host hosts H", "A,B:4,...", "hosts, each with its number of slots"},
-    {UNO_OPT_HOSTFILE, "hostfile f machinefile", "FILE", "the same from a file: NAME, NAME:N or NAME slots=N a line"},
-    {UNO_OPT_PER_HOST, "ppn perhost npernode N", "N", "slots on every host"},
-    {UNO_OPT_FIT, "nooversubscribe no-oversubscribe", "", "no more ranks than slots (by default as many as cores)"},
+    {UNO_OPT_HOST, "host hosts H hostlist", "A,B:4,...", "hosts, each with its number of slots"},
+    {UNO_OPT_HOSTFILE, "hostfile f machinefile machine default-hostfile", "FILE",
+     "the same from a file: NAME, NAME:N or NAME slots=N per line"},
+    {UNO_OPT_PER_HOST, "ppn perhost npernode N grr", "N", "slots on every host"},
+    {UNO_OPT_PER_NODE, "pernode", "", "one slot on every host"},
+    {UNO_OPT_PER_SOCKET, "npersocket", "N", "slots on every socket; as --map-by ppr:N:socket"},
+    {UNO_OPT_NOLOCAL, "nolocal skip-launch-node", "", "run on the other hosts alone"},
+    {UNO_OPT_FIT, "nooversubscribe no-oversubscribe", "", "no more ranks than slots (without hosts: cores)"},
     {UNO_OPT_OVER, "oversubscribe", "", "any number of ranks (the default)"},
-    {UNO_OPT_MAP, "map-by", "UNIT", "next rank on the next core, hwthread, l3, numa, socket, slot or node"},
-    {UNO_OPT_BIND, "bind-to", "UNIT",
-     "bind ranks to hwthread, core, l3, numa, socket; none; auto (default:\n"
-     "share the cores out while every rank gets one)"},
+    {UNO_OPT_MAP, "map-by", "UNIT[:PE=N]",
+     "next rank on the next core, hwthread, l3, numa, socket, slot or node,\n"
+     "with N cores each; ppr:N:UNIT: N ranks per unit"},
+    {UNO_OPT_RANK_BY, "rank-by", "UNIT", "number the ranks host by host (slot) or by hosts in turn (node)"},
+    {UNO_OPT_ROUND, "rr bynode", "", "as --map-by node"},
+    {UNO_OPT_BIND, "bind-to", "UNIT[:N]",
+     "bind ranks to N units of hwthread, core, l3, numa, socket; none; auto\n"
+     "(default: share the cores out while every rank gets one); user:LIST:\n"
+     "one processor of the list per rank"},
+    {UNO_OPT_PES, "cpus-per-proc cpus-per-rank", "N", "cores for each rank; as --map-by slot:PE=N"},
+    {UNO_OPT_HWT, "use-hwthread-cpus", "", "a hardware thread counts as a core"},
+    {UNO_OPT_CPUS, "cpu-set cpu-list", "LIST", "use these processors alone: 0-3,6"},
     {UNO_OPT_REPORT, "report-bindings", "", "say where each rank is bound"},
-    {UNO_OPT_AGENT, "launch-agent", "CMD",
+    {UNO_OPT_DISPLAY, "display-map print-rank-map display-allocation", "", "say which rank is where, and start"},
+    {UNO_OPT_DISPLAY_WHAT, "display", "map,bind", "the same"},
+    {UNO_OPT_AGENT, "launch-agent launcher-exec rsh-agent bootstrap-exec r", "CMD",
      "what runs a command on another host (default: ssh); called as CMD HOST COMMAND"},
+    {UNO_OPT_LAUNCHER, "launcher bootstrap", "ssh|rsh", "the same by name"},
+    {UNO_OPT_IFACE, "iface", "NAME", "network interface; as --set tcp_interface=NAME"},
     {UNO_OPT_HELP, "", "", "What it prints and reads"},
     {UNO_OPT_TAG, "tag-output l prepend-rank", "", "begin every line with the rank"},
     {UNO_OPT_TIME, "timestamp-output", "", "begin every line with the time"},
+    {UNO_OPT_TAG_AS, "prepend-pattern", "TEXT", "begin every line with TEXT: %r rank, %h host, %l rank on its host"},
+    {UNO_OPT_OUT, "outfile-pattern", "NAME", "write standard output to files: out.%r is one per rank"},
+    {UNO_OPT_ERR, "errfile-pattern", "NAME", "the same for standard error"},
+    {UNO_OPT_FOLDER, "output-filename output-directory", "DIR[:nocopy]",
+     "write the output also (nocopy: only) to DIR/1/rank.N/stdout, stderr"},
+    {UNO_OPT_OUTPUT, "output", "WORDS", "tag, timestamp, merge, dir=DIR, file=NAME"},
+    {UNO_OPT_MERGE, "merge-stderr-to-stdout", "", "write the ranks' standard error to standard output"},
     {UNO_OPT_STDIN, "stdin s", "WHO", "who reads standard input: a rank (default 0), all or none"},
+    {UNO_OPT_QUIET, "q quiet", "", "no warnings"},
     {UNO_OPT_HELP, "", "", "When it ends"},
     {UNO_OPT_TIMEOUT, "timeout", "SECONDS", "end the job after so many seconds (status 124)"},
     {UNO_OPT_KEEP, "keep-waiting", "", "do not end the job when all ranks wait for each other"},
+    {UNO_OPT_CODES, "print-all-exitcodes", "", "tell how each rank ended"},
     {UNO_OPT_HELP, "", "", "Settings and insight"},
     {UNO_OPT_SET, "set", "NAME=VALUE", "set a parameter (unisono-info lists them)"},
     {UNO_OPT_PROFILE, "profile", "[=FILE]",
      "time, bytes and callers of every MPI call, as a table at the end or\nin FILE (JSON when its name ends in .json)"},
-    {UNO_OPT_DRY, "dry-run", "", "show what would be started, and where, and stop"},
+    {UNO_OPT_MCA, "mca gmca prtemca pmixmca omca", "NAME VALUE",
+     "settings of Open MPI: those that have a meaning here are taken, the\nothers named in a warning"},
+    {UNO_OPT_USIZE, "usize", "N", "what MPI_UNIVERSE_SIZE tells (default: the number of ranks)"},
+    {UNO_OPT_DRY, "dry-run do-not-launch", "", "show what would be started, and where, and stop"},
     {UNO_OPT_VERBOSE, "v verbose", "", "tell what is done"},
-    {UNO_OPT_VERSION, "V version", "", "print the version"},
+    {UNO_OPT_VERSION, "V version info", "", "print the version"},
     {UNO_OPT_HELP, "h help", "", "print this page"},
-    {UNO_OPT_IGNORED, "allow-run-as-root genvall envall q", "", NULL},
-    {UNO_OPT_OTHER, "mca gmca pmixmca prtemca omca", "", own_set},
-    {UNO_OPT_OTHER, "launcher bootstrap launcher-exec rsh-agent", "", "use --launch-agent CMD"},
-    {UNO_OPT_OTHER, "rr rank-by", "", "ranks are numbered in the order of --map-by; --map-by node takes hosts in turn"},
-    {UNO_OPT_OTHER, "iface", "", "use --set with the TCP channel's interface parameter"},
-    {UNO_OPT_OTHER, "gdb gtool xterm", "", "run the tool as the program: mpiexec -n 2 TOOL ./program"},
-    {UNO_OPT_OTHER, "merge-stderr-to-stdout", "", "write mpiexec ... 2>&1"},
-    {UNO_OPT_OTHER, "output-filename outfile-pattern", "", "write mpiexec --tag-output ... > FILE"},
+    {UNO_OPT_ENVALL, "genvall envall", "", NULL},
+    {UNO_OPT_IGNORED,
+     "allow-run-as-root localonly ordered-output byslot noprefix no-ready-msg show-progress report-state-on-timeout "
+     "disable-hostname-propagation stream-stdio",
+     "", NULL},
+    {UNO_OPT_IGNORED, "personality fwd-environment stream-buffering", "X", NULL},
+    {UNO_OPT_WARNED,
+     "enable-recovery disable-auto-cleanup cleanup demux-poll get-stack-traces parsable parseable xml continuous "
+     "display-topo display-devel-map display-diffable-map leave-session-attached debug-daemons debug-devel",
+     "", NULL},
+    {UNO_OPT_WARNED,
+     "prefix tune am topolib rmk nameserver demux branch-count tmpdir order-nodes keepalive forward-signals "
+     "runtime-options with-ft max-restarts localhost ckpoint-interval ckpoint-prefix ckpointlib",
+     "X", NULL},
+    {UNO_OPT_OTHER, "membind", "", "use numactl --membind as the program: mpiexec -n 2 numactl --membind=0 ./program"},
+    {UNO_OPT_OTHER, "rankfile rf", "", "use --cpu-set LIST --bind-to cpu-list, which gives rank by rank its processor"},
+    {UNO_OPT_OTHER, "gpus-per-proc", "",
+     "let a script set CUDA_VISIBLE_DEVICES=$UNISONO_LOCAL_RANK and run the program"},
+    {UNO_OPT_OTHER, "path gpath", "", "use -x PATH=DIR:$PATH"},
+    {UNO_OPT_OTHER, "umask gumask", "", "call umask in the shell before mpiexec"},
+    {UNO_OPT_OTHER, "preload-binary preload-files set-cwd-to-session-dir", "",
+     "copy the files to the hosts first, or use a shared file system"},
+    {UNO_OPT_OTHER, "check_mpi trace t aps mps", "", "see --profile, which needs no other library"},
+    {UNO_OPT_OTHER, "gdb gdba gtool xterm tv debug debugger", "",
+     "run the tool as the program: mpiexec -n 2 xterm -e gdb ./program"},
     {UNO_OPT_OTHER, NULL, NULL, NULL},
 };
 
@@ -92,15 +136,38 @@ const struct uno_opt_row *uno_opt_find(const char *arg, size_t len)
     return NULL;
 }
 
+const struct uno_opt_row *uno_opt_glued(const char *arg, size_t *len)
+{
+    size_t name = strcspn(arg, "0123456789");
+    if (arg[name] == '\0' || strspn(arg + name, "0123456789") != strlen(arg + name)) return NULL;
+    const struct uno_opt_row *r = uno_opt_find(arg, name);
+    if (r == NULL || (r->id != UNO_OPT_N && r->id != UNO_OPT_PER_HOST)) return NULL;
+    *len = name;
+    return r;
+}
+
+// By these a program of another MPI would look for the launcher that started mpiexec itself, and take itself for one of
+// its ranks.
+bool uno_opt_is_foreign(const char *variable)
+{
+    static const char *const prefixes[] = {
+        "PMI_FD=", "PMI_PORT=", "PMI_ID=",   "PMI_SPAWNED=",     "PMI_CONTROL_",        "PMIX_",
+        "HYDI_",   "PMI_RANK=", "PMI_SIZE=", "OMPI_COMM_WORLD_", "OMPI_UNIVERSE_SIZE=", "MPI_LOCAL"};
+    for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++) {
+        if (strncmp(variable, prefixes[i], strlen(prefixes[i])) == 0) return true;
+    }
+    return false;
+}
+
 const char *uno_opt_nearest(const char *arg, size_t len)
 {
     static char best[40];
-    const char *words[128], *near, *word;
+    const char *words[256], *near, *word;
     size_t skip = dashes(arg), n, count = 0;
     char *bare = uno_xformat("%.*s", (int)(len - skip), arg + skip);
     for (const struct uno_opt_row *r = uno_opt_rows; r->names != NULL; r++) {
         const char *s = r->names;
-        while (r->id != UNO_OPT_OTHER && (word = word_at(&s, &n)) != NULL && count < 128) {
+        while (r->id != UNO_OPT_OTHER && (word = word_at(&s, &n)) != NULL && count < 256) {
             if (n > 1) words[count++] = uno_xformat("%.*s", (int)n, word);
         }
     }
@@ -135,7 +202,7 @@ void uno_help(void)
     for (const struct uno_opt_row *r = uno_opt_rows; r->names != NULL; r++) {
         if (r->names[0] == '\0')
             printf("\n%s:\n", r->help);
-        else if (r->id < UNO_OPT_IGNORED)
+        else if (r->help != NULL && r->id < UNO_OPT_IGNORED)
             print_row(r);
     }
     puts("\nExamples:\n"

@@ -9,47 +9,27 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 
 #include "base/fail.h"
 #include "base/start.h"
+#include "layout.h"
+#include "cpus.h"
+#include "outfile.h"
 #include "profile.h"
 
 #define DEPTH_MAX 8    // configuration files that name configuration files
 
+extern char **environ;
+
 static struct uno_words given;    // variables that --set has set
-
-static long number(const char *option, const char *text, long least, long most)
-{
-    char *end;
-    errno = 0;
-    long n = strtol(text, &end, 10);
-    if (end == text || *end != '\0') uno_usage("%s: \"%s\" is not a number", option, text);
-    if (errno || n < least || n > most)
-        uno_usage("%s %s: a number from %ld to %ld is needed", option, text, least, most);
-    return n;
-}
-
-static enum uno_unit unit(const char *option, const char *text, bool map)
-{
-    static const char *const names[] = {"auto", "none", "hwthread", "core", "l3", "numa", "socket", "node", "slot"};
-    if (strcmp(text, "l3cache") == 0) text = "l3";
-    if (strcmp(text, "package") == 0) text = "socket";
-    for (int u = UNO_BY_AUTO; u <= UNO_BY_SLOT; u++) {
-        bool fits = u >= UNO_BY_HWTHREAD && u <= UNO_BY_SOCKET;
-        fits |= u == UNO_BY_AUTO || (map ? u >= UNO_BY_NODE : u == UNO_BY_NONE);
-        if (fits && strcmp(text, names[u]) == 0) return (enum uno_unit)u;
-    }
-    uno_usage("%s: \"%s\" is not known (%s)", option, text,
-              map ? "core, hwthread, l3, numa, socket, slot or node"
-                  : "auto, none, core, hwthread, l3, numa or socket");
-}
 
 static int stdin_rank(const char *option, const char *text)
 {
     if (strcmp(text, "none") == 0) return UNO_STDIN_NONE;
     if (strcmp(text, "all") == 0) return UNO_STDIN_ALL;
-    return (int)number(option, text, 0, 1 << 24);
+    return (int)uno_layout_number(option, text, 0, 1 << 24);
 }
 
 // NAME=VALUE, or NAME alone for the value that mpiexec itself has.
@@ -84,24 +64,148 @@ static void working_dir(struct uno_app *a, const char *option, const char *dir)
     a->wdir = uno_xstrdup(dir);
 }
 
+static void cpu_set(struct uno_plan *p, const char *opt, const char *list)
+{
+    int cpu[CPU_SETSIZE];
+    if (uno_cpus_list(list, cpu) < 0) uno_usage("%s %s: a list of processors such as 0-3,6 is expected", opt, list);
+    free(p->cpu_set);
+    p->cpu_set = uno_xstrdup(list);
+}
+
+static char *pattern(const char *opt, const char *text)
+{
+    uno_pattern_check(opt, text);
+    return uno_xstrdup(text);
+}
+
+// DIR, or DIR:nocopy for the files alone.
+static void output_folder(struct uno_plan *p, const char *text)
+{
+    size_t n = strcspn(text, ":");
+    p->out_dir = uno_xformat("%.*s", (int)n, text);
+    p->keep_copy = strcmp(text + n, ":nocopy") != 0;
+}
+
+// --output of Open MPI 5: words separated by commas.
+static void output_words(struct uno_plan *p, const char *opt, const char *text)
+{
+    char *copy = uno_xstrdup(text), *save;
+    for (char *w = strtok_r(copy, ",:", &save); w != NULL; w = strtok_r(NULL, ",:", &save)) {
+        if (strcmp(w, "tag") == 0)
+            p->tags |= UNO_TAG_RANK;
+        else if (strcmp(w, "timestamp") == 0)
+            p->tags |= UNO_TAG_TIME;
+        else if (strcmp(w, "merge") == 0 || strcmp(w, "merge-stderr-to-stdout") == 0)
+            p->merge = true;
+        else if (strncmp(w, "dir=", 4) == 0 || strncmp(w, "directory=", 10) == 0)
+            output_folder(p, strchr(w, '=') + 1);
+        else if (strncmp(w, "file=", 5) == 0)
+            p->out_pattern = uno_xformat("%s.%%r.out", w + 5), p->err_pattern = uno_xformat("%s.%%r.err", w + 5);
+        else if (strcmp(w, "nocopy") == 0)
+            p->keep_copy = false;
+        else if (strcmp(w, "copy") == 0)
+            p->keep_copy = true;
+        else
+            uno_usage("%s: \"%s\" is not known (tag, timestamp, merge, dir=DIR, file=NAME, nocopy)", opt, w);
+    }
+    free(copy);
+}
+
+static void display(struct uno_plan *p, const char *opt, const char *text)
+{
+    char *copy = uno_xstrdup(text), *save;
+    for (char *w = strtok_r(copy, ",:", &save); w != NULL; w = strtok_r(NULL, ",:", &save)) {
+        if (strncmp(w, "map", 3) == 0 || strncmp(w, "alloc", 5) == 0)
+            p->display_map = true;
+        else if (strncmp(w, "bind", 4) == 0)
+            p->report_bindings = true;
+        else
+            uno_usage("%s: \"%s\" is not known (map, allocation, bind)", opt, w);
+    }
+    free(copy);
+}
+
+static void pass_listed(struct uno_plan *p, const char *list)
+{
+    char *copy = uno_xstrdup(list), *save;
+    for (char *w = strtok_r(copy, ",", &save); w != NULL; w = strtok_r(NULL, ",", &save)) uno_words_add(&p->passed, w);
+    p->pass = UNO_PASS_LISTED;
+    free(copy);
+}
+
+static int universe(const char *opt, const char *text)
+{
+    if (strcasecmp(text, "system") == 0 || strcasecmp(text, "infinite") == 0) return 0;
+    return (int)uno_layout_number(opt, text, 1, 1 << 24);
+}
+
+static void launcher(struct uno_plan *p, const char *opt, const char *name)
+{
+    if (strcmp(name, "fork") == 0) return;
+    if (strcmp(name, "ssh") != 0 && strcmp(name, "rsh") != 0)
+        uno_usage("%s %s: ssh, rsh or fork is expected; for another, --launch-agent CMD, called as CMD HOST COMMAND",
+                  opt, name);
+    if (strcmp(name, "rsh") == 0) uno_words_set(&p->env, "UNISONO_LAUNCH_AGENT", name);
+}
+
+static void set_pass(struct uno_plan *p, enum uno_pass pass)
+{
+    p->pass = pass;
+}
+
+// Options of others' launchers, and those of ours that they share.
+static bool apply_common(struct uno_plan *p, enum uno_opt id, const char *opt, char **arg)
+{
+    switch (id) {
+    case UNO_OPT_MAP: uno_layout_map(p, opt, arg[0]); break;
+    case UNO_OPT_BIND: uno_layout_bind(p, opt, arg[0]); break;
+    case UNO_OPT_RANK_BY: uno_layout_rank(p, opt, arg[0]); break;
+    case UNO_OPT_ROUND: p->map = UNO_BY_NODE; break;
+    case UNO_OPT_PER_SOCKET: uno_layout_ppr(p, opt, arg[0], "socket"); break;
+    case UNO_OPT_PER_NODE: p->per_host = 1; break;
+    case UNO_OPT_PES: p->pes = (int)uno_layout_number(opt, arg[0], 1, 1 << 12); break;
+    case UNO_OPT_HWT: p->hwthreads = true; break;
+    case UNO_OPT_CPUS: cpu_set(p, opt, arg[0]); break;
+    case UNO_OPT_NOLOCAL: p->no_local = true; break;
+    case UNO_OPT_DISPLAY: p->display_map = true; break;
+    case UNO_OPT_DISPLAY_WHAT: display(p, opt, arg[0]); break;
+    case UNO_OPT_CODES: p->exit_codes = true; break;
+    case UNO_OPT_OUT: p->out_pattern = pattern(opt, arg[0]); break;
+    case UNO_OPT_ERR: p->err_pattern = pattern(opt, arg[0]); break;
+    case UNO_OPT_FOLDER: output_folder(p, arg[0]); break;
+    case UNO_OPT_OUTPUT: output_words(p, opt, arg[0]); break;
+    case UNO_OPT_MERGE: p->merge = true; break;
+    case UNO_OPT_TAG_AS: p->tag_pattern = pattern(opt, arg[0]); break;
+    case UNO_OPT_QUIET: p->quiet = true; break;
+    case UNO_OPT_GWDIR: p->wdir = uno_xstrdup(arg[0]); break;
+    case UNO_OPT_USIZE: p->universe = universe(opt, arg[0]); break;
+    case UNO_OPT_IFACE: uno_words_set(&p->env, "UNISONO_TCP_INTERFACE", arg[0]); break;
+    case UNO_OPT_LAUNCHER: launcher(p, opt, arg[0]); break;
+    case UNO_OPT_MCA: uno_layout_mca(p, arg[0], arg[1]); break;
+    case UNO_OPT_FIT: p->no_oversubscribe = true; break;
+    case UNO_OPT_OVER: p->no_oversubscribe = false; break;
+    default: return false;
+    }
+    return true;
+}
+
 static void apply_job(struct uno_plan *p, enum uno_opt id, const char *opt, char **arg)
 {
+    if (apply_common(p, id, opt, arg)) return;
     switch (id) {
     case UNO_OPT_GENV: uno_words_set(&p->env, arg[0], arg[1]); break;
     case UNO_OPT_X: export_variable(&p->env, opt, arg[0]); break;
-    case UNO_OPT_ENVNONE: p->env.count = 0; break;
+    case UNO_OPT_ENVALL: set_pass(p, UNO_PASS_ALL); break;
+    case UNO_OPT_ENVNONE: set_pass(p, UNO_PASS_NONE); break;
+    case UNO_OPT_ENVLIST: pass_listed(p, arg[0]); break;
     case UNO_OPT_HOSTFILE: uno_plan_hostfile(p, arg[0]); break;
-    case UNO_OPT_PER_HOST: p->per_host = (int)number(opt, arg[0], 1, 1 << 20); break;
-    case UNO_OPT_FIT: p->no_oversubscribe = true; break;
-    case UNO_OPT_OVER: p->no_oversubscribe = false; break;
-    case UNO_OPT_MAP: p->map = unit(opt, arg[0], true); break;
-    case UNO_OPT_BIND: p->bind = unit(opt, arg[0], false); break;
+    case UNO_OPT_PER_HOST: p->per_host = (int)uno_layout_number(opt, arg[0], 1, 1 << 20); break;
     case UNO_OPT_REPORT: p->report_bindings = true; break;
     case UNO_OPT_AGENT: uno_words_set(&p->env, "UNISONO_LAUNCH_AGENT", arg[0]); break;
     case UNO_OPT_STDIN: p->stdin_rank = stdin_rank(opt, arg[0]); break;
     case UNO_OPT_TAG: p->tags |= UNO_TAG_RANK; break;
     case UNO_OPT_TIME: p->tags |= UNO_TAG_TIME; break;
-    case UNO_OPT_TIMEOUT: p->timeout_s = (int)number(opt, arg[0], 1, 1 << 30); break;
+    case UNO_OPT_TIMEOUT: p->timeout_s = (int)uno_layout_number(opt, arg[0], 1, 1 << 30); break;
     case UNO_OPT_KEEP: p->keep_waiting = true; break;
     case UNO_OPT_SET: set_parameter(p, opt, arg[0]); break;
     case UNO_OPT_PROFILE: p->profile = uno_xstrdup(arg[0]); break;
@@ -116,7 +220,7 @@ static void apply_job(struct uno_plan *p, enum uno_opt id, const char *opt, char
 static void apply(struct uno_plan *p, struct uno_app *a, enum uno_opt id, const char *opt, char **arg)
 {
     switch (id) {
-    case UNO_OPT_N: a->nranks = (int)number(opt, arg[0], 1, 1 << 20); break;
+    case UNO_OPT_N: a->nranks = (int)uno_layout_number(opt, arg[0], 1, 1 << 20); break;
     case UNO_OPT_WDIR: working_dir(a, opt, arg[0]); break;
     case UNO_OPT_ENV: uno_words_set(&a->env, arg[0], arg[1]); break;
     case UNO_OPT_HOST: uno_plan_hosts(p, &a->on, arg[0]); break;
@@ -152,16 +256,25 @@ static int take_args(const struct uno_opt_row *r, const char *opt, char *first, 
     return i;
 }
 
+static void note_ignored(struct uno_plan *p, const char *opt, const struct uno_opt_row *r, char **arg)
+{
+    char *text = r->args[0] ? uno_xformat("%s %s", opt, arg[0]) : uno_xstrdup(opt);
+    uno_words_add(&p->ignored, text);
+    free(text);
+}
+
 // Reads one option at word[i]; returns the index behind it.
 static int read_option(struct uno_plan *p, struct uno_app *a, struct uno_words *word, int i)
 {
     const char *w = word->item[i++], *eq = strchr(w, '=');
     const struct uno_opt_row *r = uno_opt_find(w, strlen(w));
     size_t len = strlen(w);
+    const char *glued = NULL;    // the number of -n4
     if (r == NULL && eq != NULL)
         r = uno_opt_find(w, len = (size_t)(eq - w));
     else
         eq = NULL;
+    if (r == NULL && eq == NULL && (r = uno_opt_glued(w, &len)) != NULL) glued = w + len;
     if (r == NULL) {
         const char *near = uno_opt_nearest(w, len);
         if (near) uno_usage("unknown option %.*s; did you mean %s?", (int)len, w, near);
@@ -171,7 +284,9 @@ static int read_option(struct uno_plan *p, struct uno_app *a, struct uno_words *
     char none[] = "", *arg[2] = {none, none}, *opt = uno_xformat("%.*s", (int)len, w);
     if (eq != NULL && r->args[0] == '\0') uno_usage("%s takes no value", opt);
     if (eq != NULL && r->args[0] == '[') arg[0] = uno_xstrdup(eq + 1);
-    i = take_args(r, opt, eq != NULL ? uno_xstrdup(eq + 1) : NULL, word, i, arg);
+    if (eq != NULL) glued = eq + 1;
+    i = take_args(r, opt, glued != NULL ? uno_xstrdup(glued) : NULL, word, i, arg);
+    if (r->id == UNO_OPT_WARNED) note_ignored(p, opt, r, arg);
     apply(p, a, r->id, opt, arg);
     free(opt);
     return i;
@@ -268,6 +383,32 @@ static _Noreturn void refuse_parameter(void)
     uno_usage("%s", text);
 }
 
+static bool is_listed(const struct uno_words *names, const char *variable)
+{
+    size_t n = strcspn(variable, "=");
+    for (int i = 0; i < names->count; i++) {
+        if (strlen(names->item[i]) == n && strncmp(names->item[i], variable, n) == 0) return true;
+    }
+    return false;
+}
+
+// What of mpiexec's own environment is passed on stands before what the user has set, wherever he said which.
+static void make_environment(struct uno_plan *p, char **own)
+{
+    struct uno_words set = p->env;
+    p->env = (struct uno_words){0};
+    for (; *own != NULL && p->pass != UNO_PASS_NONE; own++) {
+        bool wanted = p->pass == UNO_PASS_ALL || is_listed(&p->passed, *own);
+        if (wanted && !uno_opt_is_foreign(*own)) uno_words_add(&p->env, *own);
+    }
+    for (int i = 0; i < set.count; i++) {
+        char *name = uno_xstrdup(set.item[i]), *eq = strchr(name, '=');
+        *eq = '\0';
+        uno_words_set(&p->env, name, eq + 1);
+        free(name);
+    }
+}
+
 // Options win over parameters. The environment tells the parameters; --set has written it into the plan.
 static void read_parameters(struct uno_plan *p)
 {
@@ -275,11 +416,15 @@ static void read_parameters(struct uno_plan *p)
         if (strncmp(p->env.item[i], "UNISONO_", 8) == 0) putenv(p->env.item[i]);
     }
     if (uno_params_load() != 0) refuse_parameter();
-    if (p->bind == UNO_BY_AUTO) p->bind = unit("bind_to", uno_start_bind.text, false);
-    if (p->map == UNO_BY_AUTO) p->map = unit("map_by", uno_start_map.text, true);
+    if (p->bind == UNO_BY_AUTO && !p->ordered) uno_layout_bind(p, "bind_to", uno_start_bind.text);
+    if (p->map == UNO_BY_AUTO) uno_layout_map(p, "map_by", uno_start_map.text);
+    if (p->ordered && p->cpu_set == NULL) uno_usage("--bind-to cpu-list needs --cpu-set LIST");
     p->grace_ms = (int)uno_start_grace.num;
     p->keep_waiting |= strcmp(uno_start_deadlock.text, "wait") == 0;
     p->agent = uno_xstrdup(uno_start_agent.text);
+    for (int a = 0; a < p->napps && p->wdir; a++) {
+        if (p->app[a].wdir == NULL) working_dir(&p->app[a], "-gwdir", p->wdir);
+    }
 }
 
 void uno_options_read(struct uno_plan *p, int argc, char **argv)
@@ -290,6 +435,7 @@ void uno_options_read(struct uno_plan *p, int argc, char **argv)
     do i = read_app(p, &word, i);
     while (i < word.count);
     if (word.count > 0 && strcmp(word.item[word.count - 1], ":") == 0) uno_usage("no program behind the last \":\"");
+    make_environment(p, environ);
     read_parameters(p);
     if (p->profile) uno_profile_prepare(p);
 }

@@ -46,13 +46,15 @@ static void put_words(struct uno_bytes *b, const struct uno_words *w, bool envir
 
 void uno_plan_pack(const struct uno_plan *p, struct uno_bytes *b)
 {
-    const int number[] = {p->napps,           p->nhosts,  p->nranks,     (int)p->bind, (int)p->map,
-                          p->report_bindings, p->verbose, p->stdin_rank, p->grace_ms};
+    const int number[] = {p->napps,   p->nhosts,     p->nranks,   (int)p->bind,  (int)p->map, p->report_bindings,
+                          p->verbose, p->stdin_rank, p->grace_ms, p->bind_count, p->pes,      p->ranks_per_unit,
+                          p->ordered, p->hwthreads,  p->universe};
     uno_bytes_add(b, number, sizeof number);
     uno_bytes_add(b, &p->job_id, sizeof p->job_id);
     uno_bytes_add(b, p->secret, sizeof p->secret);
     put_text(b, p->cwd);
     put_text(b, p->agent);
+    put_text(b, p->cpu_set);
     put_words(b, &p->env, true);
     for (int a = 0; a < p->napps; a++) {
         put_int(b, p->app[a].nranks);
@@ -121,10 +123,17 @@ bool uno_plan_unpack(struct uno_plan *p, const char *data, size_t len)
     p->verbose = get_int(&r, 0, 1);
     p->stdin_rank = get_int(&r, UNO_STDIN_ALL, 1 << 24);
     p->grace_ms = get_int(&r, 0, 3600000);
+    p->bind_count = get_int(&r, 0, 1 << 20);
+    p->pes = get_int(&r, 0, 1 << 20);
+    p->ranks_per_unit = get_int(&r, 0, 1 << 20);
+    p->ordered = get_int(&r, 0, 1);
+    p->hwthreads = get_int(&r, 0, 1);
+    p->universe = get_int(&r, 0, 1 << 24);
     get(&r, &p->job_id, sizeof p->job_id);
     get(&r, p->secret, sizeof p->secret);
     p->cwd = get_text(&r);
     p->agent = get_text(&r);
+    p->cpu_set = get_text(&r);
     get_words(&r, &p->env);
     p->app = uno_xalloc((size_t)p->napps * sizeof *p->app);
     for (int a = 0; a < p->napps && !r.bad; a++) {

@@ -135,6 +135,7 @@ static _Noreturn void too_many(const struct uno_plan *p, const struct uno_app *a
 {
     int slots = free_slots(p, a);
     const char *more = "give more (-host NAME:N, slots=N in the host file, -ppn N)";
+    if (slots == 0) uno_usage("--nolocal leaves no host for %s", a->argv.item[0]);
     if (limited) uno_usage("%d ranks of %s do not fit: max_slots of the hosts is reached", a->nranks, a->argv.item[0]);
     uno_usage("--nooversubscribe: %d ranks are more than %d slot%s; %s or use --oversubscribe", p->nranks, slots,
               slots == 1 ? "" : "s", more);
@@ -165,14 +166,43 @@ static int next_host(const struct uno_plan *p, const struct uno_app *a, struct f
     }
 }
 
+// --nolocal: ranks run on the other hosts.
+static void drop_local(struct uno_plan *p)
+{
+    int n = 0;
+    for (int h = 0; h < p->nhosts; h++) {
+        if (!p->host[h].local) p->host[n++] = p->host[h];
+    }
+    p->nhosts = n;
+    if (n == 0) uno_usage("--nolocal: no other host is given (-host, -hostfile)");
+}
+
+// Each host keeps as many ranks of a program as it has; their numbers go host by host, or to the hosts in turn.
+static void renumber(struct uno_plan *p)
+{
+    int *left = uno_xalloc((size_t)p->nhosts * sizeof(int));
+    for (int first = 0, end; first < p->nranks; first = end) {
+        memset(left, 0, (size_t)p->nhosts * sizeof(int));
+        for (end = first; end < p->nranks && p->rank_app[end] == p->rank_app[first]; end++) left[p->rank_host[end]]++;
+        for (int r = first, h = 0; r < end; h = (h + (p->rank_by == UNO_BY_NODE || left[h] == 0)) % p->nhosts) {
+            if (left[h] == 0) continue;
+            p->rank_host[r++] = h;
+            left[h]--;
+        }
+    }
+    free(left);
+}
+
 void uno_plan_place(struct uno_plan *p)
 {
     if (p->nhosts == 0) {
         char own[256] = "localhost";
         gethostname(own, sizeof own - 1);
-        uno_plan_host(p, own, strlen(own), uno_cpus_count())->local = true;
+        uno_plan_host(p, own, strlen(own), uno_cpus_count(p))->local = true;
     }
     uno_names_unite(p);
+    if (p->no_local) drop_local(p);
+    if (p->ranks_per_unit > 0 && p->map != UNO_BY_SLOT) p->per_host = p->ranks_per_unit * uno_cpus_units(p, p->map);
     for (int a = 0; a < p->napps; a++) {
         if (p->app[a].nranks == 0) p->app[a].nranks = free_slots(p, &p->app[a]);
         p->nranks += p->app[a].nranks;
@@ -187,6 +217,7 @@ void uno_plan_place(struct uno_plan *p)
         }
     }
     free(f.load);
+    if (p->rank_by != UNO_BY_AUTO) renumber(p);
 }
 
 int uno_plan_local(const struct uno_plan *p, int rank)

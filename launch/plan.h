@@ -45,9 +45,23 @@ struct uno_plan {
     struct uno_words env;         // the whole environment of the ranks but for their own variables
     char *cwd;
     char *agent;    // command that runs another on a host: "ssh"
-    enum uno_unit bind, map;
+    enum uno_unit bind, map, rank_by;
+    int bind_count;        // units that a rank is bound to; 0: one
+    int pes;               // cores (or hardware threads) of each rank; 0: not said
+    int ranks_per_unit;    // of the unit `map`, filled one after the other; 0: ranks take units in turn
+    char *cpu_set;         // "0-3,6": the processors that may be used; NULL all
+    bool ordered;          // rank by rank one processor of cpu_set, in its order
+    bool hwthreads;        // a hardware thread counts as a core does
     bool report_bindings, verbose, dry_run, keep_waiting, no_oversubscribe;
+    bool no_local, display_map, exit_codes, quiet, merge, keep_copy;    // of the front alone, like what follows
     char *profile;    // NULL: none; "": a table on standard error; else the file (front alone)
+    char *out_pattern, *err_pattern, *out_dir;    // files for the ranks' output (outfile.h); keep_copy: and as usual
+    char *tag_pattern;                            // begins every line; NULL none
+    char *wdir;                                   // of programs without one of their own
+    int universe;                                 // 0: as many as ranks
+    struct uno_words ignored;                     // options that have no meaning here
+    enum uno_pass { UNO_PASS_ALL, UNO_PASS_NONE, UNO_PASS_LISTED } pass;    // which variables of mpiexec's own
+    struct uno_words passed;                                                // UNO_PASS_LISTED: their names
     int stdin_rank, tags, timeout_s, grace_ms;
     uint64_t job_id;
     unsigned char secret[32];

@@ -26,15 +26,18 @@ struct sink {
     bool terminal, broken, told;
     struct uno_bytes out;
     int open_line;    // stream index whose line is not finished at the cursor; -1 none
+    const char *name;
 };
 
 struct stream {
     struct uno_bytes part;    // of a line
     int64_t since;            // the last byte came then
+    struct sink *file;        // takes it, instead of or beside `to`; NULL none
 };
 
 struct uno_sinks {
     const struct uno_plan *plan;
+    struct sink *file;             // by index of the file
     struct sink own[2], *to[2];    // both `to` are the same one when both descriptors name the same file
     struct stream *stream;         // two a rank
     int *pid;                      // by rank, of those on this host
@@ -53,7 +56,18 @@ static void open_sink(struct sink *k, int fd)
     if (again >= 0) k->fd = again;
 }
 
-struct uno_sinks *uno_sinks_new(const struct uno_plan *p)
+static void open_files(struct uno_sinks *s, const struct uno_outfiles *o)
+{
+    if (o == NULL) return;
+    s->file = uno_xalloc((size_t)o->count * sizeof *s->file);
+    for (int i = 0; i < o->count; i++)
+        s->file[i] = (struct sink){.fd = o->file[i].fd, .open_line = -1, .name = o->file[i].path};
+    for (int i = 0; i < s->plan->nranks * 2; i++) {
+        if (o->of[i] >= 0) s->stream[i].file = &s->file[o->of[i]];
+    }
+}
+
+struct uno_sinks *uno_sinks_new(const struct uno_plan *p, const struct uno_outfiles *files)
 {
     struct uno_sinks *s = uno_xalloc(sizeof *s);
     struct stat a, b;
@@ -63,8 +77,10 @@ struct uno_sinks *uno_sinks_new(const struct uno_plan *p)
     bool same = fstat(1, &a) == 0 && fstat(2, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
     for (int i = 0; i < 2; i++) {
         open_sink(&s->own[i], i + 1);
+        s->own[i].name = i ? "standard error" : "standard output";
         s->to[i] = &s->own[same ? 0 : i];
     }
+    open_files(s, files);
     return s;
 }
 
@@ -81,7 +97,7 @@ static void write_out(struct uno_sinks *s, struct sink *k)
             if (errno == EPIPE) break;
             s->failed = true;
             if (k != s->to[1]) {
-                char *text = uno_xformat("mpiexec: cannot write standard output: %s", strerror(errno));
+                char *text = uno_xformat("mpiexec: cannot write %s: %s", k->name, strerror(errno));
                 uno_sinks_say(s, text);
                 free(text);
             }
@@ -102,20 +118,26 @@ static void add_tag(const struct uno_sinks *s, struct sink *k, int index)
         n = strftime(text, sizeof text, "%H:%M:%S", &tm);
         n += (size_t)snprintf(text + n, sizeof text - n, ".%03ld ", t.tv_nsec / 1000000);
     }
+    if (s->plan->tag_pattern) {
+        char *own = uno_pattern_fill(s->plan, s->plan->tag_pattern, index / 2);
+        uno_bytes_add(&k->out, text, n);
+        uno_bytes_add(&k->out, own, strlen(own));
+        free(own);
+        n = 0;
+    }
     if (s->plan->tags & UNO_TAG_RANK)
         n += (size_t)snprintf(text + n, sizeof text - n, index % 2 ? "[%d err] " : "[%d] ", index / 2);
     uno_bytes_add(&k->out, text, n);
 }
 
 // Adds bytes of one stream at the cursor. Only the last line of them may be incomplete.
-static void emit(struct uno_sinks *s, int index, const char *data, size_t n)
+static void emit_to(struct uno_sinks *s, struct sink *k, int index, const char *data, size_t n)
 {
-    struct sink *k = s->to[index % 2];
     if (k->broken || n == 0) return;
     if (k->open_line >= 0 && k->open_line != index) uno_bytes_add(&k->out, "\n", 1);
     bool begins = k->open_line != index;
     k->open_line = data[n - 1] == '\n' ? -1 : index;
-    if (!s->plan->tags) {
+    if (!s->plan->tags && !s->plan->tag_pattern) {
         uno_bytes_add(&k->out, data, n);
     } else {
         while (n > 0) {
@@ -129,6 +151,17 @@ static void emit(struct uno_sinks *s, int index, const char *data, size_t n)
         }
     }
     if (k->out.len > FLUSH_BYTES) write_out(s, k);
+}
+
+// A file is written at once: it never makes us wait for a reader.
+static void emit(struct uno_sinks *s, int index, const char *data, size_t n)
+{
+    struct sink *file = s->stream[index].file;
+    if (file) {
+        emit_to(s, file, index, data, n);
+        write_out(s, file);
+    }
+    if (!file || s->plan->keep_copy) emit_to(s, s->to[s->plan->merge ? 0 : index % 2], index, data, n);
 }
 
 static void emit_part(struct uno_sinks *s, int index)

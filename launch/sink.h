@@ -5,11 +5,11 @@
 // ms. If another rank then writes, a newline comes first. Writing never blocks where the kernel allows that, so signals
 // are served while the reader is slow.
 #pragma once
-#include "plan.h"
+#include "outfile.h"
 
 struct uno_sinks;
 
-struct uno_sinks *uno_sinks_new(const struct uno_plan *p);
+struct uno_sinks *uno_sinks_new(const struct uno_plan *p, const struct uno_outfiles *files);
 void uno_sinks_put(struct uno_sinks *s, int rank, int stream, const char *data, size_t n);    // stream: 1 or 2
 void uno_sinks_started(struct uno_sinks *s, int rank, int pid);
 void uno_sinks_end(struct uno_sinks *s, int rank);            // the rank writes no more

@@ -66,6 +66,31 @@ char *uno_verdict_text(const struct uno_verdict *v)
     return uno_xformat("mpiexec: %s; the other %d ranks were ended", v->what, v->others);
 }
 
+static void add(struct uno_bytes *b, char *text)
+{
+    uno_bytes_add(b, text, strlen(text));
+    free(text);
+}
+
+// "0-2: 0, 3: signal 9": ranks that ended alike are told together.
+char *uno_verdict_codes(const struct uno_plan *p, const int *status)
+{
+    struct uno_bytes b = {0};
+    add(&b, uno_xstrdup("mpiexec: exit codes by rank:"));
+    for (int r = 0, last; r < p->nranks; r = last + 1) {
+        for (last = r; last + 1 < p->nranks && status[last + 1] == status[r];) last++;
+        add(&b, last > r ? uno_xformat("%s %d-%d: ", r ? "," : "", r, last) : uno_xformat("%s %d: ", r ? "," : "", r));
+        if (status[r] == -1)
+            add(&b, uno_xstrdup("unknown"));
+        else if (WIFSIGNALED(status[r]))
+            add(&b, uno_xformat("signal %d", WTERMSIG(status[r])));
+        else
+            add(&b, uno_xformat("%d", WEXITSTATUS(status[r])));
+    }
+    uno_bytes_add(&b, "", 1);
+    return b.data;
+}
+
 char *uno_verdict_warning(const struct uno_verdict *v)
 {
     static const char text[] = "without calling MPI_Finalize (--set unfinalized=error makes that a failure)";
@@ -86,12 +111,6 @@ static int by_rank(const void *a, const void *b)
 {
     const struct uno_wait *x = a, *y = b;
     return x->rank < y->rank ? -1 : x->rank > y->rank;
-}
-
-static void add(struct uno_bytes *b, char *text)
-{
-    uno_bytes_add(b, text, strlen(text));
-    free(text);
 }
 
 static bool alike(const struct uno_wait *a, const struct uno_wait *b)

@@ -18,6 +18,8 @@ bool uno_verdict_rank(struct uno_verdict *v, const struct uno_plan *p, int rank,
 char *uno_verdict_text(const struct uno_verdict *v);       // the whole line, or NULL
 char *uno_verdict_warning(const struct uno_verdict *v);    // of what is no failure; NULL: nothing
 
+char *uno_verdict_codes(const struct uno_plan *p, const int *status);    // how each rank ended; -1: not known
+
 // Where the ranks of a node are, a line each; the caller frees.
 char *uno_verdict_where(const struct uno_plan *p, const struct uno_wait *wait, size_t count);
 

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Makes the files of the ranks' output (outfile.h). Ranks whose patterns give the same name share the file; lines stay
+// whole.
+#include "outfile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+void uno_pattern_check(const char *option, const char *pattern)
+{
+    for (const char *s = pattern; (s = strchr(s, '%')) != NULL; s += 2) {
+        if (s[1] == '\0' || strchr("rhlpg%", s[1]) == NULL)
+            uno_usage(
+                "%s %s: %%%c is not known (%%r rank, %%h host, %%l rank on its host, %%p number of the host, %%%%)",
+                option, pattern, s[1] ? s[1] : ' ');
+    }
+}
+
+char *uno_pattern_fill(const struct uno_plan *p, const char *pattern, int rank)
+{
+    struct uno_bytes b = {0};
+    for (const char *s = pattern; *s; s++) {
+        char number[16] = "";
+        const char *word = number;
+        if (*s != '%') {
+            uno_bytes_add(&b, s, 1);
+            continue;
+        }
+        switch (*++s) {
+        case 'r': snprintf(number, sizeof number, "%d", rank); break;
+        case 'h': word = uno_plan_name(p, rank); break;
+        case 'l': snprintf(number, sizeof number, "%d", uno_plan_local(p, rank)); break;
+        case 'p': snprintf(number, sizeof number, "%d", p->rank_host[rank]); break;
+        case 'g': word = "0"; break;
+        default: word = "%"; break;
+        }
+        uno_bytes_add(&b, word, strlen(word));
+    }
+    uno_bytes_add(&b, "", 1);
+    return b.data;
+}
+
+static void make_folders(const char *path)
+{
+    char *copy = uno_xstrdup(path);
+    for (char *s = copy + 1; (s = strchr(s, '/')) != NULL; *s++ = '/') {
+        *s = '\0';
+        if (mkdir(copy, 0777) != 0 && errno != EEXIST)
+            uno_usage("cannot make the folder %s: %s", copy, strerror(errno));
+    }
+    free(copy);
+}
+
+// Takes the path over.
+static int open_file(struct uno_outfiles *o, char *path)
+{
+    for (int i = o->count - 1; i >= 0; i--) {
+        if (strcmp(o->file[i].path, path) != 0) continue;
+        free(path);
+        return i;
+    }
+    make_folders(path);
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd < 0) uno_usage("cannot write the ranks' output to %s: %s", path, uno_reason(errno));
+    o->file = uno_xrealloc(o->file, ((size_t)o->count + 1) * sizeof *o->file);
+    o->file[o->count] = (struct uno_outfile){path, fd};
+    return o->count++;
+}
+
+// As Open MPI lays them out: DIR/1/rank.07/stdout.
+static char *in_folder(const struct uno_plan *p, int rank, const char *name)
+{
+    int width = snprintf(NULL, 0, "%d", p->nranks - 1);
+    return uno_xformat("%s/1/rank.%0*d/%s", p->out_dir, width, rank, name);
+}
+
+struct uno_outfiles *uno_outfiles_open(const struct uno_plan *p)
+{
+    if (!p->out_pattern && !p->err_pattern && !p->out_dir) return NULL;
+    struct uno_outfiles *o = uno_xalloc(sizeof *o);
+    o->of = uno_xalloc((size_t)p->nranks * 2 * sizeof *o->of);
+    for (int i = 0; i < p->nranks * 2; i++) {
+        bool err = i % 2 == 1 && !p->merge;
+        const char *pattern = err ? p->err_pattern : p->out_pattern;
+        o->of[i] = -1;
+        if (pattern)
+            o->of[i] = open_file(o, uno_pattern_fill(p, pattern, i / 2));
+        else if (p->out_dir)
+            o->of[i] = open_file(o, in_folder(p, i / 2, err ? "stderr" : "stdout"));
+    }
+    return o;
+}
