@@ -50,6 +50,8 @@ struct long_double_int {
 // The name is made here, before mpi.h's macro t is expanded.
 #define PLAIN(t, bytes, align, b) ENTRY(t, #t, bytes, align, b, 1)
 #define C_TYPE(t, c, b) ENTRY(t, #t, sizeof(c), _Alignof(c), b, 1)
+// Of two names for one handle, the one that the standard calls the other's synonym is not the type's name.
+#define C_NAMED(t, words, c, b) ENTRY(t, words, sizeof(c), _Alignof(c), b, 1)
 // Two numbers without a gap, and with one.
 #define PAIR(t, bytes, align, b) ENTRY(t, #t, bytes, align, b, 2)
 #define GAPPED(t, s, b, program)                                                                                       \
@@ -89,7 +91,7 @@ struct MPI_ABI_Datatype uno_predefined_types[UNO_TYPE_END - UNO_TYPE_FIRST] = {
     C_TYPE(MPI_SHORT, short, I16),
     C_TYPE(MPI_INT, int, I32),
     C_TYPE(MPI_LONG, long, I64),
-    C_TYPE(MPI_LONG_LONG, long long, I64),
+    C_NAMED(MPI_LONG_LONG, "MPI_LONG_LONG_INT", long long, I64),
     C_TYPE(MPI_UNSIGNED_SHORT, unsigned short, U16),
     C_TYPE(MPI_UNSIGNED, unsigned, U32),
     C_TYPE(MPI_UNSIGNED_LONG, unsigned long, U64),
@@ -97,7 +99,7 @@ struct MPI_ABI_Datatype uno_predefined_types[UNO_TYPE_END - UNO_TYPE_FIRST] = {
     C_TYPE(MPI_FLOAT, float, F32),
     C_TYPE(MPI_DOUBLE, double, F64),
     C_TYPE(MPI_LONG_DOUBLE, long double, F80),
-    C_TYPE(MPI_C_FLOAT_COMPLEX, float _Complex, C32),
+    C_NAMED(MPI_C_FLOAT_COMPLEX, "MPI_C_COMPLEX", float _Complex, C32),
     C_TYPE(MPI_C_DOUBLE_COMPLEX, double _Complex, C64),
     C_TYPE(MPI_C_LONG_DOUBLE_COMPLEX, long double _Complex, C80),
     C_TYPE(MPI_CXX_FLOAT_COMPLEX, float _Complex, C32),
