@@ -7,7 +7,8 @@
 int MPI_Buffer_flush(void)
 {
     uno_enter("MPI_Buffer_flush");
-    return uno_finish_self("MPI_Buffer_flush", uno_bsend_flush(uno_bsend_process));
+    uno_bsend_flush(uno_bsend_process);
+    return uno_finish_self("MPI_Buffer_flush", MPI_SUCCESS);
 }
 
 int MPI_Buffer_iflush(MPI_Request *request)
@@ -20,7 +21,8 @@ int MPI_Comm_flush_buffer(MPI_Comm comm)
 {
     uno_enter("MPI_Comm_flush_buffer");
     int err = uno_check_comm(comm);
-    return uno_finish_comm(comm, "MPI_Comm_flush_buffer", err ? err : uno_bsend_flush(uno_comm(comm)->bsend));
+    if (!err) uno_bsend_flush(uno_comm(comm)->bsend);
+    return uno_finish_comm(comm, "MPI_Comm_flush_buffer", err);
 }
 
 int MPI_Comm_iflush_buffer(MPI_Comm comm, MPI_Request *request)
@@ -35,8 +37,8 @@ int MPI_Session_flush_buffer(MPI_Session session)
 {
     uno_enter("MPI_Session_flush_buffer");
     int err = uno_check_session(session);
-    return uno_finish_session(session, "MPI_Session_flush_buffer",
-                              err ? err : uno_bsend_flush(uno_session(session)->bsend));
+    if (!err) uno_bsend_flush(uno_session(session)->bsend);
+    return uno_finish_session(session, "MPI_Session_flush_buffer", err);
 }
 
 int MPI_Session_iflush_buffer(MPI_Session session, MPI_Request *request)

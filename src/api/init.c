@@ -9,6 +9,7 @@
 #include "api/check.h"
 #include "api/library.h"
 #include "base/wait.h"
+#include "base/fail.h"
 #include "coll/choose.h"
 #include "core/helper.h"
 #include "p2p/buffered.h"
@@ -63,6 +64,12 @@ int uno_library_open(int level)
     return err ? err : uno_helper_start();
 }
 
+// What goes wrong while the library closes ends nothing: it is said.
+static void told(int err)
+{
+    if (err) uno_log(0, "MPI_Finalize: %s", uno_fail_text());
+}
+
 void uno_library_close(void)
 {
     static bool registered;
@@ -70,7 +77,7 @@ void uno_library_close(void)
     uno_lock();
     bool together = atomic_load_explicit(&world_model, memory_order_relaxed) == 1;
     if (together)
-        uno_p2p_finish();
+        told(uno_p2p_finish());
     else
         uno_peers_flush();
     uno_unlock();
@@ -120,7 +127,7 @@ int MPI_Finalize(void)
     int state = atomic_load_explicit(&world_model, memory_order_relaxed);
     if (state != 1) return refuse("MPI_Finalize", state == 0 ? "MPI was not initialized" : "MPI was finalized already");
     uno_enter("MPI_Finalize");
-    uno_comm_delete_attrs();    // before anything else ends (MPI-4.1, 11.2.4)
+    told(uno_comm_delete_attrs());    // before anything else ends (MPI-4.1, 11.2.4)
     uno_bsend_flush_all();
     uno_leave();
     uno_library_close();

@@ -6,6 +6,7 @@
 
 #include "api/p2p.h"
 #include "core/progress.h"
+#include "p2p/inner.h"
 #include "p2p/sign.h"
 
 static int check_pair(const struct uno_pair *p)
@@ -98,29 +99,41 @@ static int exchange_cancel(MPI_Request r)
 static const struct uno_request_ops exchange_ops = {
     .name = "exchange", .cancel = exchange_cancel, .free = exchange_free};
 
+static int start_halves(struct uno_pair *p, struct exchange *x, size_t bytes)
+{
+    struct uno_where to = where(&p->s), from = where(&p->r);
+    int err = uno_irecv((void *)(uintptr_t)p->r.buf, p->r.count, uno_type(p->r.type), &from, &x->recv);
+    if (err) return err;
+    if (__builtin_expect(uno_signing.num != 0, 0)) uno_sign_send(uno_type(p->s.type), p->s.count, &to);
+    if (x->copy)
+        err = uno_isend(x->copy, (MPI_Count)bytes, uno_type(MPI_BYTE), &to, UNO_STANDARD, &x->send);
+    else
+        err = uno_isend(p->s.buf, p->s.count, uno_type(p->s.type), &to, UNO_STANDARD, &x->send);
+    if (err) uno_recv_abandon(&x->recv);
+    return err;
+}
+
+// Takes over the copy.
 static int start_exchange(struct uno_pair *p, char *copy, size_t bytes, MPI_Request *request)
 {
     struct exchange *x = calloc(1, sizeof *x);
     MPI_Request whole = uno_request_new(UNO_REQ_OTHER);
     if (!x || !whole) {
-        free(x);
+        free(x), free(copy);
+        if (whole) uno_request_release(whole);
         return uno_fail(MPI_ERR_NO_MEM, "no memory for a request");
     }
     x->poller.fn = exchange_step;
     x->whole = whole;
     x->copy = copy;
-    whole->ops = &exchange_ops;
+    whole->ops = &exchange_ops;    // from here on x and copy go with the request
     whole->extra = x;
     whole->rank = MPI_UNDEFINED;
-    struct uno_where to = where(&p->s), from = where(&p->r);
-    int err = uno_irecv((void *)(uintptr_t)p->r.buf, p->r.count, uno_type(p->r.type), &from, &x->recv);
-    if (err) return err;
-    if (__builtin_expect(uno_signing.num != 0, 0)) uno_sign_send(uno_type(p->s.type), p->s.count, &to);
-    if (copy)
-        err = uno_isend(copy, (MPI_Count)bytes, uno_type(MPI_BYTE), &to, UNO_STANDARD, &x->send);
-    else
-        err = uno_isend(p->s.buf, p->s.count, uno_type(p->s.type), &to, UNO_STANDARD, &x->send);
-    if (err) return err;
+    int err = start_halves(p, x, bytes);
+    if (err) {
+        uno_request_release(whole);
+        return err;
+    }
     uno_poller_add(&x->poller);
     exchange_step(&x->poller);
     *request = whole;

@@ -4,6 +4,9 @@
 // message.
 #pragma once
 
+// On functions that can fail: who calls them looks at the result, or says why not.
+#define UNO_MUST_USE __attribute__((warn_unused_result))
+
 // Keeps the reason, returns `mpi_class`. The text is one line without a full stop.
 int uno_fail(int mpi_class, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 

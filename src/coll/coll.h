@@ -8,6 +8,7 @@
 #include <mpi.h>
 #include <stdbool.h>
 
+#include "base/fail.h"
 #include "core/comm.h"
 #include "core/op.h"
 #include "core/request.h"
@@ -68,12 +69,12 @@ struct uno_call {
     bool cart;    // in and out are pairs of a Cartesian dimension
 };
 
-int uno_coll_run(struct uno_call *c);
-int uno_coll_start(struct uno_call *c, MPI_Request *req);
-int uno_coll_persist(struct uno_call *c, MPI_Request *req);
+int uno_coll_run(struct uno_call *c) UNO_MUST_USE;
+int uno_coll_start(struct uno_call *c, MPI_Request *req) UNO_MUST_USE;
+int uno_coll_persist(struct uno_call *c, MPI_Request *req) UNO_MUST_USE;
 
 // For the inside (communicator construction): small blocking collectives on an intracommunicator or, for the local
 // group, on local_comm of an intercommunicator.
-int uno_coll_bcast(struct MPI_ABI_Comm *comm, void *buf, size_t bytes, int root);
-int uno_coll_allgather(struct MPI_ABI_Comm *comm, const void *in, size_t bytes, void *out);
-int uno_coll_barrier(struct MPI_ABI_Comm *comm);
+int uno_coll_bcast(struct MPI_ABI_Comm *comm, void *buf, size_t bytes, int root) UNO_MUST_USE;
+int uno_coll_allgather(struct MPI_ABI_Comm *comm, const void *in, size_t bytes, void *out) UNO_MUST_USE;
+int uno_coll_barrier(struct MPI_ABI_Comm *comm) UNO_MUST_USE;

@@ -261,7 +261,8 @@ static void message(struct uno_sched *s, const struct uno_step *p)
         MPI_Request *more = realloc(s->pending, (size_t)room * sizeof *more);
         if (!more) {    // no room to remember it: finish it now
             fail(s, uno_fail(MPI_ERR_NO_MEM, "no memory for %d messages of a collective", room));
-            uno_wait(&r, MPI_STATUS_IGNORE);
+            err = uno_wait(&r, MPI_STATUS_IGNORE);
+            if (err) fail(s, err);
             return;
         }
         s->pending = more;

@@ -8,6 +8,7 @@
 #include <mpi.h>
 #include <stdbool.h>
 
+#include "base/fail.h"
 #include "base/pool.h"
 #include "core/match.h"
 
@@ -89,8 +90,9 @@ static inline int uno_comm_proc(const struct MPI_ABI_Comm *c, int r)
 
 // src/core/comm.c. Opens MPI_COMM_WORLD and MPI_COMM_SELF once rank and size are known; closes them, and tells at
 // verbosity 1 how many communicators, groups and error handlers were never freed.
-int uno_comm_open(void);
-int uno_comm_delete_attrs(void);    // callbacks of MPI_COMM_SELF, then MPI_COMM_WORLD: first in MPI_Finalize
+int uno_comm_open(void) UNO_MUST_USE;
+int uno_comm_delete_attrs(void)
+    UNO_MUST_USE;    // callbacks of MPI_COMM_SELF, then MPI_COMM_WORLD: first in MPI_Finalize
 void uno_comm_close(void);
 void uno_comm_report(void);    // what the user left behind, at verbosity 1
 

@@ -33,6 +33,7 @@ struct uno_request_ops {
     int (*end)(MPI_Request r);      // NULL, or called once when wait or test ends the operation; an error class
     void (*free)(MPI_Request r);    // gives back what the kind holds; the request itself is freed by the caller
     bool (*poll)(MPI_Request r);    // NULL, or moves the operation on when somebody waits for it
+    void (*broken)(MPI_Request r, int error);    // NULL: uno_request_done. A message that the operation needs was lost
 };
 
 // The part of a send or a receive: where its message is matched, what is moved and how far it is.
@@ -49,7 +50,7 @@ struct uno_move {
     size_t moved;                     // bytes moved so far (streamed rendezvous)
     struct uno_packer packer;         // when type is not plain
     int direct;                       // descriptor of the offer that stands (rendezvous by direct copy), -1: none
-    uint64_t token;                   // of a send that was announced (p2p/token.h), else 0
+    uint64_t token;                   // p2p/token.h: of a send that was announced, else 0; of a streamed receive
     struct uno_run *runs;             // of a layout that is copied directly (p2p/direct.h), else NULL
     struct uno_promise {
         struct MPI_ABI_Datatype *type;
@@ -84,6 +85,14 @@ void uno_request_cancelled(MPI_Request r);          // the same for an operation
 
 // How many requests hold c and have nothing under way: complete, or persistent and not started.
 int uno_requests_at_rest(const struct MPI_ABI_Comm *c);
+
+static inline void uno_request_fail(MPI_Request r, int error)
+{
+    if (r->ops && r->ops->broken)
+        r->ops->broken(r, error);
+    else
+        uno_request_done(r, error);
+}
 
 static inline bool uno_request_is_done(MPI_Request r)
 {

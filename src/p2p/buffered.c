@@ -76,10 +76,9 @@ static bool empty(void *arg)
     return reap(arg);
 }
 
-int uno_bsend_flush(struct uno_bsend *b)
+void uno_bsend_flush(struct uno_bsend *b)
 {
     if (b) uno_wait_until(empty, b, NULL);
-    return MPI_SUCCESS;
 }
 
 static bool flush_poll(MPI_Request r)

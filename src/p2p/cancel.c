@@ -18,11 +18,8 @@
 // False: the offer of its memory was taken.
 static bool finish(MPI_Request r, struct uno_link *link)
 {
-    if (r->move.direct >= 0 && !link->ops->withdraw(link, &(struct uno_rts){.desc = (uint32_t)r->move.direct}))
-        return false;
-    r->move.direct = -1;
+    if (!uno_direct_withdraw(r, link)) return false;
     uno_token_give(r->move.token);
-    uno_direct_forget(r);
     uno_request_cancelled(r);
     return true;
 }
@@ -40,8 +37,7 @@ int uno_cancel_send(MPI_Request r)
     struct uno_msg m = {
         .kind = UNO_CANCEL, .src = r->comm->rank, .bytes = sizeof r->move.token, .data = &r->move.token};
     m.ctx = r->comm->context | (r->move.coll ? UNO_CTX_COLL : 0);
-    int kept = uno_peer_send(p, &m, NULL);
-    return kept == 1 ? MPI_SUCCESS : kept;
+    return uno_peer_tell(p, &m, NULL);
 }
 
 static struct uno_unexp *find(const struct uno_match *m, int src, uint64_t token)
@@ -70,8 +66,7 @@ static const char *deliver_cancel(struct uno_link *link, const struct uno_hdr *h
     memcpy(&token, payload, sizeof token);
     if (!drop(link, h, token)) return NULL;    // it was matched, and goes its way
     struct uno_msg m = {.kind = UNO_CANCELLED, .bytes = sizeof token, .data = &token};
-    uno_peer_send(uno_peer_of(link->proc), &m, NULL);
-    return NULL;
+    return uno_peer_answer(link, &m, NULL) ? "the answer to a cancelled send could not be sent" : NULL;
 }
 
 static const char *deliver_cancelled(struct uno_link *link, const struct uno_hdr *h, const void *payload)

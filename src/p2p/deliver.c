@@ -98,6 +98,13 @@ static bool accept(MPI_Request r, struct uno_link *link, const struct uno_rts *r
     return false;
 }
 
+// Its sender does not hear that the receive is ready.
+void uno_recv_broken(MPI_Request r, int error)
+{
+    if (r->move.bytes > 0) uno_token_give(r->move.token);
+    uno_request_done(r, error);
+}
+
 // The receive r was matched with a rendezvous: both copy, or the sender is asked to stream.
 static void begin_rendezvous(MPI_Request r, struct uno_link *link, const struct uno_rts *rts, int src, int tag)
 {
@@ -115,10 +122,13 @@ static void begin_rendezvous(MPI_Request r, struct uno_link *link, const struct 
     if (!order.row) order = (struct uno_order){rts->row, rts->tile};
     uno_packer_order(&r->move.packer, order, n);
     struct cts cts = {.token = rts->token, .bytes = n, .row = order.row, .tile = order.tile};
-    if (n > 0) cts.reply = uno_token_take(UNO_TOKEN_STREAM, r, link->proc);
+    if (n > 0) cts.reply = r->move.token = uno_token_take(UNO_TOKEN_STREAM, r, link->proc);
     struct uno_msg m = {.kind = UNO_CTS, .bytes = sizeof cts, .data = &cts};
-    uno_peer_send(uno_peer_of(link->proc), &m, NULL);
-    if (n == 0) uno_request_done(r, r->status.MPI_ERROR);
+    int err = uno_peer_answer(link, &m, n > 0 ? r : NULL);
+    if (err)
+        uno_recv_broken(r, err);
+    else if (n == 0)
+        uno_request_done(r, r->status.MPI_ERROR);
 }
 
 static struct uno_unexp *keep_message(struct uno_link *link, const struct uno_hdr *h, const void *payload)
@@ -238,12 +248,7 @@ static const char *deliver_cts(struct uno_link *link, const struct uno_hdr *h, c
     if (!r) return "a clear-to-send for no send arrived";
     if (cts.bytes > r->move.bytes || (cts.row > 0 && cts.tile == 0))
         return "a clear-to-send that makes no sense arrived";
-    if (r->move.direct >= 0) {
-        struct uno_rts rts = {.desc = (uint32_t)r->move.direct};
-        if (!link->ops->withdraw(link, &rts)) return "a clear-to-send for a send under way arrived";
-        r->move.direct = -1;
-        uno_direct_forget(r);
-    }
+    if (!uno_direct_withdraw(r, link)) return "a clear-to-send for a send under way arrived";
     uno_token_give(cts.token);
     r->move.bytes = cts.bytes;
     if (!r->move.type) uno_packer_init(&r->move.packer, r->move.buf, (MPI_Count)r->move.bytes, uno_type(MPI_BYTE));

@@ -37,3 +37,12 @@ void uno_direct_forget(MPI_Request r)
     free(r->move.runs);
     r->move.runs = NULL;
 }
+
+bool uno_direct_withdraw(MPI_Request r, struct uno_link *link)
+{
+    if (r->move.direct >= 0 && !link->ops->withdraw(link, &(struct uno_rts){.desc = (uint32_t)r->move.direct}))
+        return false;
+    r->move.direct = -1;
+    uno_direct_forget(r);
+    return true;
+}

@@ -9,5 +9,8 @@
 bool uno_direct_memory(MPI_Request r, size_t n, struct uno_run *one, struct uno_mem *mem);
 void uno_direct_forget(MPI_Request r);
 
+// Takes the offer of a send back, if one stands on this link. False: it was accepted.
+bool uno_direct_withdraw(MPI_Request r, struct uno_link *link);
+
 // Whether a message of n bytes in so many runs is copied directly.
 bool uno_direct_worth(size_t n, size_t runs);

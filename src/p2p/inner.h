@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the files of src/p2p share with each other and with the entry points of point-to-point, beyond p2p.h.
 #pragma once
+#include "base/fail.h"
 #include "core/request.h"
 #include "p2p/p2p.h"
 
@@ -9,6 +10,9 @@ struct uno_link;
 
 // deliver.c: the receive r (not queued) gets the message u, which is freed.
 void uno_recv_unexpected(MPI_Request r, struct uno_unexp *u);
+
+// deliver.c: a receive ends because its sender cannot be answered.
+void uno_recv_broken(MPI_Request r, int error);
 
 // cancel.c: cancels a send if its message is not matched.
 int uno_cancel_send(MPI_Request r);
@@ -20,10 +24,13 @@ bool uno_orphan_drop(const struct uno_link *link, uint64_t ctx, uint64_t token);
 // send.c, recv.c: set a request's envelope and data up; start it.
 void uno_send_setup(MPI_Request r, const void *buf, MPI_Count count, struct MPI_ABI_Datatype *type,
                     const struct uno_where *to);
-int uno_send_start(MPI_Request r);
+int uno_send_start(MPI_Request r) UNO_MUST_USE;
 void uno_recv_setup(MPI_Request r, void *buf, MPI_Count count, struct MPI_ABI_Datatype *type,
                     const struct uno_where *from);
-int uno_recv_start(MPI_Request r);
+int uno_recv_start(MPI_Request r) UNO_MUST_USE;
+
+// The caller no longer wants what *req receives: it is taken back, or waited for where its message has come.
+void uno_recv_abandon(MPI_Request *req);
 
 extern const struct uno_request_ops uno_send_ops, uno_recv_ops;
 
@@ -31,4 +38,4 @@ extern const struct uno_request_ops uno_send_ops, uno_recv_ops;
 int uno_request_finish(MPI_Request r, MPI_Status *status);
 
 // finish.c: waits until every rank of the job is in MPI_Finalize.
-int uno_p2p_finish(void);
+int uno_p2p_finish(void) UNO_MUST_USE;

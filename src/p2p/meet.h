@@ -2,6 +2,7 @@
 // A barrier for the members of a communicator below the collectives, for windows and files: through two words that all
 // members map where they are on one host, else through messages. The lock is held.
 #pragma once
+#include "base/fail.h"
 #include "p2p/share.h"
 #include "p2p/team.h"
 
@@ -15,10 +16,10 @@ struct uno_meet {
 };
 
 // Collective over c, an intracommunicator, which the barrier then holds. 0, or an error class on all members.
-int uno_meet_make(struct MPI_ABI_Comm *c, struct uno_meet *meet);
+int uno_meet_make(struct MPI_ABI_Comm *c, struct uno_meet *meet) UNO_MUST_USE;
 
 // Returns once all members have called it; what they wrote to shared memory before is seen after.
-int uno_meet(struct uno_meet *meet);
+int uno_meet(struct uno_meet *meet) UNO_MUST_USE;
 
 // This member needs it no more; others may still be inside the last meeting.
 void uno_meet_drop(struct uno_meet *meet);

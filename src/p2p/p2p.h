@@ -5,6 +5,7 @@
 #pragma once
 #include <mpi.h>
 
+#include "base/fail.h"
 #include "core/comm.h"
 #include "core/request.h"
 #include "core/type.h"
@@ -20,21 +21,21 @@ struct uno_where {
 };
 
 int uno_send(const void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, const struct uno_where *to,
-             enum uno_mode mode);
+             enum uno_mode mode) UNO_MUST_USE;
 int uno_recv(void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, const struct uno_where *from,
-             MPI_Status *status);
+             MPI_Status *status) UNO_MUST_USE;
 
 // *req is &uno_request_sent when the message left at once.
 int uno_isend(const void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, const struct uno_where *to,
-              enum uno_mode mode, MPI_Request *req);
+              enum uno_mode mode, MPI_Request *req) UNO_MUST_USE;
 int uno_irecv(void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, const struct uno_where *from,
-              MPI_Request *req);
+              MPI_Request *req) UNO_MUST_USE;
 
 // Waits, hands the status out (may be MPI_STATUS_IGNORE), frees the request (unless persistent) and sets *req to
 // MPI_REQUEST_NULL. Returns the operation's error class.
-int uno_wait(MPI_Request *req, MPI_Status *status);
+int uno_wait(MPI_Request *req, MPI_Status *status) UNO_MUST_USE;
 
 // As MPI_Sendrecv with one datatype a side.
 int uno_sendrecv(const void *sbuf, MPI_Count scount, struct MPI_ABI_Datatype *stype, const struct uno_where *to,
                  void *rbuf, MPI_Count rcount, struct MPI_ABI_Datatype *rtype, const struct uno_where *from,
-                 MPI_Status *status);
+                 MPI_Status *status) UNO_MUST_USE;

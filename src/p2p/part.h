@@ -8,6 +8,7 @@
 #pragma once
 #include <stdatomic.h>
 
+#include "base/fail.h"
 #include "core/progress.h"
 #include "p2p/partitioned.h"
 
@@ -28,6 +29,9 @@ struct part {
     struct part *next;    // in the list of receives that wait for their match
     struct uno_part_spec spec;
     bool send, started;
+    bool told;         // the other side: `proc` is known
+    uint64_t token;    // sender: until the receiver has answered, else 0
+    int error;         // its two sides could not tell each other: each activation ends with it
     _Atomic bool matched;
     enum part_mode mode;
     int id;          // the receiver's number for its chunks' tags
@@ -93,12 +97,13 @@ static inline int part_messages(const struct part *p)
 
 // partitioned.c, for both sides once they have met.
 void part_cut(struct part *p, size_t bytes, int partitions, int per_chunk);    // chunks of per_chunk partitions
-int part_make_messages(struct part *p);    // the requests of chunks that travel as messages
-void part_go(struct part *p);              // matched and started
+int part_make_messages(struct part *p) UNO_MUST_USE;    // the requests of chunks that travel as messages
+void part_go(struct part *p);                           // matched and started
+void part_broken(struct part *p, int error);
 
 // part_match.c. The sender tells the receiver's process; the receive meets a sender that came before, or waits.
 struct uno_peer;
-int part_announce(struct part *p, const struct uno_where *to, struct uno_peer *peer);
-int part_expect(struct part *p, const struct uno_where *from);
+int part_announce(struct part *p, const struct uno_where *to, struct uno_peer *peer) UNO_MUST_USE;
+int part_expect(struct part *p, const struct uno_where *from) UNO_MUST_USE;
 bool part_is_near(const struct uno_link *link);    // partitions may move through shared memory
 void part_release(struct part *p);                 // frees what has met its other side, or told nobody

@@ -104,7 +104,9 @@ static void match_sender(struct part *p, struct uno_link *link, const struct par
                            .block = (uint32_t)p->block_at,
                            .id = p->id};
     struct uno_msg m = {.kind = UNO_PART, .bytes = sizeof ack, .data = &ack};
-    uno_peer_send(uno_peer_of(link->proc), &m, NULL);
+    p->told = true;
+    int err = uno_peer_answer(link, &m, p->req);
+    if (err) p->error = err;
     if (p->started) part_go(p);
     // Release: pairs with the acquire in uno_part_arrived.
     atomic_store_explicit(&p->matched, true, memory_order_release);
@@ -116,6 +118,7 @@ void part_release(struct part *p)
     for (int k = 0; p->chunk && k < part_messages(p); k++)
         if (p->chunk[k]) uno_request_release(p->chunk[k]);
     if (!p->send) give_id(p->id);
+    if (p->token) uno_token_give(p->token);
     part_shared_leave(p);
     free(p->chunk), free(p->missing), free(p->marks.word), free(p->left), free(p);
 }
@@ -136,6 +139,7 @@ static const char *on_ack(const struct uno_link *link, const struct part_ack *ac
     if (!p) return "an answer to no partitioned send arrived";
     if (!is_sound(p, link, ack)) return senseless;
     uno_token_give(ack->token);
+    p->token = 0;
     p->id = ack->id;
     p->mode = ack->mode;
     p->block_at = ack->block;
@@ -215,7 +219,9 @@ UNO_KIND_DECLARE(part_kind);
 int part_announce(struct part *p, const struct uno_where *to, struct uno_peer *peer)
 {
     p->proc = peer->proc;
-    struct part_init init = {.token = uno_token_take(UNO_TOKEN_PART, p, peer->proc),
+    p->told = true;
+    p->token = uno_token_take(UNO_TOKEN_PART, p, peer->proc);
+    struct part_init init = {.token = p->token,
                              .bytes = p->bytes,
                              .addr = (uint64_t)(uintptr_t)p->spec.buf,
                              .what = PART_INIT | (part_is_plain(p) ? 0 : PART_PACKED),
@@ -227,8 +233,7 @@ int part_announce(struct part *p, const struct uno_where *to, struct uno_peer *p
                         .bytes = sizeof init,
                         .ctx = to->comm->context,
                         .data = &init};
-    uno_peer_send(peer, &m, NULL);
-    return MPI_SUCCESS;
+    return uno_peer_tell(peer, &m, p->req);
 }
 
 int part_expect(struct part *p, const struct uno_where *from)

@@ -98,10 +98,8 @@ static void start_message(MPI_Request r)
 {
     atomic_store_explicit(&r->done, 0, memory_order_relaxed);    // under the lock
     r->active = true;
-    if (r->kind == UNO_REQ_SEND)
-        uno_send_start(r);
-    else
-        uno_recv_start(r);
+    int err = r->kind == UNO_REQ_SEND ? uno_send_start(r) : uno_recv_start(r);
+    if (err) uno_request_done(r, err);
 }
 
 static void post_receives(struct part *p)
@@ -250,6 +248,7 @@ static int part_poll(struct uno_poller *self)
 {
     struct part *p = (struct part *)(void *)((char *)self - offsetof(struct part, poller));
     if (!p->matched || !p->started) return 0;
+    if (p->error) return end(p, p->error), 1;
     bool ended = false;
     int error = MPI_SUCCESS, n = 1;
     if (p->send && p->mode == PART_STAGED) {    // it waits for room
@@ -270,12 +269,23 @@ static int part_poll(struct uno_poller *self)
 
 void part_go(struct part *p)
 {
+    if (p->error) {
+        end(p, p->error);
+        return;
+    }
     if (part_is_shared(p)) part_shared_start(p);
     bool staged = p->send && p->mode == PART_STAGED;    // its last Pready ends it, unless it has to wait for room
     bool free = !staged || part_stage_free(p);
     if (!staged || !free) uno_poller_add(&p->poller);
     if (!p->send && !part_is_shared(p)) post_receives(p);
     if (p->send && free) open_sender(p);
+}
+
+void part_broken(struct part *p, int error)
+{
+    p->error = error;
+    p->matched = true;    // as far as that goes: its other side will not hear of it
+    if (p->started) end(p, error);
 }
 
 static int part_start(MPI_Request r)
@@ -314,6 +324,7 @@ static void part_free(MPI_Request r)
     settle(p);
     uno_poller_remove(&p->poller);
     uno_type_drop(p->spec.type);
+    if (p->told) uno_peer_disown(uno_peer_of(p->proc), r);
     if (p->matched || r->rank == MPI_PROC_NULL)
         part_release(p);
     else
@@ -332,8 +343,17 @@ static bool poll_request(MPI_Request r)
     return p->poller.queued && part_poll(&p->poller) > 0;
 }
 
-static const struct uno_request_ops part_ops = {
-    .name = "partitioned", .start = part_start, .cancel = part_cancel, .free = part_free, .poll = poll_request};
+static void part_fail(MPI_Request r, int error)
+{
+    part_broken(r->extra, error);
+}
+
+static const struct uno_request_ops part_ops = {.name = "partitioned",
+                                                .start = part_start,
+                                                .cancel = part_cancel,
+                                                .free = part_free,
+                                                .poll = poll_request,
+                                                .broken = part_fail};
 
 static int part_new(const struct uno_part_spec *spec, const struct uno_where *where, bool send, MPI_Request *req)
 {
@@ -393,7 +413,8 @@ int uno_psend_init(const struct uno_part_spec *spec, const struct uno_where *to,
     err = make_marks(p, peer && part_is_near(peer->link) && part_is_plain(p));
     if (err) return give_up(req, err);
     if (!peer) return MPI_SUCCESS;
-    return part_announce(p, to, peer);
+    err = part_announce(p, to, peer);
+    return err ? give_up(req, err) : MPI_SUCCESS;
 }
 
 int uno_precv_init(const struct uno_part_spec *spec, const struct uno_where *from, MPI_Request *req)

@@ -4,6 +4,7 @@
 #pragma once
 #include <stdbool.h>
 
+#include "base/fail.h"
 #include "core/world.h"
 #include "p2p/p2p.h"
 
@@ -24,8 +25,8 @@ struct uno_marks {
     unsigned shift;
 };
 
-int uno_psend_init(const struct uno_part_spec *spec, const struct uno_where *to, MPI_Request *req);
-int uno_precv_init(const struct uno_part_spec *spec, const struct uno_where *from, MPI_Request *req);
+int uno_psend_init(const struct uno_part_spec *spec, const struct uno_where *to, MPI_Request *req) UNO_MUST_USE;
+int uno_precv_init(const struct uno_part_spec *spec, const struct uno_where *from, MPI_Request *req) UNO_MUST_USE;
 
 void uno_part_word_full(MPI_Request req, unsigned word);
 
@@ -49,9 +50,9 @@ static inline bool uno_part_ready_alone(MPI_Request req, int i)
 bool uno_part_ready(MPI_Request req, int i);
 
 // Why not, for a request that is an active partitioned send.
-int uno_part_refusal(MPI_Request req, int i);
+int uno_part_refusal(MPI_Request req, int i) UNO_MUST_USE;
 
 // Whether partition i of a receive is there (always, when it is not active).
-int uno_part_arrived(MPI_Request req, int i, bool *arrived);
+int uno_part_arrived(MPI_Request req, int i, bool *arrived) UNO_MUST_USE;
 
 bool uno_part_is_send(MPI_Request req);

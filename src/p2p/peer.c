@@ -41,7 +41,7 @@ struct uno_peer *uno_peer_fill(struct MPI_ABI_Comm *c, int rank)
     return c->peer[rank] = uno_peer_of(uno_comm_proc(c, rank));
 }
 
-static int keep(struct uno_peer *p, struct uno_out *o)
+static void keep(struct uno_peer *p, struct uno_out *o)
 {
     o->next = NULL;
     if (p->last)
@@ -55,7 +55,6 @@ static int keep(struct uno_peer *p, struct uno_out *o)
         busy = p;
         uno_poller_add(&flusher);
     }
-    return 1;
 }
 
 static struct uno_out *make_out(const struct uno_msg *m, MPI_Request req)
@@ -64,11 +63,17 @@ static struct uno_out *make_out(const struct uno_msg *m, MPI_Request req)
     if (!o) return NULL;
     o->msg = *m;
     o->req = req;
+    o->owner = NULL;
     o->stream = false;
-    if (!req && m->bytes) {
-        memcpy(o->control, m->data, m->bytes);
-        o->msg.data = o->control;
-    }
+    return o;
+}
+
+// Keeps what the channel has no room for now.
+static struct uno_out *keep_out(struct uno_peer *p, const struct uno_msg *m, MPI_Request req)
+{
+    struct uno_out *o = make_out(m, req);
+    if (!o) uno_world_abort(1, "out of memory for a message that waits to be sent");
+    keep(p, o);
     return o;
 }
 
@@ -78,20 +83,39 @@ int uno_peer_send(struct uno_peer *p, const struct uno_msg *m, MPI_Request req)
         int err = p->ops->send(p->link, m);
         if (err != UNO_FULL) return err;
     }
-    struct uno_out *o = make_out(m, req);
-    if (!o) uno_world_abort(1, "out of memory for a message that waits to be sent");
-    return keep(p, o);
+    keep_out(p, m, req);
+    return UNO_KEPT;
 }
 
-int uno_peer_stream(struct uno_peer *p, MPI_Request req, uint64_t token)
+int uno_peer_tell(struct uno_peer *p, const struct uno_msg *m, MPI_Request owner)
 {
-    struct uno_msg m = {.kind = UNO_DATA, .ctx = token};
-    struct uno_out *o = make_out(&m, req);
-    if (!o) uno_world_abort(1, "out of memory for a message that waits to be sent");
-    o->stream = true;
-    keep(p, o);
-    flusher.fn(&flusher);
+    if (!p->first) {
+        int err = p->ops->send(p->link, m);
+        if (err != UNO_FULL) return err;
+    }
+    struct uno_out *o = keep_out(p, m, NULL);
+    o->owner = owner;
+    if (m->bytes) memcpy(o->control, m->data, m->bytes);
+    o->msg.data = o->control;
     return MPI_SUCCESS;
+}
+
+int uno_peer_answer(const struct uno_link *link, const struct uno_msg *m, MPI_Request owner)
+{
+    struct uno_peer *p = uno_peer_of(link->proc);
+    return p ? uno_peer_tell(p, m, owner) : MPI_ERR_INTERN;
+}
+
+void uno_peer_disown(struct uno_peer *p, MPI_Request owner)
+{
+    for (struct uno_out *o = p->first; o; o = o->next)
+        if (o->owner == owner) o->owner = NULL;
+}
+
+void uno_peer_stream(struct uno_peer *p, MPI_Request req, uint64_t token)
+{
+    keep_out(p, &(struct uno_msg){.kind = UNO_DATA, .ctx = token}, req)->stream = true;
+    flusher.fn(&flusher);
 }
 
 static bool is_message_of(const struct uno_out *o, MPI_Request req)
@@ -114,8 +138,8 @@ bool uno_peer_unsend(struct uno_peer *p, MPI_Request req)
     return true;
 }
 
-// Sends pieces until the channel is full or the turn is over. True when the whole has left.
-static bool send_pieces(struct uno_peer *p, struct uno_out *o, int *moved)
+// Sends pieces until all have left (MPI_SUCCESS), or the channel is full or the turn is over (UNO_FULL).
+static int send_pieces(struct uno_peer *p, struct uno_out *o, int *moved)
 {
     MPI_Request r = o->req;
     for (int i = 0; i < PIECES_PER_TURN && r->move.moved < r->move.bytes; i++) {
@@ -126,11 +150,23 @@ static bool send_pieces(struct uno_peer *p, struct uno_out *o, int *moved)
             o->msg.packer = &r->move.packer;
         else
             o->msg.data = (const char *)r->move.buf + r->move.moved;
-        if (p->ops->send(p->link, &o->msg) != MPI_SUCCESS) return false;
+        int err = p->ops->send(p->link, &o->msg);
+        if (err) return err;
         r->move.moved += n;
         ++*moved;
     }
-    return r->move.moved == r->move.bytes;
+    return r->move.moved == r->move.bytes ? MPI_SUCCESS : UNO_FULL;
+}
+
+// What has left, or never will, is off the backlog: whoever waits for it hears how it went.
+static void tell_outcome(const struct uno_out *o, int err)
+{
+    if (o->req)
+        uno_request_done(o->req, err);
+    else if (err && o->owner)
+        uno_request_fail(o->owner, err);
+    else if (err)
+        uno_log(1, "a message of the library was lost: %s", uno_fail_text());
 }
 
 static int flush(struct uno_peer *p)
@@ -138,13 +174,13 @@ static int flush(struct uno_peer *p)
     int moved = 0;
     while (p->first) {
         struct uno_out *o = p->first;
-        if (o->stream ? !send_pieces(p, o, &moved) : p->ops->send(p->link, &o->msg) != MPI_SUCCESS) break;
+        int err = o->stream ? send_pieces(p, o, &moved) : p->ops->send(p->link, &o->msg);
+        if (err == UNO_FULL) break;
         moved++;
         p->first = o->next;
         if (!p->first) p->last = NULL;
-        MPI_Request r = o->req;
+        tell_outcome(o, err);
         free(o);
-        if (r) uno_request_done(r, MPI_SUCCESS);
     }
     return moved;
 }

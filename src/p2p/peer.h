@@ -4,6 +4,7 @@
 #pragma once
 #include <stdbool.h>
 
+#include "base/fail.h"
 #include "chan/chan.h"
 #include "core/comm.h"
 #include "core/request.h"
@@ -15,6 +16,7 @@ struct uno_out {
     struct uno_msg msg;
     char control[UNO_INLINE_MAX];    // payload of a control message (msg.data points here)
     MPI_Request req;                 // eager: completes when sent; stream: sends its data; NULL: control
+    MPI_Request owner;               // control: fails when this cannot be sent (uno_request_fail); NULL: nobody
     bool stream;
 };
 
@@ -39,12 +41,24 @@ static inline struct uno_peer *uno_peer(struct MPI_ABI_Comm *c, int rank)
     return __builtin_expect(p != NULL, 1) ? p : uno_peer_fill(c, rank);
 }
 
-// Sends now, or keeps it for later. m->data must stay valid when req is given; a control payload (req NULL) is copied.
-// req completes when its message has left (it is not touched when that is at once: returns 0; 1: kept).
-int uno_peer_send(struct uno_peer *p, const struct uno_msg *m, MPI_Request req);
+#define UNO_KEPT 1    // no error: it was kept for later
 
-// Queues the data of a streamed rendezvous: req->moved .. req->bytes go as UNO_DATA to `token`.
-int uno_peer_stream(struct uno_peer *p, MPI_Request req, uint64_t token);
+// Sends now, or keeps it for later. m->data must stay valid; req completes when its message has left, or fails: it is
+// not touched when that is at once (MPI_SUCCESS or an error class; UNO_KEPT otherwise).
+int uno_peer_send(struct uno_peer *p, const struct uno_msg *m, MPI_Request req) UNO_MUST_USE;
+
+// The same for a control message, whose payload is copied. An error class when it cannot be sent; when that turns out
+// later, owner fails (NULL: nobody misses it).
+int uno_peer_tell(struct uno_peer *p, const struct uno_msg *m, MPI_Request owner) UNO_MUST_USE;
+
+// To the process at the other end of the link.
+int uno_peer_answer(const struct uno_link *link, const struct uno_msg *m, MPI_Request owner) UNO_MUST_USE;
+
+// The request goes: what is still to be sent for it leaves without an owner.
+void uno_peer_disown(struct uno_peer *p, MPI_Request owner);
+
+// Queues the data of a streamed rendezvous: req->moved .. req->bytes go as UNO_DATA to `token`; req completes or fails.
+void uno_peer_stream(struct uno_peer *p, MPI_Request req, uint64_t token);
 
 // Takes the message of a send, or its announcement, back out of the backlog. False: it has left.
 bool uno_peer_unsend(struct uno_peer *p, MPI_Request req);

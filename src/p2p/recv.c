@@ -61,6 +61,14 @@ int uno_recv_start(MPI_Request r)
     return MPI_SUCCESS;
 }
 
+void uno_recv_abandon(MPI_Request *req)
+{
+    MPI_Request r = *req;
+    if (!uno_request_is_done(r) && uno_match_unpost(&r->comm->match[r->move.coll], r)) uno_request_cancelled(r);
+    int ignored = uno_wait(req, MPI_STATUS_IGNORE);    // where its message had come, that still ends in the buffer
+    (void)ignored;
+}
+
 static int cancel(MPI_Request r)
 {
     if (uno_request_is_done(r) || r->rank == MPI_PROC_NULL) return MPI_SUCCESS;
@@ -68,7 +76,8 @@ static int cancel(MPI_Request r)
     return MPI_SUCCESS;
 }
 
-const struct uno_request_ops uno_recv_ops = {.name = "receive", .start = uno_recv_start, .cancel = cancel};
+const struct uno_request_ops uno_recv_ops = {
+    .name = "receive", .start = uno_recv_start, .cancel = cancel, .broken = uno_recv_broken};
 
 int uno_irecv(void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, const struct uno_where *from, MPI_Request *req)
 {
@@ -134,8 +143,11 @@ int uno_sendrecv(const void *sbuf, MPI_Count scount, struct MPI_ABI_Datatype *st
     int err = uno_irecv(rbuf, rcount, rtype, from, &recv);
     if (err) return err;
     err = uno_isend(sbuf, scount, stype, to, UNO_STANDARD, &send);
+    if (err) {
+        uno_recv_abandon(&recv);
+        return err;
+    }
     int err2 = uno_wait(&recv, status);
-    if (err) return err;
     err = uno_wait(&send, MPI_STATUS_IGNORE);
     return err2 ? err2 : err;
 }

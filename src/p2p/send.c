@@ -81,7 +81,7 @@ static int start_eager(MPI_Request r, struct uno_peer *p, struct uno_msg *m)
         m->data = r->move.buf;
     int kept = uno_peer_send(p, m, r);
     if (kept == MPI_SUCCESS) uno_request_done(r, MPI_SUCCESS);
-    return kept == 1 ? MPI_SUCCESS : kept;
+    return kept == UNO_KEPT ? MPI_SUCCESS : kept;
 }
 
 // Offers the memory for direct copy. Declined: it will be streamed.
@@ -96,6 +96,13 @@ static void offer(MPI_Request r, struct uno_peer *p, struct uno_rts *rts)
         uno_direct_forget(r);
 }
 
+// It could not be sent.
+static void forget_announcement(MPI_Request r, struct uno_link *link)
+{
+    uno_direct_withdraw(r, link);
+    uno_token_give(r->move.token);
+}
+
 static int start_rendezvous(MPI_Request r, struct uno_peer *p, struct uno_msg *m)
 {
     struct uno_order likes = r->move.type ? uno_packer_likes(&r->move.packer) : (struct uno_order){0};
@@ -105,10 +112,10 @@ static int start_rendezvous(MPI_Request r, struct uno_peer *p, struct uno_msg *m
     m->kind = UNO_RTS;
     m->bytes = sizeof rts;
     m->data = &rts;
-    int kept = uno_peer_send(p, m, NULL);
+    int err = uno_peer_tell(p, m, r);
     m->data = NULL;
-    if (kept > 1) uno_token_give(r->move.token);
-    return kept == 1 ? MPI_SUCCESS : kept;
+    if (err) forget_announcement(r, p->link);
+    return err;
 }
 
 // Persistent alone: others copy before there is a request. It is signed by what it was set up with.
@@ -144,7 +151,14 @@ int uno_send_start(MPI_Request r)
     return start_rendezvous(r, p, &m);
 }
 
-const struct uno_request_ops uno_send_ops = {.name = "send", .start = uno_send_start, .cancel = uno_cancel_send};
+static void fail_send(MPI_Request r, int error)
+{
+    forget_announcement(r, uno_peer(r->comm, r->rank)->link);
+    uno_request_done(r, error);
+}
+
+const struct uno_request_ops uno_send_ops = {
+    .name = "send", .start = uno_send_start, .cancel = uno_cancel_send, .broken = fail_send};
 
 int uno_isend(const void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, const struct uno_where *to,
               enum uno_mode mode, MPI_Request *req)

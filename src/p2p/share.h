@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/fail.h"
 #include "core/comm.h"
 
 // One member's view. Owned by whoever made it; copies are fine.
@@ -23,7 +24,7 @@ bool uno_share_possible(const struct MPI_ABI_Comm *c);
 // Collective over c, an intracommunicator for which it is possible, with the same number of bytes. 0, or on all members
 // MPI_ERR_NO_MEM with the reason kept: the memory is refused here rather than missed at some later touch, as far as the
 // system tells.
-int uno_share_make(struct MPI_ABI_Comm *c, size_t bytes, struct uno_share *share);
+int uno_share_make(struct MPI_ABI_Comm *c, size_t bytes, struct uno_share *share) UNO_MUST_USE;
 
 // This member is done with it. The others' views stay.
 void uno_share_drop(struct uno_share *share);

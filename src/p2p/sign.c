@@ -22,7 +22,7 @@ void uno_sign_send(const struct MPI_ABI_Datatype *type, MPI_Count count, const s
     if (!p) return;
     struct uno_signature s = uno_signature_of(type, count, UINT64_MAX);
     struct uno_msg m = {.kind = UNO_SIGN, .src = to->comm->rank, .bytes = sizeof s, .data = &s};
-    uno_peer_send(p, &m, NULL);
+    if (uno_peer_tell(p, &m, NULL)) return;    // nor can the message behind it be sent, which says so
 }
 
 void uno_sign_expect(MPI_Request r, struct MPI_ABI_Datatype *type, MPI_Count count)

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/fail.h"
 #include "core/comm.h"
 
 struct uno_team {
@@ -28,18 +29,18 @@ struct uno_team uno_team_all(struct MPI_ABI_Comm *c, int root);
 int uno_team_rank(const struct uno_team *t, int index);
 
 // From index 0 to all.
-int uno_team_bcast(const struct uno_team *t, void *data, size_t bytes);
+int uno_team_bcast(const struct uno_team *t, void *data, size_t bytes) UNO_MUST_USE;
 
 // all: [n * bytes], own part filled in; complete at index 0 (gather) or everywhere (allgather).
-int uno_team_gather(const struct uno_team *t, void *all, size_t bytes);
-int uno_team_allgather(const struct uno_team *t, void *all, size_t bytes);
+int uno_team_gather(const struct uno_team *t, void *all, size_t bytes) UNO_MUST_USE;
+int uno_team_allgather(const struct uno_team *t, void *all, size_t bytes) UNO_MUST_USE;
 
 // Parts of different sizes: that of index i lies at offset[i] .. offset[i + 1] - 1 (n + 1 offsets, the same
 // everywhere).
-int uno_team_allgatherv(const struct uno_team *t, void *all, const size_t *offset);
+int uno_team_allgatherv(const struct uno_team *t, void *all, const size_t *offset) UNO_MUST_USE;
 
 // *value becomes the largest of all members' values, everywhere.
-int uno_team_most(const struct uno_team *t, int64_t *value);
+int uno_team_most(const struct uno_team *t, int64_t *value) UNO_MUST_USE;
 
 // Returns once all members have called it.
-int uno_team_barrier(const struct uno_team *t);
+int uno_team_barrier(const struct uno_team *t) UNO_MUST_USE;
