@@ -243,6 +243,28 @@ bool uno_cpus_bind(const struct uno_plan *p, int local, int nlocal, cpu_set_t *s
     return CPU_COUNT(set) > 0;
 }
 
+static bool has_cpu(int cpu)
+{
+    for (int i = 0; i < ncpus; i++) {
+        if (cpus[i].cpu == cpu) return true;
+    }
+    return false;
+}
+
+char *uno_cpus_refusal(const struct uno_plan *p)
+{
+    enum uno_unit unit = p->bind >= UNO_BY_HWTHREAD ? p->bind : p->hwthreads ? UNO_BY_HWTHREAD : UNO_BY_CORE;
+    int count = p->bind_count > p->pes ? p->bind_count : p->pes, cpu[CPU_SETSIZE], found = 0;
+    int n = p->cpu_set ? uno_cpus_list(p->cpu_set, cpu) : 0;
+    if (n > 0) read_machine(p, false);
+    for (int i = 0; i < n; i++) found += has_cpu(cpu[i]);
+    if (n > 0 && (found == 0 || (p->ordered && found < n)))
+        return uno_xformat("%s of the processors %s may be used here", found ? "not all" : "none", p->cpu_set);
+    if (count > 1 && count > uno_cpus_units(p, unit))
+        return uno_xformat("%d units are asked for each rank, but this host has %d", count, uno_cpus_units(p, unit));
+    return NULL;
+}
+
 static void add_ranges(char *text, size_t cap, const cpu_set_t *set)
 {
     size_t at = 0;

@@ -13,6 +13,10 @@ int uno_cpus_units(const struct uno_plan *p, enum uno_unit unit);    // of that 
 // The processors of a list such as "0-3,6", at most CPU_SETSIZE, in its order. -1: malformed.
 int uno_cpus_list(const char *text, int *cpu);
 
+// NULL, or why what the user asks for cannot be had on this host: more units than there are, other processors. The
+// caller frees.
+char *uno_cpus_refusal(const struct uno_plan *p);
+
 // The processors of local rank `local` of `nlocal`. False: the rank is not bound. `share` says that no other job is
 // bound here.
 bool uno_cpus_bind(const struct uno_plan *p, int local, int nlocal, cpu_set_t *set);

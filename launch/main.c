@@ -84,6 +84,10 @@ static void check(const struct uno_plan *p)
         if (path == NULL) uno_usage("%s", why);
         free(path);
     }
+    for (int h = 0; h < p->nhosts; h++) {
+        char *why = p->host[h].local && uno_plan_count(p, h) > 0 ? uno_cpus_refusal(p) : NULL;
+        if (why) uno_usage("%s", why);
+    }
     if (p->stdin_rank >= p->nranks) uno_usage("--stdin %d: the job has ranks 0 to %d", p->stdin_rank, p->nranks - 1);
 }
 

@@ -60,6 +60,7 @@ void uno_plan_hosts(struct uno_plan *p, struct uno_words *on, const char *list)
 {
     for (const char *s = list;; s++) {
         size_t n = strcspn(s, ",");
+        if (n == 0) uno_usage("a host name is missing in \"%s\"", list);
         add_entry(p, on, s, n);
         s += n;
         if (*s == '\0') return;

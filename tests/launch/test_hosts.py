@@ -132,8 +132,8 @@ class Hosts(Case):
         self.assertEqual(got, ["0: 1 is gone", "0: 2 is gone", "3: 1 is gone", "3: 2 is gone"])
 
     def test_a_host_whose_last_words_come_late(self):
-        """Its daemon has left, and reads no more, while what it said is on the way: nothing is lost, and a question that
-        is sent to it meanwhile is answered."""
+        """Its daemon has left, and reads no more, while what it said is on the way: nothing is lost, and a question
+        that is sent to it meanwhile is answered."""
         with tempfile.TemporaryDirectory() as d:
             agent = os.path.join(d, "agent")
             with open(agent, "w") as f:

@@ -96,6 +96,11 @@ class Layout(Case):
             (["--bind-to", "cpu-list"], "needs --cpu-set"),
             (["--map-by", "node:NOOVERSUBSCRIBE", "-host", "localhost", "-n", 2], "2 ranks are more than 1 slot"),
             (["--nolocal"], "no other host"),
+            (["--cpu-set", "1023"], "none of the processors 1023 may be used here"),
+            (["-bind-to", "user:0,1023"], "not all of the processors 0,1023"),
+            (["-bind-to", "core:4000"], "4000 units are asked for each rank"),
+            (["--map-by", "slot:PE=4000"], "4000 units are asked for each rank"),
+            (["-host", "a,,b"], 'a host name is missing in "a,,b"'),
             (["-n2x"], "unknown option"),
         ):
             r = self.run_mpi(*words, "true")

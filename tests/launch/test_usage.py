@@ -2,6 +2,7 @@
 """The command line: every mistake is one line and status 2; programs, environment and directories arrive as asked."""
 
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -211,6 +212,17 @@ class Programs(Case):
             self.assertIn(word, r.out)
         self.assertLess(max(map(len, r.out.splitlines())), 121)
         self.assertIn("MPI 5.0", self.run_mpi("-V").out)
+
+    def test_manual_page_names_what_help_names(self):
+        top = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+        with open(os.path.join(top, "docs/man/mpiexec.1")) as f:
+            manual = f.read().replace("\\-", "-")
+        options = re.findall(r"^  (-\S+?)[,= \[]", self.run_mpi("--help").out + " ", re.MULTILINE)
+        self.assertGreater(len(options), 40)
+        for option in options:
+            if option != "mpiexec":
+                name = option.lstrip("-")
+                self.assertTrue(re.search(rf"-{re.escape(name)}\b", manual), option)
 
     def test_many_ranks(self):
         got = self.ranks("-n", 128, "sh", "-c", "echo $UNISONO_RANK")
