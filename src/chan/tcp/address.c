@@ -86,6 +86,39 @@ int tcp_own_card(struct tcp_card *card)
     return uno_fail(MPI_ERR_OTHER, "no network interface is up (parameter tcp_interface)");
 }
 
+static bool is_same_network(const unsigned char *a, const unsigned char *b, const unsigned char *mask, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if ((a[i] ^ b[i]) & mask[i]) return false;
+    return true;
+}
+
+static const unsigned char *bytes_of(const struct sockaddr *a)
+{
+    if (a->sa_family == AF_INET) return (const unsigned char *)&((const struct sockaddr_in *)(const void *)a)->sin_addr;
+    return (const unsigned char *)&((const struct sockaddr_in6 *)(const void *)a)->sin6_addr;
+}
+
+bool tcp_is_near(const struct sockaddr *peer)
+{
+    const unsigned char *bytes = bytes_of(peer);
+    int family = peer->sa_family;
+    bool mapped = family == AF_INET6 && IN6_IS_ADDR_V4MAPPED((const struct in6_addr *)(const void *)bytes);
+    if (mapped) {
+        bytes += 12;
+        family = AF_INET;
+    }
+    struct ifaddrs *all;
+    if (getifaddrs(&all) != 0) return false;
+    bool near = false;
+    for (struct ifaddrs *i = all; i && !near; i = i->ifa_next) {
+        if (!i->ifa_addr || !i->ifa_netmask || i->ifa_addr->sa_family != family) continue;
+        near = is_same_network(bytes, bytes_of(i->ifa_addr), bytes_of(i->ifa_netmask), family == AF_INET ? 4 : 16);
+    }
+    freeifaddrs(all);
+    return near;
+}
+
 int tcp_publish(const struct tcp_card *card)
 {
     struct uno_board *b = uno_chan_self.board;

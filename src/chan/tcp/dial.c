@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Connections: dialling a peer, answering at the listener, the four steps of the handshake, and dialling again after a
+// Connections: dialling a peer, answering at the listener, the three steps of the handshake, and dialling again after a
 // break. Called by poll (events, timers) and by the first send to a peer.
 //
 // Both sides may dial at once: the dial of the lower rank has the right of way, the other is told CROSSED and waits for
@@ -33,7 +33,8 @@
 #define YIELD_PAUSE (50 * MS)       // the higher rank leaves the first dial after a break to the lower one
 #define STRANGERS 64                // handshakes answered at once
 #define BACKLOG 4096
-#define ACCEPTS 32    // at once
+#define ACCEPTS 32     // at once
+#define REFUSALS 20    // of one frame that breaks the protocol, however often it is sent
 
 static struct uno_param ports =
     UNO_PARAM_TEXT("tcp_port_range", "", "ports that the tcp channel listens on, FIRST-LAST; empty: any that is free");
@@ -46,9 +47,9 @@ struct tcp_shake {
     bool connecting;
     enum tcp_step expected;
     uint64_t deadline;
-    int peer;    // who said HELLO, -1: nobody yet
     struct tcp_greeting in;
     size_t fill;
+    bool auth;    // frames are to have MACs
     unsigned char mine[TCP_NONCE], other[TCP_NONCE];
     struct sockaddr_storage from;
 };
@@ -87,7 +88,7 @@ static void drop(struct tcp_shake *s)
     free(s);
 }
 
-static struct tcp_shake *begin(int fd, struct tcp_link *l)
+static struct tcp_shake *begin(int fd, struct tcp_link *l, const struct sockaddr *peer)
 {
     struct tcp_shake *s = calloc(1, sizeof *s);
     if (!s || tcp_nonce(s->mine)) {
@@ -97,9 +98,9 @@ static struct tcp_shake *begin(int fd, struct tcp_link *l)
     }
     s->sock = (struct tcp_sock){TCP_SHAKING, fd};
     s->link = l;
-    s->peer = -1;
     s->connecting = l != NULL;
     s->expected = l ? TCP_CHALLENGE : TCP_HELLO;
+    s->auth = l && tcp_wants_auth(peer);
     s->deadline = uno_now_ns() + (uno_chan_self.crowded ? CROWDED_TIME : STEP_TIME);
     s->next = shakes;
     shakes = s;
@@ -195,7 +196,7 @@ void tcp_dial(struct tcp_link *l)
             int err = errno;
             close(fd);
             dial_failed(l, strerror(err));
-        } else if (!begin(fd, l)) {
+        } else if (!begin(fd, l, (struct sockaddr *)&a)) {
             dial_failed(l, "out of memory");
         }
     }
@@ -204,9 +205,9 @@ void tcp_dial(struct tcp_link *l)
 
 static bool say(struct tcp_shake *s, enum tcp_step step, int to, uint64_t received, bool crossed)
 {
-    struct tcp_greeting g = {.step = step, .to = to, .received = received, .crossed = crossed};
+    struct tcp_greeting g = {.step = step, .to = to, .received = received, .crossed = crossed, .auth = s->auth};
     memcpy(g.nonce, s->mine, TCP_NONCE);
-    tcp_sign(&g, step == TCP_HELLO ? NULL : s->other);
+    tcp_sign(&g, step == TCP_CHALLENGE ? NULL : s->other);
     return send(s->sock.fd, &g, sizeof g, MSG_NOSIGNAL | MSG_DONTWAIT) == sizeof g;
 }
 
@@ -214,30 +215,37 @@ static bool say(struct tcp_shake *s, enum tcp_step step, int to, uint64_t receiv
 static void bring_up(struct tcp_link *l, struct tcp_shake *s)
 {
     uint64_t received = s->in.received;
+    bool dialled = s->link != NULL;
     l->peer_life = s->in.life;
+    l->in_keys.on = l->out_keys.on = false;
+    if (s->auth) tcp_agree_keys(l, dialled ? s->mine : s->other, dialled ? s->other : s->mine);
     l->sock.fd = s->sock.fd;
     s->sock.fd = -1;
     drop(s);
     l->state = TCP_UP;
-    l->due = l->since = 0;
+    l->due = 0;
     l->tries = 0;
+    l->fruitful = false;
     uno_tcp_state.up++;
     uno_tcp_state.hot = l;
     uno_tcp_state.last_use = uno_ticks();
     tcp_forget_input(l);
     tcp_watch(&l->sock, EPOLLIN, false);
     tcp_rewind(l, received);
-    uno_log(2, "connected with rank %d", l->base.proc);
+    tcp_reseal(l);
+    uno_log(2, "connected with rank %d%s", l->base.proc, l->out_keys.on ? ", messages are authenticated" : "");
     tcp_flush(l);
     tcp_pump(l);
 }
 
-static const char *answer_proof(struct tcp_shake *s)
+// A rank of the job says HELLO.
+static const char *answer_hello(struct tcp_shake *s)
 {
-    struct tcp_link *l = tcp_link_of(s->peer);
+    int peer = s->in.from;
+    struct tcp_link *l = tcp_link_of(peer);
     if (!l) return "out of memory";
-    if (l->state == TCP_DIALING && uno_chan_self.proc < s->peer) {
-        say(s, TCP_WELCOME, s->peer, 0, true);
+    if (l->state == TCP_DIALING && uno_chan_self.proc < peer) {
+        say(s, TCP_WELCOME, peer, 0, true);
         drop(s);
         return NULL;
     }
@@ -249,7 +257,9 @@ static const char *answer_proof(struct tcp_shake *s)
         tcp_take_down(l);
     }
     if (l->peer_life && l->peer_life != s->in.life) return "its rank has begun anew without a farewell";
-    if (!say(s, TCP_WELCOME, s->peer, l->got_seq, false)) return "the connection broke";
+    if (s->in.received > l->seq) return "it has received what was not sent";
+    s->auth = s->in.auth || tcp_wants_auth((struct sockaddr *)&s->from);
+    if (!say(s, TCP_WELCOME, peer, l->got_seq, false)) return "the connection broke";
     bring_up(l, s);
     return NULL;
 }
@@ -257,19 +267,10 @@ static const char *answer_proof(struct tcp_shake *s)
 // A whole message arrived from one who dials us. NULL, or why it is dropped.
 static const char *answer(struct tcp_shake *s)
 {
-    const struct tcp_greeting *g = &s->in;
-    if (s->expected == TCP_HELLO) {
-        const char *why = tcp_verify(g, TCP_HELLO, NULL);
-        if (why) return why;
-        s->peer = g->from;
-        memcpy(s->other, g->nonce, TCP_NONCE);
-        s->expected = TCP_PROOF;
-        return say(s, TCP_CHALLENGE, s->peer, 0, false) ? NULL : "the connection broke";
-    }
-    const char *why = tcp_verify(g, TCP_PROOF, s->mine);
+    const char *why = tcp_verify(&s->in, TCP_HELLO, s->mine);
     if (why) return why;
-    if (g->from != s->peer || memcmp(g->nonce, s->other, TCP_NONCE) != 0) return "it changed its mind about who it is";
-    return answer_proof(s);
+    memcpy(s->other, s->in.nonce, TCP_NONCE);
+    return answer_hello(s);
 }
 
 // A whole message arrived from one whom we dialled.
@@ -277,15 +278,17 @@ static const char *go_on(struct tcp_shake *s)
 {
     struct tcp_link *l = s->link;
     const struct tcp_greeting *g = &s->in;
-    const char *why = tcp_verify(g, s->expected, s->mine);
+    const char *why = tcp_verify(g, s->expected, s->expected == TCP_CHALLENGE ? NULL : s->mine);
     if (why) return why;
-    if (g->from != l->base.proc) return "another rank answered";
-    if (l->peer_life && l->peer_life != g->life) return "it has begun anew without a farewell";
     if (s->expected == TCP_CHALLENGE) {
         memcpy(s->other, g->nonce, TCP_NONCE);
         s->expected = TCP_WELCOME;
-        return say(s, TCP_PROOF, l->base.proc, l->got_seq, false) ? NULL : "the connection broke";
+        return say(s, TCP_HELLO, l->base.proc, l->got_seq, false) ? NULL : "the connection broke";
     }
+    if (g->from != l->base.proc || memcmp(g->nonce, s->other, TCP_NONCE) != 0) return "another rank answered";
+    if (!g->crossed && l->peer_life && l->peer_life != g->life) return "it has begun anew without a farewell";
+    if (g->received > l->seq) return "it has received what was not sent";
+    s->auth = g->auth;
     if (g->crossed) {
         drop(s);
         wait_and_dial(l, CROSSED_PAUSE, "both sides dialled, and the other's call did not arrive");
@@ -303,7 +306,7 @@ static const char *connected(struct tcp_shake *s)
     if (err) return strerror(err);
     s->connecting = false;
     tcp_watch(&s->sock, EPOLLIN, false);
-    return say(s, TCP_HELLO, s->link->base.proc, 0, false) ? NULL : "the connection broke";
+    return NULL;
 }
 
 static void fail(struct tcp_shake *s, const char *why, bool quiet)
@@ -355,8 +358,10 @@ void tcp_accept_all(void)
             return;
         }
         if (strangers >= STRANGERS) drop_oldest_stranger();
-        struct tcp_shake *s = begin(fd, NULL);
-        if (s) s->from = from;
+        struct tcp_shake *s = begin(fd, NULL, NULL);
+        if (!s) continue;
+        s->from = from;
+        if (!say(s, TCP_CHALLENGE, 0, 0, false)) drop(s);
     }
 }
 
@@ -387,7 +392,14 @@ void tcp_take_down(struct tcp_link *l)
         begin_anew(l);
         return;
     }
-    uno_log(1, "the connection to rank %d broke (%s: %s)", l->base.proc, l->broken_why, strerror(err));
+    // What stays without fruit is given up in the end: somebody alters all that comes, or the peer is wrong itself.
+    if (l->fruitful || err != EPROTO) l->since = 0;
+    uno_log(err == EPROTO ? 0 : 1, "the connection to rank %d broke (%s%s), it is made again", l->base.proc,
+            err == EPROTO ? "protocol violation: " : "", err == EPROTO ? l->broken_why : strerror(err));
+    if (l->refusals >= REFUSALS) {
+        give_up(l, l->broken_why);
+        return;
+    }
     wait_and_dial(l, uno_chan_self.proc < l->base.proc ? 0 : YIELD_PAUSE, "it broke");
     tcp_arm_timer();
 }

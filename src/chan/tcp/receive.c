@@ -8,7 +8,6 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
-#include "base/crc32c.h"
 #include "chan/tcp/tcp.h"
 
 #define BUFFER TCP_INPUT        // at least two frames of the largest kind
@@ -16,6 +15,8 @@
 #define READ_FIRST 4096         // at once where a large payload may begin: what is read with its header is copied again
 #define STRAIGHT_MIN 8192       // payload of a MESSAGE that is worth a system call of its own
 #define READS 8                 // before others have their turn
+
+static const char damaged[] = "a frame arrived damaged";
 
 static void acknowledge_soon(struct tcp_link *l, size_t bytes)
 {
@@ -30,7 +31,13 @@ static void begin_straight(struct tcp_link *l, const struct tcp_frame *f, char *
     size_t n = l->fill - l->at < f->h.bytes ? l->fill - l->at : f->h.bytes;
     memcpy(dst, l->buf + l->at, n);
     l->at += n;
-    l->in = (struct tcp_straight){.dst = dst, .got = n, .check = uno_crc32c(0, dst, n), .landing = landing, .f = *f};
+    l->in.dst = dst;
+    l->in.got = n;
+    l->in.landing = landing;
+    l->in.f = *f;
+    tcp_sum_begin(&l->in.sum, tcp_key_of(&l->in_keys, TCP_PAYLOAD));
+    tcp_sum_add(&l->in.sum, dst, n);
+    l->in_keys.next++;
 }
 
 static bool all_there(const struct tcp_link *l)
@@ -42,25 +49,28 @@ static bool all_there(const struct tcp_link *l)
 // buffer; false: that has not come yet, or something is wrong.
 static bool finish_straight(struct tcp_link *l, const char **why)
 {
-    struct tcp_straight in = l->in;
-    struct tcp_trailer t = {.check = in.f.data_check};
-    size_t behind = in.landing ? sizeof t : tcp_padded(in.f.h.bytes) - in.f.h.bytes;
+    struct tcp_frame f = l->in.f;
+    struct tcp_landing *landing = l->in.landing;
+    struct tcp_check wanted = f.data_check, is;
+    size_t behind = landing ? sizeof wanted : tcp_padded(f.h.bytes) - f.h.bytes;
     if (!all_there(l) || l->fill - l->at < behind) return false;
-    if (in.landing) memcpy(&t, l->buf + l->at, sizeof t);
+    if (landing) memcpy(&wanted, l->buf + l->at, sizeof wanted);
+    tcp_sum_end(&l->in.sum, &is);
     l->at += behind;
     l->in.dst = NULL;
-    if (in.check != t.check || t.zero) {
-        *why = "a frame arrived damaged";
+    if (!tcp_check_same(&is, &wanted)) {
+        *why = damaged;
         return false;
     }
-    l->got_seq = in.f.seq;
-    acknowledge_soon(l, sizeof in.f + (in.landing ? 0 : in.f.h.bytes));
-    if (in.landing) {
-        tcp_landed(l, in.landing, in.f.h.bytes);
+    l->got_seq = f.seq;
+    l->fruitful = true;
+    acknowledge_soon(l, sizeof f + (landing ? 0 : f.h.bytes));
+    if (landing) {
+        tcp_landed(l, landing, f.h.bytes);
     } else {
         l->early.dst = NULL;
         l->direct--;
-        uno_direct_done(l->early.token, in.f.h.bytes, 0);
+        uno_direct_done(l->early.token, f.h.bytes, 0);
     }
     return true;
 }
@@ -78,13 +88,9 @@ static bool begin_early(struct tcp_link *l, const struct tcp_frame *f)
     return true;
 }
 
-static const char *take_frame(struct tcp_link *l, const struct tcp_frame *f, const void *payload)
+// A frame that is as it was sent. NULL, or how it breaks the protocol.
+static const char *obey(struct tcp_link *l, const struct tcp_frame *f, const void *payload)
 {
-    if (uno_crc32c(0, payload, f->h.bytes) != f->data_check) return "a frame arrived damaged";
-    if (f->seq) {
-        l->got_seq = f->seq;
-        acknowledge_soon(l, sizeof *f + f->h.bytes);
-    }
     switch (f->h.chan) {
     case TCP_MESSAGE: return uno_deliver(&l->base, &f->h, payload);
     case TCP_PULL: return tcp_pulled(l, payload, f->h.bytes);
@@ -96,13 +102,35 @@ static const char *take_frame(struct tcp_link *l, const struct tcp_frame *f, con
     }
 }
 
-static const char *check_header(const struct tcp_link *l, const struct tcp_frame *f)
+static const char *take_frame(struct tcp_link *l, const struct tcp_frame *f, const void *payload)
 {
-    if (uno_crc32c(0, &f->data_check, sizeof *f - sizeof f->check) != f->check) return "a frame arrived damaged";
+    struct tcp_check is = {{0}};
+    if (f->h.bytes > 0) tcp_check(&is, tcp_key_of(&l->in_keys, TCP_PAYLOAD), payload, f->h.bytes);
+    if (!tcp_check_same(&is, &f->data_check)) return damaged;
+    l->in_keys.next++;
+    uint64_t before = l->got_seq;
+    if (f->seq) {
+        l->got_seq = f->seq;
+        acknowledge_soon(l, sizeof *f + f->h.bytes);
+    }
+    const char *why = obey(l, f, payload);
+    if (!why)
+        l->fruitful = true;
+    else if (f->seq && l->got_seq == f->seq)
+        l->got_seq = before;
+    return why;
+}
+
+static const char *check_header(struct tcp_link *l, const struct tcp_frame *f)
+{
+    struct tcp_check is;
+    tcp_check(&is, tcp_key_of(&l->in_keys, TCP_HEAD), &f->data_check, sizeof *f - sizeof f->check);
+    if (!tcp_check_same(&is, &f->check)) return damaged;
     bool numbered = f->h.chan < TCP_ACK;
     if (f->h.chan >= TCP_SORT_END) return "a frame of an unknown kind arrived";
     if (f->seq != (numbered ? l->got_seq + 1 : 0)) return "a frame is missing";
-    if (f->h.chan != TCP_PIECE && f->h.bytes > BUFFER / 2) return "a frame is too long";
+    if (f->ack > l->seq) return "a frame acknowledges what was not sent";
+    if (f->h.chan != TCP_PIECE && f->h.bytes > (numbered ? TCP_DATA_MAX : 0)) return "a frame is too long";
     return NULL;
 }
 
@@ -142,7 +170,12 @@ static int parse(struct tcp_link *l)
     int count = 0;
     const char *why = NULL;
     while (!l->broken && (l->in.dst ? finish_straight(l, &why) : parse_frame(l, &why))) count++;
-    if (why) tcp_broken(l, EPROTO, why);
+    if (!why) return count;
+    // The connection will be made again, and the frame come again: as it should be, unless the peer itself is wrong.
+    uint64_t refused = l->got_seq + 1;
+    if (why != damaged) l->refusals = l->refused == refused ? l->refusals + 1 : 1;
+    if (why != damaged) l->refused = refused;
+    tcp_broken(l, EPROTO, why);
     return count;
 }
 
@@ -175,7 +208,7 @@ static void took(struct tcp_link *l, size_t n)
         return;
     }
     size_t left = l->in.f.h.bytes - l->in.got, k = n < left ? n : left;
-    l->in.check = uno_crc32c(l->in.check, l->in.dst + l->in.got, k);
+    tcp_sum_add(&l->in.sum, l->in.dst + l->in.got, k);
     l->in.got += k;
     l->fill = n - k;
     l->at = 0;

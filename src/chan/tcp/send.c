@@ -10,7 +10,6 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
-#include "base/crc32c.h"
 #include "base/fail.h"
 #include "base/wait.h"
 #include "chan/tcp/tcp.h"
@@ -23,7 +22,8 @@
 
 // Behind the header of a PIECE in the ring: its trailer, then where its payload lies (not sent).
 struct note {
-    struct tcp_trailer trailer;
+    struct tcp_check trailer;
+    unsigned char key[TCP_KEY];    // of its payload, where frames have MACs
     const char *base;
     struct tcp_offer *offer;
 };
@@ -40,7 +40,7 @@ static size_t ring_bytes(const struct tcp_frame *f)
 
 static size_t wire_bytes(const struct tcp_frame *f)
 {
-    return sizeof *f + (f->h.chan == TCP_PIECE ? f->h.bytes + sizeof(struct tcp_trailer) : tcp_padded(f->h.bytes));
+    return sizeof *f + (f->h.chan == TCP_PIECE ? f->h.bytes + sizeof(struct tcp_check) : tcp_padded(f->h.bytes));
 }
 
 static struct note *note_of(struct tcp_frame *f)
@@ -53,18 +53,43 @@ static inline bool has_room(const struct tcp_link *l, size_t bytes, size_t reser
     return l->head - l->tail + bytes + reserve <= (uint64_t)uno_tcp_buffer.num;
 }
 
-// Numbers and checks the frame at head, which then belongs to the stream.
+static void check_piece(struct tcp_link *l, struct tcp_frame *f)
+{
+    struct note *note = note_of(f);
+    const unsigned char *key = tcp_key_of(&l->out_keys, TCP_PAYLOAD);
+    if (key) memcpy(note->key, key, TCP_KEY);
+    if (f->h.bytes <= SUM_FIRST) tcp_check(&note->trailer, key, note->base, f->h.bytes);
+}
+
+// The frame that is sent next: its checks, for the present connection.
+static inline void check_frame(struct tcp_link *l, struct tcp_frame *f, const void *payload)
+{
+    f->ack = l->got_seq;
+    f->data_check = (struct tcp_check){{0}};
+    if (f->h.chan == TCP_PIECE)
+        check_piece(l, f);
+    else if (f->h.bytes > 0)
+        tcp_check(&f->data_check, tcp_key_of(&l->out_keys, TCP_PAYLOAD), payload, f->h.bytes);
+    tcp_check(&f->check, tcp_key_of(&l->out_keys, TCP_HEAD), &f->data_check, sizeof *f - sizeof f->check);
+    l->out_keys.next++;
+}
+
+// Numbers the frame at head, which then belongs to the stream. What is kept for a connection to come is checked then.
 static inline void seal(struct tcp_link *l, struct tcp_frame *f, const void *payload)
 {
     bool numbered = f->h.chan < TCP_ACK;
     f->seq = numbered ? ++l->seq : 0;
-    f->ack = l->got_seq;
     f->h.stamp = 0;
-    f->data_check = f->h.chan == TCP_PIECE ? 0 : uno_crc32c(0, payload, f->h.bytes);
-    f->check = uno_crc32c(0, &f->data_check, sizeof *f - sizeof f->check);
+    if (l->state == TCP_UP) check_frame(l, f, payload);
     l->head += ring_bytes(f);
     l->untold = 0;
     l->tell = false;
+}
+
+void tcp_reseal(struct tcp_link *l)
+{
+    for (uint64_t at = l->sent; at < l->head; at += ring_bytes(frame_at(l, at)))
+        check_frame(l, frame_at(l, at), frame_at(l, at) + 1);
 }
 
 void tcp_arm(struct tcp_link *l)
@@ -93,8 +118,9 @@ static void sum_piece(struct tcp_link *l, struct tcp_frame *f, size_t from, size
     if (from < first) from = first;
     if (to > end) to = end;
     if (from >= to || f->h.bytes <= SUM_FIRST) return;
-    l->part_check = uno_crc32c(from == first ? 0 : l->part_check, note->base + from - first, to - from);
-    if (to == end) note->trailer.check = l->part_check;
+    if (from == first) tcp_sum_begin(&l->part_sum, l->out_keys.on ? note->key : NULL);
+    tcp_sum_add(&l->part_sum, note->base + from - first, to - from);
+    if (to == end) tcp_sum_end(&l->part_sum, &note->trailer);
 }
 
 // The kernel took n more bytes.
@@ -286,7 +312,6 @@ bool tcp_put_piece(struct tcp_link *l, struct tcp_offer *o, uint32_t landing, co
     struct tcp_frame *f = frame_at(l, from);
     f->h = (struct uno_hdr){.chan = TCP_PIECE, .bytes = (uint32_t)n, .ctx = landing};
     *note_of(f) = (struct note){.base = base, .offer = o};
-    if (n <= SUM_FIRST) note_of(f)->trailer.check = uno_crc32c(0, base, n);
     l->pieces++;
     seal(l, f, base);
     start(l, from);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The handshake's messages: each carries a keyed hash (crypto_auth of libsodium, the key is the job's secret) over
-// itself and the nonce of the other side, so that only a process of the job can speak, and only now. Called by dial.c.
-// libsodium is looked for when the channel opens: a job inside one host does not need it.
+// The handshake's messages: each but the first carries a keyed hash (crypto_auth of libsodium, the key is the job's
+// secret) over itself and the nonce of the other side, so that only a process of the job can speak, and only now: what
+// was said once is of no use again. Called by dial.c. libsodium is looked for when the channel opens: a job inside one
+// host does not need it.
 #include <dlfcn.h>
 #include <errno.h>
 #include <mpi.h>
@@ -12,29 +13,41 @@
 #include "chan/self.h"
 #include "chan/tcp/tcp.h"
 
-#define MAGIC "UNISONO1"
+#define MAGIC "UNISONO2"
 #define LIBRARY "libsodium.so.23"
 
-typedef int auth_fn(unsigned char *out, const unsigned char *in, unsigned long long n, const unsigned char *key);
-typedef int equal_fn(const unsigned char *a, const unsigned char *b);
+static struct uno_param auth_param =
+    UNO_PARAM_CHOICE("tcp_auth", "auto", "auto|no|yes",
+                     "whether messages over tcp are authenticated, so that nobody on the way can alter them; auto: "
+                     "between hosts that no common network joins");
+UNO_PARAM_DECLARE(auth_param);
 
-static auth_fn *auth;     // crypto_auth
-static equal_fn *same;    // crypto_verify_32: in constant time; 0 when equal
+static int (*auth)(unsigned char *out, const unsigned char *in, unsigned long long n, const unsigned char *key);
+static int (*same)(const unsigned char *a, const unsigned char *b);    // in constant time; 0 when equal
 
 _Static_assert(sizeof(struct tcp_greeting) == 104, "a greeting has no holes");
 
-int tcp_shake_open(void)
+int tcp_sodium(const struct tcp_symbol *wanted, size_t count)
 {
-    if (auth) return MPI_SUCCESS;
-    void *lib = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+    void *lib = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);    // once in the process, however often it is asked for
     if (!lib)
         return uno_fail(MPI_ERR_OTHER, "the tcp channel needs " LIBRARY " (Debian, Ubuntu: package libsodium23): %s",
                         dlerror());
-    auth = (auth_fn *)(uintptr_t)dlsym(lib, "crypto_auth");
-    same = (equal_fn *)(uintptr_t)dlsym(lib, "crypto_verify_32");
-    if (auth && same) return MPI_SUCCESS;
-    auth = NULL;
-    return uno_fail(MPI_ERR_OTHER, LIBRARY " lacks crypto_auth or crypto_verify_32");
+    for (size_t i = 0; i < count; i++) {
+        *wanted[i].to = dlsym(lib, wanted[i].name);
+        if (!*wanted[i].to) return uno_fail(MPI_ERR_OTHER, LIBRARY " lacks %s", wanted[i].name);
+    }
+    return MPI_SUCCESS;
+}
+
+int tcp_shake_open(void)
+{
+    int (*init)(void);    // chooses the functions that suit the processor
+    const struct tcp_symbol wanted[] = {
+        {"crypto_auth", (void **)&auth}, {"crypto_verify_32", (void **)&same}, {"sodium_init", (void **)&init}};
+    int err = tcp_sodium(wanted, sizeof wanted / sizeof wanted[0]);
+    if (err) return err;
+    return init() >= 0 ? tcp_check_open() : uno_fail(MPI_ERR_OTHER, LIBRARY " cannot be initialised");
 }
 
 int tcp_nonce(unsigned char *nonce)
@@ -54,6 +67,7 @@ static void prove(const struct tcp_greeting *g, const unsigned char *other_nonce
 void tcp_sign(struct tcp_greeting *g, const unsigned char *other_nonce)
 {
     memcpy(g->magic, MAGIC, sizeof g->magic);
+    if (!other_nonce) return;    // the challenge: it says nothing that is worth a proof
     g->from = uno_chan_self.proc;
     g->life = uno_tcp_state.life;
     prove(g, other_nonce, g->proof);
@@ -63,10 +77,38 @@ const char *tcp_verify(const struct tcp_greeting *g, enum tcp_step step, const u
 {
     unsigned char proof[sizeof g->proof];
     if (memcmp(g->magic, MAGIC, sizeof g->magic) != 0) return "what it sent is no greeting";
-    prove(g, other_nonce, proof);
-    if (same(proof, g->proof) != 0) return "it does not know the job's secret";
+    if (other_nonce) prove(g, other_nonce, proof);
+    if (other_nonce && same(proof, g->proof) != 0) return "it does not know the job's secret, or repeats what was said";
     if (g->step != step) return "it is out of step";
+    if (!other_nonce) return NULL;
     if (g->to != uno_chan_self.proc) return "it looks for another rank";
     if (g->from < 0 || g->from >= uno_chan_self.nprocs || g->from == g->to) return "its rank is impossible";
     return NULL;
+}
+
+bool tcp_wants_auth(const struct sockaddr *peer)
+{
+    if (auth_param.text[0] != 'a') return auth_param.text[0] == 'y';
+    return uno_chan_self.job->nhosts > 1 && !tcp_is_near(peer);
+}
+
+// The key of one direction of a connection.
+static void derive(struct tcp_keys *k, int from, int to, const unsigned char *dialer, const unsigned char *answerer)
+{
+    struct {
+        char what[8];
+        int32_t from, to;
+        unsigned char nonce[2][TCP_NONCE];
+    } text = {.what = "frames", .from = from, .to = to};
+    unsigned char key[TCP_KEY];
+    memcpy(text.nonce[0], dialer, TCP_NONCE);
+    memcpy(text.nonce[1], answerer, TCP_NONCE);
+    auth(key, (const unsigned char *)&text, sizeof text, uno_chan_self.job->secret);
+    tcp_keys_begin(k, key);
+}
+
+void tcp_agree_keys(struct tcp_link *l, const unsigned char *dialer, const unsigned char *answerer)
+{
+    derive(&l->out_keys, uno_chan_self.proc, l->base.proc, dialer, answerer);
+    derive(&l->in_keys, l->base.proc, uno_chan_self.proc, dialer, answerer);
 }

@@ -4,7 +4,7 @@
 //   tcp.c      the component: open, connect, poll, close         send.c     the ring of frames; resending
 //   dial.c     connections: dial, answer, break, dial again      receive.c  reading, checking and delivering frames
 //   shake.c    the handshake's messages and their proof          direct.c   large messages, straight between buffers
-//   address.c  own addresses and those of peers
+//   address.c  own addresses and those of peers                  check.c    checksums and MACs of frames
 //
 // Invariant: frames of a link are numbered from 1; a frame stays in the sender's ring until the receiver's
 // acknowledgement covers it, so that a new connection goes on where the receiver says it stopped. The library lock is
@@ -16,6 +16,7 @@
 
 #include "base/param.h"
 #include "chan/chan.h"
+#include "chan/tcp/check.h"
 
 #define TCP_ADDRESSES 4
 #define TCP_NONCE 32
@@ -24,23 +25,17 @@
 
 enum tcp_sort { TCP_MESSAGE, TCP_PULL, TCP_PIECE, TCP_ACK, TCP_BYE, TCP_SORT_END };    // in uno_hdr.chan
 
-// What travels: this header, then h.bytes of payload, padded to a multiple of 8. A PIECE is not padded; a trailer with
-// the checksum of its payload follows it, so that the payload is summed after the kernel has copied it, while the cache
-// still holds it.
+// What travels: this header, then h.bytes of payload, padded to a multiple of 8. A PIECE is not padded; the check of
+// its payload follows it, so that the payload is summed after the kernel has copied it, while the cache still holds it.
 struct tcp_frame {
-    uint32_t check;         // CRC32C of the rest of the header
-    uint32_t data_check;    // CRC32C of the payload; 0 in a PIECE
-    uint64_t seq;           // 0: not numbered (ACK, BYE)
-    uint64_t ack;           // every frame up to this number has arrived
+    struct tcp_check check;         // of the rest of the header
+    struct tcp_check data_check;    // of the payload; zeros in a PIECE, and where there is none
+    uint64_t seq;                   // 0: not numbered (ACK, BYE)
+    uint64_t ack;                   // every frame up to this number has arrived
     struct uno_hdr h;
 };
 
-_Static_assert(sizeof(struct tcp_frame) == 48, "the frame header has no holes");
-
-struct tcp_trailer {
-    uint32_t check;    // CRC32C of the payload
-    uint32_t zero;
-};
+_Static_assert(sizeof(struct tcp_frame) == 72, "the frame header has no holes");
 
 enum tcp_what { TCP_LISTENER, TCP_TIMER, TCP_SHAKING, TCP_LINKED };
 
@@ -66,7 +61,7 @@ struct tcp_shake;
 struct tcp_straight {
     char *dst;    // NULL: none is being read
     size_t got;
-    uint32_t check;                 // CRC32C of what has come
+    struct tcp_sum sum;             // of what has come
     struct tcp_landing *landing;    // of a PIECE
     struct tcp_frame f;             // its header
 };
@@ -85,16 +80,20 @@ struct tcp_link {
     struct tcp_shake *dial;    // while DIALING
     uint64_t due, since;       // ns: when to dial; since when there is no connection
     uint32_t tries;            // since then
+    bool fruitful;             // a frame has come by this connection
+    uint64_t refused;          // number of the frame that broke the protocol last
+    uint32_t refusals;         // how often it did
     int broken;                // errno (or EPROTO): to be taken down by the next poll
     const char *broken_why;
     // sending: positions count bytes of the ring; frame boundaries, but for `part`
-    char *ring;                   // mapped twice in a row: nothing ever wraps
-    uint64_t tail, sent, head;    // acknowledged; given to the kernel; end
-    size_t part;                  // bytes of the frame at `sent` that the kernel has
-    uint32_t part_check;          // CRC32C of the payload in them, when that frame is a PIECE
-    uint64_t seq;                 // of the last numbered frame
-    bool blocked;                 // the kernel takes no more now: poll tries again
-    bool armed;                   // EPOLLOUT is asked for: epoll tells when to try again
+    char *ring;                           // mapped twice in a row: nothing ever wraps
+    uint64_t tail, sent, head;            // acknowledged; given to the kernel; end
+    size_t part;                          // bytes of the frame at `sent` that the kernel has
+    struct tcp_sum part_sum;              // of the payload in them, when that frame is a PIECE
+    struct tcp_keys out_keys, in_keys;    // of the present connection
+    uint64_t seq;                         // of the last numbered frame
+    bool blocked;                         // the kernel takes no more now: poll tries again
+    bool armed;                           // EPOLLOUT is asked for: epoll tells when to try again
     // receiving
     char *buf;
     size_t at, fill;
@@ -173,6 +172,7 @@ void tcp_flush(struct tcp_link *l);
 void tcp_arm(struct tcp_link *l);                     // a blocked link: epoll is to tell when it can go on
 void tcp_acked(struct tcp_link *l, uint64_t ack);     // takes frames off the ring
 void tcp_rewind(struct tcp_link *l, uint64_t ack);    // a new connection: send all again that comes after ack
+void tcp_reseal(struct tcp_link *l);                  // what the ring holds, under the keys of a new connection
 void tcp_tell(struct tcp_link *l);                    // an ACK frame, if nothing else is on its way
 
 // ---- receive.c ----
@@ -190,29 +190,41 @@ void tcp_run_timers(void);
 void tcp_arm_timer(void);
 
 // ---- shake.c: messages of the handshake, all of this form ----
-enum tcp_step { TCP_HELLO = 1, TCP_CHALLENGE, TCP_PROOF, TCP_WELCOME };
+enum tcp_step { TCP_CHALLENGE = 1, TCP_HELLO, TCP_WELCOME };
 
 struct tcp_greeting {
     char magic[8];
     uint32_t step;
     int32_t from, to;                  // world ranks
-    uint32_t crossed;                  // WELCOME: 1 = refused, our own dial has the right of way
+    uint16_t crossed;                  // WELCOME: 1 = refused, our own dial has the right of way
+    uint16_t auth;                     // HELLO: 1 = frames are to have MACs; WELCOME: 1 = they have
     uint64_t life;                     // of the side that speaks
-    uint64_t received;                 // PROOF, WELCOME: last frame in order that arrived over earlier connections
+    uint64_t received;                 // HELLO, WELCOME: last frame in order that arrived over earlier connections
     unsigned char nonce[TCP_NONCE];    // of the side that speaks
-    unsigned char proof[32];           // keyed hash over all of the above and the other side's nonce
+    unsigned char proof[32];           // keyed hash over all of the above and the other side's nonce; not in CHALLENGE
 };
 
 int tcp_shake_open(void);    // finds the library that computes proofs
 int tcp_nonce(unsigned char *nonce);
-void tcp_sign(struct tcp_greeting *g, const unsigned char *other_nonce);
+void tcp_sign(struct tcp_greeting *g, const unsigned char *other_nonce);    // NULL: the challenge
 // NULL: good; else what is wrong with it.
 const char *tcp_verify(const struct tcp_greeting *g, enum tcp_step step, const unsigned char *other_nonce);
+struct sockaddr;
+bool tcp_wants_auth(const struct sockaddr *peer);
+void tcp_agree_keys(struct tcp_link *l, const unsigned char *dialer, const unsigned char *answerer);    // by nonces
+
+// Functions of libsodium.
+struct tcp_symbol {
+    const char *name;
+    void **to;
+};
+int tcp_sodium(const struct tcp_symbol *wanted, size_t count);
 
 // ---- address.c ----
 int tcp_own_card(struct tcp_card *card);    // all but the port
 int tcp_publish(const struct tcp_card *card);
 bool tcp_find_card(int proc, struct tcp_card *card);    // false: the peer has not published it yet
+bool tcp_is_near(const struct sockaddr *peer);          // this host, or one in a network that this host is in
 
 // ---- direct.c ----
 int tcp_offer(struct uno_link *link, const struct uno_mem *mem, struct uno_rts *rts);

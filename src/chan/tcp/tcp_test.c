@@ -8,7 +8,6 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 
-#include "base/crc32c.h"
 #include "chan/tcp/tcp.h"
 #include "chan/test_traffic.h"
 
@@ -63,6 +62,11 @@ static void send_garbage(uint16_t port, uint64_t seed)
     close(fd);
 }
 
+static bool read_greeting(int fd, struct tcp_greeting *g)
+{
+    return recv(fd, g, sizeof *g, MSG_WAITALL) == sizeof *g;
+}
+
 // A greeting as a rank of another job would send it: `secret` is not ours. Sends n bytes of it; returns the open
 // connection.
 static int send_greeting(uint16_t port, size_t n)
@@ -71,11 +75,12 @@ static int send_greeting(uint16_t port, size_t n)
     uno_chan_self.job = &other;
     uno_chan_self.proc = 1;
     uno_chan_self.nprocs = 2;
-    struct tcp_greeting g = {.step = TCP_HELLO, .to = 0};
+    struct tcp_greeting g = {.step = TCP_HELLO, .to = 0}, challenge;
     assert_int_equal(tcp_shake_open(), 0);
-    tcp_sign(&g, NULL);
     int fd = connect_to(port);
-    if (fd >= 0) (void)!send(fd, &g, n, MSG_NOSIGNAL);
+    if (fd < 0 || !read_greeting(fd, &challenge)) return fd;
+    tcp_sign(&g, challenge.nonce);
+    (void)!send(fd, &g, n, MSG_NOSIGNAL);
     return fd;
 }
 
@@ -148,22 +153,20 @@ static void strangers(void **state)
 #define ROGUE_CALLS 300
 #define ROGUE_FRAMES 40
 
-static bool read_greeting(int fd, struct tcp_greeting *g)
-{
-    return recv(fd, g, sizeof *g, MSG_WAITALL) == sizeof *g;
-}
+static bool authenticated;    // the rogue asks for MACs, and computes them
+static struct tcp_link rogue_link = {.base.proc = 1};
 
-// The four steps as rank 0 takes them. Returns the connection or -1; *seq is the last frame that the other side has.
+// The steps as rank 0 takes them. Returns the connection or -1; *seq is the last frame that the other side has.
 static int call_as_rank_0(uint16_t port, uint64_t *seq)
 {
     int fd = connect_to(port);
-    struct tcp_greeting g = {.step = TCP_HELLO, .to = 1}, answer;
+    struct tcp_greeting g = {.step = TCP_HELLO, .to = 1, .auth = authenticated}, challenge, answer;
     fill_bytes(g.nonce, (uint64_t)fd, TCP_NONCE);
-    tcp_sign(&g, NULL);
-    if (fd < 0 || send(fd, &g, sizeof g, MSG_NOSIGNAL) < 0 || !read_greeting(fd, &answer)) goto hang_up;
-    g.step = TCP_PROOF;
-    tcp_sign(&g, answer.nonce);
+    if (fd < 0 || !read_greeting(fd, &challenge)) goto hang_up;
+    tcp_sign(&g, challenge.nonce);
     if (send(fd, &g, sizeof g, MSG_NOSIGNAL) < 0 || !read_greeting(fd, &answer) || answer.crossed) goto hang_up;
+    CHECK(!tcp_verify(&answer, TCP_WELCOME, g.nonce) && answer.auth == authenticated);
+    if (authenticated) tcp_agree_keys(&rogue_link, g.nonce, challenge.nonce);
     *seq = answer.received;
     return fd;
 hang_up:
@@ -176,7 +179,7 @@ static bool send_nonsense(int fd, uint64_t *seq)
 {
     static const uint32_t lengths[] = {0, 1, 15, 16, 17, 200, 65536, 98304, 98305, 1 << 20, 0xffffffff};
     static char payload[1 << 17];
-    uint8_t kind = (uint8_t)random(), sort = (uint8_t)(random() % (TCP_SORT_END + 2));
+    uint8_t kind = (uint8_t)random(), sort = random() % 2 ? TCP_MESSAGE : (uint8_t)(random() % (TCP_SORT_END + 2));
     struct tcp_frame f = {.h = {.kind = kind, .chan = sort, .ctx = (uint64_t)random() % 40}};
     size_t n = (size_t)random() % 300;
     f.h.bytes = random() % 3 ? (uint32_t)n : lengths[(size_t)random() % (sizeof lengths / sizeof *lengths)];
@@ -184,8 +187,12 @@ static bool send_nonsense(int fd, uint64_t *seq)
     for (size_t i = 0; i < n; i++) payload[i] = (char)(random() % 3);
     f.seq = f.h.chan < TCP_ACK ? *seq + 1 : 0;
     if (random() % 20 == 0) f.seq = (uint64_t)random();
-    f.data_check = uno_crc32c(0, payload, n) ^ (random() % 20 == 0);
-    f.check = uno_crc32c(0, &f.data_check, sizeof f - sizeof f.check) ^ (random() % 20 == 0);
+    struct tcp_keys *keys = &rogue_link.out_keys;
+    if (n > 0) tcp_check(&f.data_check, tcp_key_of(keys, TCP_PAYLOAD), payload, n);
+    f.data_check.tag[random() % 16] ^= random() % 20 == 0;
+    tcp_check(&f.check, tcp_key_of(keys, TCP_HEAD), &f.data_check, sizeof f - sizeof f.check);
+    f.check.tag[random() % 16] ^= random() % 20 == 0;
+    keys->next++;
     if (f.seq) *seq = f.seq;
     if (send(fd, &f, sizeof f, MSG_NOSIGNAL) < 0) return false;
     return n == 0 || send(fd, payload, tcp_padded(n), MSG_NOSIGNAL) >= 0;
@@ -229,11 +236,47 @@ static void rogue(void **state)
     assert_int_equal(run_ranks(2, &uno_tcp, rogue_body, NULL), 0);
 }
 
+static void rogue_with_keys(void **state)
+{
+    (void)state;
+    authenticated = true;
+    assert_int_equal(run_ranks(2, &uno_tcp, rogue_body, NULL), 0);
+    authenticated = false;
+}
+
+// ---- a greeting that was heard and is said again ----
+
+static void hears_again_body(void)
+{
+    if (me == 1) {
+        while (atomic_load(&shared->step[0]) == 0) poll_once();
+        CHECK(uno_tcp_state.up == 0);
+        return;
+    }
+    const struct tcp_card *card = (const struct tcp_card *)(const void *)uno_job_board(uno_chan_self.job, 1)->card;
+    struct tcp_greeting g = {.step = TCP_HELLO, .to = 1}, challenge;
+    int first = connect_to(card->port), second = connect_to(card->port);
+    CHECK(read_greeting(first, &challenge));
+    tcp_sign(&g, challenge.nonce);
+    CHECK(read_greeting(second, &challenge));
+    CHECK(send(second, &g, sizeof g, MSG_NOSIGNAL) == sizeof g);
+    CHECK(closed_by_peer(second));
+    atomic_store(&shared->step[0], 1);
+}
+
+static void said_again(void **state)
+{
+    (void)state;
+    assert_int_equal(run_ranks(2, &uno_tcp, hears_again_body, NULL), 0);
+}
+
 // ---- the relay ----
 
-enum mischief { CUT = 1, DAMAGE = 2, CRUMBS = 4, DELAY = 8 };
+enum mischief { CUT = 1, DAMAGE = 2, CRUMBS = 4, DELAY = 8, REPEAT = 16, SWAP = 32, FORGE = 64 };
+#define ATTACK (REPEAT | SWAP | FORGE)
 
 #define PAIRS 64
+#define ONCE 16384
 #define MISCHIEFS 20    // in all; then the line is good
 
 struct relay {
@@ -262,23 +305,56 @@ static void send_all(int fd, const char *p, size_t n)
     }
 }
 
+// A frame whose header is forged, with the right CRC32C: another tag.
+static void forge(char *buf, size_t n)
+{
+    struct tcp_frame f;
+    if (n < sizeof f) return;
+    memcpy(&f, buf, sizeof f);
+    f.h.tag ^= 1;
+    struct tcp_check c;
+    tcp_check(&c, NULL, &f.data_check, sizeof f - sizeof f.check);
+    if (random() % 2) f.check = c;
+    memcpy(buf, &f, sizeof f);
+}
+
+// Changes what passes as somebody would who knows the protocol; buf has room for as much again. Returns the new length.
+static size_t attack_bytes(struct relay *r, char *buf, size_t n, int from)
+{
+    if (mischief & FORGE) forge(buf, n);
+    if (mischief & REPEAT) {
+        memcpy(buf + n, buf, n);
+        return 2 * n;
+    }
+    if (mischief & SWAP) {    // what follows comes first, if it is there
+        char later[ONCE];
+        ssize_t k = recv(r->fd[from], later, sizeof later, MSG_DONTWAIT);
+        if (k <= 0) return n;
+        memmove(buf + k, buf, n);
+        memcpy(buf, later, (size_t)k);
+        return n + (size_t)k;
+    }
+    return n;
+}
+
 static void pass_on(struct relay *r, int from)
 {
-    static char buf[16384];
+    static char buf[2 * ONCE];
     static int done;
-    ssize_t n = recv(r->fd[from], buf, sizeof buf, 0);
+    ssize_t n = recv(r->fd[from], buf, ONCE, 0);
     if (n <= 0) {
         end_relay(r);
         return;
     }
     r->passed += (size_t)n;
     if (mischief & DELAY && random() % 40 == 0) usleep((useconds_t)(random() % 20000));    // the thing tested
-    bool now = r->passed > r->next && done < MISCHIEFS && mischief & (CUT | DAMAGE);
+    bool now = r->passed > r->next && done < MISCHIEFS && mischief & (CUT | DAMAGE | ATTACK);
     if (now) {
         done++;
         r->next = r->passed + (size_t)random() % 400000;
         if (mischief & DAMAGE) buf[random() % n] ^= (char)(1 << random() % 8);
         atomic_fetch_add(&shared->number[5], 1);
+        if (mischief & ATTACK) n = (ssize_t)attack_bytes(r, buf, (size_t)n, from);
     }
     send_all(r->fd[1 - from], buf, now && mischief & CUT ? (size_t)random() % (size_t)n : (size_t)n);
     if (now && mischief & CUT) end_relay(r);
@@ -344,7 +420,7 @@ static void relayed_body(void)
     mixed_traffic(3000);
     CHECK(straights > 0);
     uint64_t happened = atomic_load(&shared->number[5]);
-    if (mischief & (CUT | DAMAGE)) CHECK(happened >= 10);
+    if (mischief & (CUT | DAMAGE | ATTACK)) CHECK(happened >= 10);
 }
 
 static void relayed(int kind)
@@ -366,6 +442,16 @@ static void damage(void **state)
 {
     (void)state;
     relayed(DAMAGE);
+}
+
+// Somebody on the way who knows the protocol: what he changes is never delivered.
+static void attacked(void **state)
+{
+    (void)state;
+    setenv("UNISONO_TCP_AUTH", "yes", 1);
+    const int attacks[] = {REPEAT, SWAP, FORGE, REPEAT | FORGE, DAMAGE | CUT};
+    for (size_t i = 0; i < sizeof attacks / sizeof attacks[0]; i++) relayed(attacks[i]);
+    unsetenv("UNISONO_TCP_AUTH");
 }
 
 static void crumbs(void **state)
@@ -491,7 +577,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(strangers),     cmocka_unit_test(rogue),     cmocka_unit_test(crumbs),
         cmocka_unit_test(cut),           cmocka_unit_test(damage),    cmocka_unit_test(cut_and_damage),
         cmocka_unit_test(delay_and_cut), cmocka_unit_test(come_back), cmocka_unit_test(lost),
-        cmocka_unit_test(port_range),
+        cmocka_unit_test(port_range),    cmocka_unit_test(attacked),  cmocka_unit_test(rogue_with_keys),
+        cmocka_unit_test(said_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
