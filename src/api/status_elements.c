@@ -39,8 +39,11 @@ int uno_set_elements(const char *call, MPI_Status *status, MPI_Datatype datatype
     uno_enter(call);
     int err = check_status(status, datatype, &count);
     if (!err) err = uno_check_count(count);
+    MPI_Count bytes = err ? 0 : uno_type_bytes(uno_type(datatype), count);
+    if (bytes == MPI_UNDEFINED)
+        err = uno_fail(MPI_ERR_VALUE_TOO_LARGE, "the bytes of count %lld do not fit 63 bits", (long long)count);
     if (err) return uno_raise_self(call, err);
-    uno_status_set_bytes(status, uno_type_bytes(uno_type(datatype), count));
+    uno_status_set_bytes(status, bytes);
     uno_leave();
     return MPI_SUCCESS;
 }

@@ -79,16 +79,17 @@ static struct share share_of(MPI_Count size, int distrib, MPI_Count darg, MPI_Co
 }
 
 // One dimension: the elements of `inner`, `stride` bytes apart, that the share names. Whole blocks are a vector however
-// many there are, and a shorter last one stands behind it.
+// many there are, and a shorter last one stands behind it. What lies inside the array, whose bytes fit, is computed
+// alone.
 static int spread(const struct share *s, MPI_Count stride, uno_datatype *inner, uno_datatype **out)
 {
     bool shorter = s->last < s->len;
     MPI_Count whole = s->n - shorter, len[] = {1, s->last};
-    MPI_Count disp[] = {s->start * stride, (s->start + whole * s->step) * stride};
+    MPI_Count disp[] = {s->start * stride, shorter ? (s->start + whole * s->step) * stride : 0};
     uno_datatype *spaced = NULL, *blocks = NULL;
     int err = uno_type_resized(inner, 0, stride, &spaced);
     if (err) return err;
-    err = uno_type_vector(whole, s->len, s->step * stride, spaced, &blocks);
+    err = uno_type_vector(whole, s->len, whole > 1 ? s->step * stride : 0, spaced, &blocks);
     if (!err) {
         struct uno_layout l = {
             .n = 1 + shorter, .blocklens = len, .disp = disp, .kid = (uno_datatype *[]){blocks, spaced}};

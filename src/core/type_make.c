@@ -137,7 +137,7 @@ int uno_type_vector(MPI_Count n, MPI_Count blocklen, MPI_Count stride, uno_datat
     struct bounds b = {.basic = -1};
     struct uno_layout l = {.shape = UNO_SHAPE_VECTOR, .n = n, .blocklen = blocklen, .stride = stride, .kid = &old};
     weigh(&b, old, mul(&b, n, blocklen));
-    if (n > 0) {
+    if (n > 0 && blocklen > 0) {    // the stride between blocks of nothing may be anything
         span(&b, old, 0, blocklen);
         span(&b, old, mul(&b, n - 1, stride), blocklen);
     }

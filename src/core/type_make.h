@@ -46,5 +46,5 @@ int uno_type_commit(uno_datatype *t);
 // Basic elements in the first `bytes` packed bytes of consecutive elements of t; MPI_UNDEFINED when that ends inside
 // one.
 MPI_Count uno_type_elements(const uno_datatype *t, MPI_Count bytes);
-// Bytes that hold `elements` basic elements.
+// Bytes that hold `elements` basic elements; MPI_UNDEFINED when they do not fit 63 bits.
 MPI_Count uno_type_bytes(const uno_datatype *t, MPI_Count elements);

@@ -63,5 +63,8 @@ static MPI_Count part_bytes(const uno_datatype *t, MPI_Count elements)
 MPI_Count uno_type_bytes(const uno_datatype *t, MPI_Count elements)
 {
     if (t->leaves == 0) return 0;
-    return elements / t->leaves * t->size + part_bytes(t, elements % t->leaves);
+    MPI_Count whole, part = part_bytes(t, elements % t->leaves);
+    if (__builtin_mul_overflow(elements / t->leaves, t->size, &whole) || __builtin_add_overflow(whole, part, &whole))
+        return MPI_UNDEFINED;
+    return whole;
 }
