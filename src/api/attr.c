@@ -8,12 +8,15 @@
 
 // ---- keys ----
 
+static const char *const key_name[] = {
+    [UNO_ATTR_COMM] = "comm_keyval", [UNO_ATTR_TYPE] = "type_keyval", [UNO_ATTR_WIN] = "win_keyval"};
+
 static int make_key(const char *call, enum uno_attr_kind kind, uno_attr_copy *copy, uno_attr_delete *del, void *extra,
                     int *key)
 {
     uno_enter(call);
     int err = uno_check_running();
-    if (!err) err = uno_check_pointer(key, "keyval");
+    if (!err) err = uno_check_pointer(key, key_name[kind]);
     if (!err) err = uno_keyval_make(kind, copy, del, extra, key);
     return uno_finish_self(call, err);
 }
@@ -22,7 +25,7 @@ static int free_key(const char *call, enum uno_attr_kind kind, int *key)
 {
     uno_enter(call);
     int err = uno_check_running();
-    if (!err) err = uno_check_pointer(key, "keyval");
+    if (!err) err = uno_check_pointer(key, key_name[kind]);
     if (!err) err = uno_keyval_free(kind, *key);
     if (!err) *key = MPI_KEYVAL_INVALID;
     return uno_finish_self(call, err);

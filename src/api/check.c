@@ -118,6 +118,12 @@ int uno_raise_given(MPI_Errhandler errhandler, const char *call, int err)
     return err;
 }
 
+int uno_refuse_null(MPI_Comm comm, const char *call, const char *name)
+{
+    uno_enter(call);
+    return uno_raise_comm(comm, call, uno_check_pointer(NULL, name));
+}
+
 int uno_check_running(void)
 {
     if (running()) return MPI_SUCCESS;
@@ -162,6 +168,7 @@ int uno_check_type(MPI_Datatype type)
 
 int uno_check_buffer(const void *buf, MPI_Count count, const struct MPI_ABI_Datatype *type)
 {
+    if (buf == MPI_IN_PLACE) return uno_fail(MPI_ERR_BUFFER, "buffer is MPI_IN_PLACE, which has no meaning here");
     if (buf || count == 0 || type->size == 0) return MPI_SUCCESS;
     // MPI_BOTTOM is NULL too: only a type that reaches down to the first pages makes it wrong.
     if (type->true_lb >= 65536 || type->true_lb < 0) return MPI_SUCCESS;

@@ -83,6 +83,9 @@ static inline int uno_finish_any(const char *call, int err)
     return uno_raise_self(call, err);
 }
 
+// An argument that must not be NULL is, found before the call has entered: enters, and raises MPI_ERR_ARG.
+__attribute__((cold)) int uno_refuse_null(MPI_Comm comm, const char *call, const char *name);
+
 // The message of the error last raised in this thread if it was of this code, else "": MPI_Error_string appends it.
 const char *uno_raised_text(int code);
 

@@ -127,8 +127,8 @@ int uno_call_start(const char *name, struct uno_call *c, MPI_Request *request)
 int uno_call_persist(const char *name, struct uno_call *c, MPI_Info info, MPI_Request *request)
 {
     MPI_Comm comm = (MPI_Comm)c->comm;
-    (void)info;    // no hint is known for these yet
     int err = take(name, c);
+    if (!err) err = uno_check_info(info);    // no hint is known for these yet
     if (!err) err = uno_check_pointer(request, "request");
     if (!err) err = uno_coll_persist(c, request);
     if (err) return uno_raise_comm(comm, name, err);

@@ -28,7 +28,7 @@ static int check_array(int count, const MPI_Request requests[])
 {
     if (!uno_world.checks) return MPI_SUCCESS;
     int err = uno_check_count(count);
-    if (!err && count > 0) err = uno_check_pointer(requests, "requests");
+    if (!err && count > 0) err = uno_check_pointer(requests, "array_of_requests");
     for (int i = 0; i < count && !err; i++) err = uno_check_request(requests[i]);
     return err;
 }
@@ -40,6 +40,7 @@ static bool has_ended(MPI_Request r)
 
 int MPI_Wait(MPI_Request *request, MPI_Status *status)
 {
+    if (!request) return uno_refuse_null(MPI_COMM_SELF, __func__, "request");
     uno_enter("MPI_Wait");
     int err = uno_world.checks ? uno_check_request(*request) : MPI_SUCCESS;
     if (err) return uno_raise_self("MPI_Wait", err);
@@ -56,6 +57,8 @@ int MPI_Wait(MPI_Request *request, MPI_Status *status)
 
 int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
 {
+    if (!request) return uno_refuse_null(MPI_COMM_SELF, __func__, "request");
+    if (!flag) return uno_refuse_null(MPI_COMM_SELF, __func__, "flag");
     uno_enter("MPI_Test");
     int err = uno_world.checks ? uno_check_request(*request) : MPI_SUCCESS;
     if (err) return uno_raise_self("MPI_Test", err);
@@ -136,6 +139,7 @@ int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[])
 
 int MPI_Testall(int count, MPI_Request requests[], int *flag, MPI_Status statuses[])
 {
+    if (!flag) return uno_refuse_null(MPI_COMM_SELF, __func__, "flag");
     uno_enter("MPI_Testall");
     int err = check_array(count, requests);
     if (err) return uno_raise_self("MPI_Testall", err);
@@ -170,6 +174,7 @@ static int finish_any(const char *call, struct set *s, int *index, MPI_Status *s
 
 int MPI_Waitany(int count, MPI_Request requests[], int *index, MPI_Status *status)
 {
+    if (!index) return uno_refuse_null(MPI_COMM_SELF, __func__, "index");
     uno_enter("MPI_Waitany");
     int err = check_array(count, requests);
     if (err) return uno_raise_self("MPI_Waitany", err);
@@ -180,6 +185,8 @@ int MPI_Waitany(int count, MPI_Request requests[], int *index, MPI_Status *statu
 
 int MPI_Testany(int count, MPI_Request requests[], int *index, int *flag, MPI_Status *status)
 {
+    if (!index) return uno_refuse_null(MPI_COMM_SELF, __func__, "index");
+    if (!flag) return uno_refuse_null(MPI_COMM_SELF, __func__, "flag");
     uno_enter("MPI_Testany");
     int err = check_array(count, requests);
     if (err) return uno_raise_self("MPI_Testany", err);
@@ -222,8 +229,10 @@ static int finish_some(const char *call, struct set *s, int *outcount, int indic
 
 int MPI_Waitsome(int incount, MPI_Request requests[], int *outcount, int indices[], MPI_Status statuses[])
 {
+    if (!outcount) return uno_refuse_null(MPI_COMM_SELF, __func__, "outcount");
     uno_enter("MPI_Waitsome");
     int err = check_array(incount, requests);
+    if (!err && incount > 0) err = uno_check_pointer(indices, "array_of_indices");
     if (err) return uno_raise_self("MPI_Waitsome", err);
     struct set s = {incount, requests, 0};
     uno_wait_until(any_ended, &s, NULL);
@@ -232,8 +241,10 @@ int MPI_Waitsome(int incount, MPI_Request requests[], int *outcount, int indices
 
 int MPI_Testsome(int incount, MPI_Request requests[], int *outcount, int indices[], MPI_Status statuses[])
 {
+    if (!outcount) return uno_refuse_null(MPI_COMM_SELF, __func__, "outcount");
     uno_enter("MPI_Testsome");
     int err = check_array(incount, requests);
+    if (!err && incount > 0) err = uno_check_pointer(indices, "array_of_indices");
     if (err) return uno_raise_self("MPI_Testsome", err);
     struct set s = {incount, requests, 0};
     if (!any_ended(&s)) uno_progress();
@@ -252,6 +263,7 @@ static void peek(MPI_Request r, MPI_Status *status)
 
 int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
 {
+    if (!flag) return uno_refuse_null(MPI_COMM_SELF, __func__, "flag");
     uno_enter("MPI_Request_get_status");
     int err = uno_world.checks ? uno_check_request(request) : MPI_SUCCESS;
     if (err) return uno_raise_self("MPI_Request_get_status", err);
@@ -264,6 +276,7 @@ int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
 
 int MPI_Request_get_status_all(int count, const MPI_Request requests[], int *flag, MPI_Status statuses[])
 {
+    if (!flag) return uno_refuse_null(MPI_COMM_SELF, __func__, "flag");
     uno_enter("MPI_Request_get_status_all");
     int err = check_array(count, requests);
     if (err) return uno_raise_self("MPI_Request_get_status_all", err);
@@ -280,6 +293,8 @@ int MPI_Request_get_status_all(int count, const MPI_Request requests[], int *fla
 
 int MPI_Request_get_status_any(int count, const MPI_Request requests[], int *index, int *flag, MPI_Status *status)
 {
+    if (!index) return uno_refuse_null(MPI_COMM_SELF, __func__, "index");
+    if (!flag) return uno_refuse_null(MPI_COMM_SELF, __func__, "flag");
     uno_enter("MPI_Request_get_status_any");
     int err = check_array(count, requests);
     if (err) return uno_raise_self("MPI_Request_get_status_any", err);
@@ -295,8 +310,10 @@ int MPI_Request_get_status_any(int count, const MPI_Request requests[], int *ind
 int MPI_Request_get_status_some(int incount, const MPI_Request requests[], int *outcount, int indices[],
                                 MPI_Status statuses[])
 {
+    if (!outcount) return uno_refuse_null(MPI_COMM_SELF, __func__, "outcount");
     uno_enter("MPI_Request_get_status_some");
     int err = check_array(incount, requests);
+    if (!err && incount > 0) err = uno_check_pointer(indices, "array_of_indices");
     if (err) return uno_raise_self("MPI_Request_get_status_some", err);
     struct set s = {incount, (MPI_Request *)(uintptr_t)requests, 0};
     if (!any_ended(&s)) uno_progress();
@@ -319,6 +336,7 @@ int MPI_Request_get_status_some(int incount, const MPI_Request requests[], int *
 
 int MPI_Request_free(MPI_Request *request)
 {
+    if (!request) return uno_refuse_null(MPI_COMM_SELF, __func__, "request");
     uno_enter("MPI_Request_free");
     MPI_Request r = *request;
     int err =
@@ -338,6 +356,7 @@ int MPI_Request_free(MPI_Request *request)
 
 int MPI_Cancel(MPI_Request *request)
 {
+    if (!request) return uno_refuse_null(MPI_COMM_SELF, __func__, "request");
     uno_enter("MPI_Cancel");
     MPI_Request r = *request;
     int err = r == MPI_REQUEST_NULL ? uno_fail(MPI_ERR_REQUEST, "MPI_REQUEST_NULL cannot be cancelled")

@@ -14,7 +14,11 @@
 static int create(const char *call, enum uno_errh_kind kind, bool given, struct MPI_ABI_Errhandler **e,
                   MPI_Errhandler *out)
 {
-    int err = given ? uno_check_pointer(out, "errhandler") : uno_fail(MPI_ERR_ARG, "the handler function is NULL");
+    static const char *const fn_name[] = {[UNO_ERRH_COMM] = "comm_errhandler_fn",
+                                          [UNO_ERRH_WIN] = "win_errhandler_fn",
+                                          [UNO_ERRH_FILE] = "file_errhandler_fn",
+                                          [UNO_ERRH_SESSION] = "session_errhandler_fn"};
+    int err = given ? uno_check_pointer(out, "errhandler") : uno_fail(MPI_ERR_ARG, "%s is NULL", fn_name[kind]);
     if (!err) {
         *e = uno_errh_new(kind);
         if (!*e) err = uno_fail(MPI_ERR_NO_MEM, "no memory for an error handler");

@@ -122,7 +122,7 @@ int MPI_Graph_get(MPI_Comm comm, int maxindex, int maxedges, int indx[], int edg
     int err = get_topo(comm, MPI_GRAPH, &t);
     if (!err && maxindex < 0) err = uno_fail(MPI_ERR_ARG, "maxindex %d is negative", maxindex);
     if (!err && maxedges < 0) err = uno_fail(MPI_ERR_ARG, "maxedges %d is negative", maxedges);
-    if (!err && maxindex) err = uno_check_pointer(indx, "indx");
+    if (!err && maxindex) err = uno_check_pointer(indx, "index");
     if (!err && maxedges) err = uno_check_pointer(edges, "edges");
     for (int i = 0; !err && i < least(maxindex, t->nnodes); i++) indx[i] = uno_graph_index(t)[i];
     for (int i = 0; !err && i < least(maxedges, t->nedges); i++) edges[i] = uno_graph_edges(t)[i];
@@ -170,7 +170,8 @@ int MPI_Graph_neighbors(MPI_Comm comm, int rank, int maxneighbors, int neighbors
 // ---- dist graph ----
 
 // n ranks and, unless unweighted, as many weights.
-static int check_ends(const struct MPI_ABI_Comm *c, const char *name, int n, const int *rank, const int *weight)
+static int check_ends(const struct MPI_ABI_Comm *c, const char *name, int n, const int *rank, const char *weights,
+                      const int *weight)
 {
     if (n < 0) return uno_fail(MPI_ERR_ARG, "the number of %s, %d, is negative", name, n);
     int err = n ? uno_check_pointer(rank, name) : MPI_SUCCESS;
@@ -180,7 +181,7 @@ static int check_ends(const struct MPI_ABI_Comm *c, const char *name, int n, con
     }
     if (err || n == 0 || weight == MPI_UNWEIGHTED) return err;
     if (weight == NULL || weight == MPI_WEIGHTS_EMPTY) {
-        return uno_fail(MPI_ERR_ARG, "the weights of %s are %s", name, weight ? "MPI_WEIGHTS_EMPTY" : "NULL");
+        return uno_fail(MPI_ERR_ARG, "%s is %s, with %d %s", weights, weight ? "MPI_WEIGHTS_EMPTY" : "NULL", n, name);
     }
     for (int i = 0; i < n && !err; i++) {
         if (weight[i] < 0) err = uno_fail(MPI_ERR_ARG, "weight %d of %s is %d (0 or more allowed)", i, name, weight[i]);
@@ -222,8 +223,8 @@ int MPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, const int so
     static const char call[] = "MPI_Dist_graph_create_adjacent";
     uno_enter(call);
     int err = uno_check_intracomm(comm_old);
-    if (!err) err = check_ends(uno_comm(comm_old), "sources", indegree, sources, sourceweights);
-    if (!err) err = check_ends(uno_comm(comm_old), "destinations", outdegree, destinations, destweights);
+    if (!err) err = check_ends(uno_comm(comm_old), "sources", indegree, sources, "sourceweights", sourceweights);
+    if (!err) err = check_ends(uno_comm(comm_old), "destinations", outdegree, destinations, "destweights", destweights);
     int in_word = word_on_weights(indegree, sourceweights), out_word = word_on_weights(outdegree, destweights);
     if (!err && in_word * out_word < 0) {
         err = uno_fail(MPI_ERR_ARG, "only one of sourceweights and destweights is MPI_UNWEIGHTED");
@@ -244,7 +245,7 @@ int MPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, const int so
 static int check_list(const struct MPI_ABI_Comm *c, int n, const int *sources, const int *degrees, const int *dest,
                       const int *weight)
 {
-    int err = check_ends(c, "sources", n, sources, MPI_UNWEIGHTED), total = 0;
+    int err = check_ends(c, "sources", n, sources, "weights", MPI_UNWEIGHTED), total = 0;
     if (!err && n) err = uno_check_pointer(degrees, "degrees");
     for (int i = 0; i < n && !err; i++) {
         if (degrees[i] < 0)
@@ -252,7 +253,7 @@ static int check_list(const struct MPI_ABI_Comm *c, int n, const int *sources, c
         else
             total += degrees[i];
     }
-    return err ? err : check_ends(c, "destinations", total, dest, weight);
+    return err ? err : check_ends(c, "destinations", total, dest, "weights", weight);
 }
 
 static int general_graph(struct MPI_ABI_Comm *c, const struct uno_edge_list *list, bool reorder,
@@ -307,7 +308,7 @@ int MPI_Dist_graph_neighbors_count(MPI_Comm comm, int *indegree, int *outdegree,
 // Weights are written when the graph has some and the caller gave room.
 static int hand_out(const char *name, int room, int n, const int *rank, const int *weight, int *out, int *out_weight)
 {
-    if (room < 0) return uno_fail(MPI_ERR_ARG, "max%s is %d (0 or more allowed)", name, room);
+    if (room < 0) return uno_fail(MPI_ERR_ARG, "the room for %s, %d, is negative", name, room);
     if (room > n) room = n;
     int err = room ? uno_check_pointer(out, name) : MPI_SUCCESS;
     bool want = out_weight && out_weight != MPI_UNWEIGHTED && out_weight != MPI_WEIGHTS_EMPTY;
@@ -327,11 +328,12 @@ int MPI_Dist_graph_neighbors(MPI_Comm comm, int maxindegree, int sources[], int 
     int err = get_topo(comm, MPI_DIST_GRAPH, &t);
     if (!err) {
         const int *weight = t->weighted ? uno_dist_weights(t, false) : NULL;
-        err = hand_out("indegree", maxindegree, t->indegree, uno_topo_sources(t), weight, sources, sourceweights);
+        err = hand_out("sources", maxindegree, t->indegree, uno_topo_sources(t), weight, sources, sourceweights);
     }
     if (!err) {
         const int *weight = t->weighted ? uno_dist_weights(t, true) : NULL;
-        err = hand_out("outdegree", maxoutdegree, t->outdegree, uno_topo_dests(t), weight, destinations, destweights);
+        err =
+            hand_out("destinations", maxoutdegree, t->outdegree, uno_topo_dests(t), weight, destinations, destweights);
     }
     return uno_finish_comm(comm, call, err);
 }

@@ -46,7 +46,9 @@ static const struct uno_request_ops general_ops = {
 int MPI_Grequest_start(MPI_Grequest_query_function *query_fn, MPI_Grequest_free_function *free_fn,
                        MPI_Grequest_cancel_function *cancel_fn, void *extra_state, MPI_Request *request)
 {
+    if (!request) return uno_refuse_null(MPI_COMM_SELF, __func__, "request");
     uno_enter("MPI_Grequest_start");
+    if (uno_check_running()) return uno_raise_self("MPI_Grequest_start", MPI_ERR_OTHER);
     struct general *g = malloc(sizeof *g);
     MPI_Request r = g ? uno_request_new(UNO_REQ_GENERAL) : NULL;
     if (!r) {

@@ -137,6 +137,7 @@ int MPI_Finalize(void)
 
 int MPI_Initialized(int *flag)
 {
+    if (!flag) return uno_refuse_null(MPI_COMM_SELF, __func__, "flag");
     // Acquire: pairs with the release in init; a thread that sees true may call MPI.
     *flag = atomic_load_explicit(&world_model, memory_order_acquire) >= 1;
     return MPI_SUCCESS;
@@ -144,6 +145,7 @@ int MPI_Initialized(int *flag)
 
 int MPI_Finalized(int *flag)
 {
+    if (!flag) return uno_refuse_null(MPI_COMM_SELF, __func__, "flag");
     *flag = atomic_load_explicit(&world_model, memory_order_acquire) == 2;    // pairs with the release in MPI_Finalize
     return MPI_SUCCESS;
 }
@@ -151,6 +153,7 @@ int MPI_Finalized(int *flag)
 int MPI_Query_thread(int *provided)
 {
     if (uno_check_running()) return refuse("MPI_Query_thread", "MPI is not running (call MPI_Init first)");
+    if (!provided) return uno_refuse_null(MPI_COMM_SELF, __func__, "provided");
     *provided = uno_world.thread_level;
     return MPI_SUCCESS;
 }
@@ -158,6 +161,7 @@ int MPI_Query_thread(int *provided)
 int MPI_Is_thread_main(int *flag)
 {
     if (uno_check_running()) return refuse("MPI_Is_thread_main", "MPI is not running (call MPI_Init first)");
+    if (!flag) return uno_refuse_null(MPI_COMM_SELF, __func__, "flag");
     *flag = main_thread == &here;
     return MPI_SUCCESS;
 }
@@ -187,12 +191,16 @@ double MPI_Wtick(void)
 int MPI_Get_processor_name(char *name, int *resultlen)
 {
     if (uno_check_running()) return refuse("MPI_Get_processor_name", "MPI is not running (call MPI_Init first)");
+    if (!name) return uno_refuse_null(MPI_COMM_SELF, __func__, "name");
+    if (!resultlen) return uno_refuse_null(MPI_COMM_SELF, __func__, "resultlen");
     *resultlen = snprintf(name, MPI_MAX_PROCESSOR_NAME, "%s", uno_world.host);
     return MPI_SUCCESS;
 }
 
 int MPI_Get_version(int *version, int *subversion)
 {
+    if (!version) return uno_refuse_null(MPI_COMM_SELF, __func__, "version");
+    if (!subversion) return uno_refuse_null(MPI_COMM_SELF, __func__, "subversion");
     *version = MPI_VERSION;
     *subversion = MPI_SUBVERSION;
     return MPI_SUCCESS;
@@ -200,6 +208,8 @@ int MPI_Get_version(int *version, int *subversion)
 
 int MPI_Get_library_version(char *version, int *resultlen)
 {
+    if (!version) return uno_refuse_null(MPI_COMM_SELF, __func__, "version");
+    if (!resultlen) return uno_refuse_null(MPI_COMM_SELF, __func__, "resultlen");
     *resultlen = snprintf(version, MPI_MAX_LIBRARY_VERSION_STRING, "Unisono %s (MPI %d.%d, ABI %d.%d)", UNO_VERSION,
                           MPI_VERSION, MPI_SUBVERSION, MPI_ABI_VERSION, MPI_ABI_SUBVERSION);
     return MPI_SUCCESS;
@@ -207,6 +217,8 @@ int MPI_Get_library_version(char *version, int *resultlen)
 
 int MPI_Abi_get_version(int *abi_major, int *abi_minor)
 {
+    if (!abi_major) return uno_refuse_null(MPI_COMM_SELF, __func__, "abi_major");
+    if (!abi_minor) return uno_refuse_null(MPI_COMM_SELF, __func__, "abi_minor");
     *abi_major = MPI_ABI_VERSION;
     *abi_minor = MPI_ABI_SUBVERSION;
     return MPI_SUCCESS;

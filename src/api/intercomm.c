@@ -16,8 +16,8 @@ int MPI_Comm_remote_size(MPI_Comm comm, int *size)
 {
     static const char call[] = "MPI_Comm_remote_size";
     uno_enter(call);
-    int err = check_inter(comm);
-    if (!err) err = uno_check_pointer(size, "size");
+    int err = uno_check_pointer(size, "size");
+    if (!err) err = check_inter(comm);
     if (!err) *size = uno_comm(comm)->remote->size;
     return uno_finish_comm(comm, call, err);
 }
@@ -26,8 +26,8 @@ int MPI_Comm_remote_group(MPI_Comm comm, MPI_Group *group)
 {
     static const char call[] = "MPI_Comm_remote_group";
     uno_enter(call);
-    int err = check_inter(comm);
-    if (!err) err = uno_check_pointer(group, "group");
+    int err = uno_check_pointer(group, "group");
+    if (!err) err = check_inter(comm);
     if (!err) {
         uno_group_hold(uno_comm(comm)->remote);
         *group = uno_group_give(uno_comm(comm)->remote);
@@ -67,8 +67,8 @@ int MPI_Intercomm_merge(MPI_Comm intercomm, int high, MPI_Comm *newintracomm)
 {
     static const char call[] = "MPI_Intercomm_merge";
     uno_enter(call);
-    int err = check_inter(intercomm);
-    if (!err) err = uno_check_pointer(newintracomm, "newintracomm");
+    int err = uno_check_pointer(newintracomm, "newintracomm");
+    if (!err) err = check_inter(intercomm);
     struct MPI_ABI_Comm *child;
     if (!err) err = uno_intercomm_merge(uno_comm(intercomm), high, &child);
     if (!err) *newintracomm = child->handle;

@@ -39,6 +39,7 @@ int MPI_Alloc_mem(MPI_Aint size, MPI_Info info, void *baseptr)
 {
     uno_enter("MPI_Alloc_mem");
     int err = uno_check_running();
+    if (!err) err = uno_check_info(info);
     if (!err) err = allocate(size, info, baseptr);
     if (err) return uno_raise_self("MPI_Alloc_mem", err);
     uno_leave();

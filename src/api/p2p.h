@@ -23,12 +23,14 @@ int uno_check_send(struct uno_args a);
 int uno_check_recv(struct uno_args a);
 
 // One test that an ordinary call passes: live communicator, rank in range, tag and count not negative, type live,
-// committed and plain, buffer not NULL. Whoever fails it is looked at closely.
+// committed and plain, buffer an address and not NULL or
+// MPI_IN_PLACE. Whoever fails it is looked at closely.
 static inline __attribute__((always_inline)) bool uno_quick_check(const struct MPI_ABI_Comm *c,
                                                                   const struct MPI_ABI_Datatype *t, struct uno_args a)
 {
     return c && t && c->head.magic == UNO_COMM_MAGIC && !c->freed && (unsigned)a.rank < (unsigned)c->npeers &&
-           a.tag >= 0 && a.count >= 0 && (t->flags & UNO_TYPE_READY) == UNO_TYPE_READY && a.buf != NULL;
+           a.tag >= 0 && a.count >= 0 && (t->flags & UNO_TYPE_READY) == UNO_TYPE_READY &&
+           (uintptr_t)a.buf >= UNO_HANDLE_FIRST;
 }
 
 // Resolves and checks; on success *where and *type are set and the lock is held, on error the result of the raised

@@ -41,7 +41,9 @@ int uno_check_recv(struct uno_args a)
 
 int uno_check_request(MPI_Request r)
 {
-    if (r == MPI_REQUEST_NULL || uno_request_is_live(r)) return MPI_SUCCESS;
+    if (uno_request_is_live(r)) return MPI_SUCCESS;
+    int err = uno_check_running();
+    if (err || r == MPI_REQUEST_NULL) return err;
     return uno_fail(MPI_ERR_REQUEST, "the request %p is not alive (completed and freed, or never made by MPI)",
                     (void *)r);
 }

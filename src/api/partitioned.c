@@ -70,11 +70,10 @@ int MPI_Pready_list(int length, const int partitions[], MPI_Request request)
 
 int MPI_Parrived(MPI_Request request, int partition, int *flag)
 {
-    *flag = 1;
-    if (request == MPI_REQUEST_NULL) return MPI_SUCCESS;    // MPI-4.1, 4.2.2: null and inactive ones have arrived
-    int err = check_request(request, false, false);
-    bool arrived = true;
-    if (!err) err = uno_part_arrived(request, partition, &arrived);
+    if (!flag) return uno_refuse_null(MPI_COMM_SELF, __func__, "flag");
+    bool arrived = true, null = request == MPI_REQUEST_NULL;    // MPI-4.1, 4.2.2: null and inactive ones have arrived
+    int err = null ? uno_check_running() : check_request(request, false, false);
+    if (!err && !null) err = uno_part_arrived(request, partition, &arrived);
     if (err) return raise_request("MPI_Parrived", request, err);
     *flag = arrived;
     return MPI_SUCCESS;

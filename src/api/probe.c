@@ -101,31 +101,36 @@ int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status)
 
 int MPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status)
 {
+    if (!flag) return uno_refuse_null(comm, __func__, "flag");
     return probe((struct uno_args){.call = "MPI_Iprobe", .rank = source, .tag = tag, .comm = comm}, flag, NULL, status);
 }
 
 int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status)
 {
+    if (!message) return uno_refuse_null(comm, __func__, "message");
     return probe((struct uno_args){.call = "MPI_Mprobe", .rank = source, .tag = tag, .comm = comm}, NULL, message,
                  status);
 }
 
 int MPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *message, MPI_Status *status)
 {
+    if (!flag) return uno_refuse_null(comm, __func__, "flag");
+    if (!message) return uno_refuse_null(comm, __func__, "message");
     return probe((struct uno_args){.call = "MPI_Improbe", .rank = source, .tag = tag, .comm = comm}, flag, message,
                  status);
 }
 
 static int check_message(MPI_Message m)
 {
-    if ((uintptr_t)m >= 1024 && m->head.magic == MESSAGE_MAGIC) return MPI_SUCCESS;
+    if (uno_head_is(m, MESSAGE_MAGIC)) return MPI_SUCCESS;
     return uno_fail(MPI_ERR_REQUEST, "the message handle is not alive (null, or received already)");
 }
 
 static int check_data(const struct uno_args *a)
 {
     if (!uno_world.checks) return MPI_SUCCESS;
-    int err = uno_check_count(a->count);
+    int err = uno_check_running();
+    if (!err) err = uno_check_count(a->count);
     if (!err) err = uno_check_type(a->type);
     return err ? err : uno_check_buffer(a->buf, a->count, uno_type(a->type));
 }
@@ -157,11 +162,12 @@ static int imrecv(struct uno_args a, MPI_Message *message, MPI_Request *request)
 
 static MPI_Comm comm_of(MPI_Message m)
 {
-    return (uintptr_t)m >= 1024 && m->head.magic == MESSAGE_MAGIC ? m->comm->handle : MPI_COMM_SELF;
+    return uno_head_is(m, MESSAGE_MAGIC) ? m->comm->handle : MPI_COMM_SELF;
 }
 
 int uno_mrecv(struct uno_args a, MPI_Message *message, MPI_Status *status)
 {
+    if (!message) return uno_refuse_null(MPI_COMM_SELF, a.call, "message");
     uno_enter(a.call);
     a.comm = comm_of(*message);
     MPI_Request r;
@@ -175,6 +181,8 @@ int uno_mrecv(struct uno_args a, MPI_Message *message, MPI_Status *status)
 
 int uno_imrecv(struct uno_args a, MPI_Message *message, MPI_Request *request)
 {
+    if (!message) return uno_refuse_null(MPI_COMM_SELF, a.call, "message");
+    if (!request) return uno_refuse_null(MPI_COMM_SELF, a.call, "request");
     uno_enter(a.call);
     a.comm = comm_of(*message);
     return uno_end(a, imrecv(a, message, request));

@@ -142,6 +142,7 @@ static int start_exchange(struct uno_pair *p, char *copy, size_t bytes, MPI_Requ
 
 int uno_pair_start(struct uno_pair p, bool replace, MPI_Request *request)
 {
+    if (!request) return uno_refuse_null(p.s.comm, p.s.call, "request");
     uno_enter(p.s.call);
     int err = check_pair(&p);
     if (err) return uno_raise_comm(p.s.comm, p.s.call, err);

@@ -28,6 +28,7 @@ static MPI_Comm comm_of(MPI_Request r)
 
 int MPI_Start(MPI_Request *request)
 {
+    if (!request) return uno_refuse_null(MPI_COMM_SELF, __func__, "request");
     uno_enter("MPI_Start");
     int err = start_one(*request);
     if (err) return uno_raise_comm(comm_of(*request), "MPI_Start", err);
@@ -39,6 +40,7 @@ int MPI_Startall(int count, MPI_Request requests[])
 {
     uno_enter("MPI_Startall");
     int err = uno_check_count(count);
+    if (!err && count > 0) err = uno_check_pointer(requests, "array_of_requests");
     if (err) return uno_raise_self("MPI_Startall", err);
     for (int i = 0; i < count; i++) {
         err = start_one(requests[i]);

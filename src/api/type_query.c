@@ -127,8 +127,10 @@ int MPI_Type_get_envelope(MPI_Datatype datatype, int *num_integers, int *num_add
     uno_enter(call);
     int err = uno_check_any_type(datatype);
     if (!err) err = check_small(uno_type(datatype), "MPI_Type_get_envelope_c");
-    if (!err && (!num_integers || !num_addresses || !num_datatypes || !combiner))
-        err = uno_fail(MPI_ERR_ARG, "an output argument is NULL");
+    if (!err) err = uno_check_pointer(num_integers, "num_integers");
+    if (!err) err = uno_check_pointer(num_addresses, "num_addresses");
+    if (!err) err = uno_check_pointer(num_datatypes, "num_datatypes");
+    if (!err) err = uno_check_pointer(combiner, "combiner");
     if (err) return uno_raise_self(call, err);
     const struct uno_type_made *m = uno_type(datatype)->made;
     *num_integers = m ? (int)m->nints : 0;
@@ -145,8 +147,11 @@ int MPI_Type_get_envelope_c(MPI_Datatype datatype, MPI_Count *num_integers, MPI_
     const char *call = "MPI_Type_get_envelope_c";
     uno_enter(call);
     int err = uno_check_any_type(datatype);
-    if (!err && (!num_integers || !num_addresses || !num_large_counts || !num_datatypes || !combiner))
-        err = uno_fail(MPI_ERR_ARG, "an output argument is NULL");
+    if (!err) err = uno_check_pointer(num_integers, "num_integers");
+    if (!err) err = uno_check_pointer(num_addresses, "num_addresses");
+    if (!err) err = uno_check_pointer(num_large_counts, "num_large_counts");
+    if (!err) err = uno_check_pointer(num_datatypes, "num_datatypes");
+    if (!err) err = uno_check_pointer(combiner, "combiner");
     if (err) return uno_raise_self(call, err);
     const struct uno_type_made *m = uno_type(datatype)->made;
     *num_integers = m ? m->nints : 0;

@@ -2,6 +2,7 @@
 // Type-stable pools for handles: memory given out is never returned to the system, so that a freed handle can still be
 // looked at and recognised as freed (its magic is wiped). Not thread-safe by itself: callers hold the library lock.
 #pragma once
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -11,6 +12,17 @@ struct uno_head {
     int32_t refs;
     struct uno_head *next_free;
 };
+
+// Handles below are numbers: the ABI's predefined ones, and what is no handle at all; no object lies in the first page.
+#define UNO_HANDLE_FIRST ((uintptr_t)4096)
+
+// Whether a handle that is no predefined one leads to an object of this kind. An address where nothing is mapped cannot
+// be told.
+static inline bool uno_head_is(const void *h, uint32_t magic)
+{
+    uintptr_t v = (uintptr_t)h;
+    return v >= UNO_HANDLE_FIRST && v % _Alignof(struct uno_head) == 0 && ((const struct uno_head *)h)->magic == magic;
+}
 
 struct uno_pool {
     size_t bytes;    // of one object

@@ -219,6 +219,11 @@ void uno_comm_report(void)
     if (never_received) uno_log(1, "%zu messages were never received", never_received);
 }
 
+void uno_comm_shut(bool shut)
+{
+    uno_comm_world.freed = uno_comm_self.freed = shut;
+}
+
 void uno_comm_close(void)
 {
     uno_comm_report();

@@ -44,7 +44,7 @@ struct MPI_ABI_Comm {
     int npeers;        // ranks that can be addressed: size, or the remote group's size
     bool inter;
     bool low;                                // intercommunicator: this group leads; differs between the sides
-    bool freed;                              // MPI_Comm_free was called; pending operations keep it alive (refs)
+    bool freed;                              // no handle leads here: MPI_Comm_free was called, or the library is closed
     uint64_t context;                        // agreed over the members; collective messages use context | UNO_CTX_COLL
     struct uno_peer **peer;                  // [npeers], filled on first use
     struct uno_match match[2];               // point-to-point, collective
@@ -74,7 +74,7 @@ extern struct MPI_ABI_Comm *const uno_predefined_comm[4];    // null (invalid), 
 static inline struct MPI_ABI_Comm *uno_comm(MPI_Comm c)
 {
     uintptr_t v = (uintptr_t)c;
-    return v < 1024 ? uno_predefined_comm[v - UNO_COMM_FIRST < 3 ? v - UNO_COMM_FIRST : 3] : c;
+    return v < UNO_HANDLE_FIRST ? uno_predefined_comm[v - UNO_COMM_FIRST < 3 ? v - UNO_COMM_FIRST : 3] : c;
 }
 
 static inline bool uno_comm_is_live(const struct MPI_ABI_Comm *c)
@@ -94,7 +94,8 @@ int uno_comm_open(void) UNO_MUST_USE;
 int uno_comm_delete_attrs(void)
     UNO_MUST_USE;    // callbacks of MPI_COMM_SELF, then MPI_COMM_WORLD: first in MPI_Finalize
 void uno_comm_close(void);
-void uno_comm_report(void);    // what the user left behind, at verbosity 1
+void uno_comm_shut(bool shut);    // no call may use MPI_COMM_WORLD and MPI_COMM_SELF, or they may again
+void uno_comm_report(void);       // what the user left behind, at verbosity 1
 
 // Makes a communicator object around a group (takes a reference) with an agreed context, registered so that messages
 // find it. remote is NULL for an intracommunicator. Context 0: not agreed yet, uno_comm_register follows. NULL when

@@ -29,8 +29,7 @@ struct MPI_ABI_Errhandler *uno_errh(MPI_Errhandler h)
     if (h == MPI_ERRORS_ARE_FATAL) return &uno_errors_are_fatal;
     if (h == MPI_ERRORS_ABORT) return &uno_errors_abort;
     if (h == MPI_ERRORS_RETURN) return &uno_errors_return;
-    if ((uintptr_t)h < 1024 || h->head.magic != UNO_ERRH_MAGIC || h->handles < 1) return NULL;
-    return h;
+    return uno_head_is(h, UNO_ERRH_MAGIC) && h->handles > 0 ? h : NULL;
 }
 
 struct MPI_ABI_Errhandler *uno_errh_new(enum uno_errh_kind kind)

@@ -23,8 +23,7 @@ struct MPI_ABI_Group uno_group_empty = {
 struct MPI_ABI_Group *uno_group(MPI_Group h)
 {
     if (h == MPI_GROUP_EMPTY) return &uno_group_empty;
-    if ((uintptr_t)h < 1024 || h->head.magic != UNO_GROUP_MAGIC || h->handles < 1) return NULL;
-    return h;
+    return uno_head_is(h, UNO_GROUP_MAGIC) && h->handles > 0 ? h : NULL;
 }
 
 struct MPI_ABI_Group *uno_group_make(int size, const int *proc)

@@ -49,7 +49,7 @@ struct MPI_ABI_Info *uno_info(MPI_Info h)
         pthread_mutex_unlock(&mutex);
         return &env;
     }
-    return (uintptr_t)h >= 1024 && h->head.magic == UNO_INFO_MAGIC ? h : NULL;
+    return uno_head_is(h, UNO_INFO_MAGIC) ? h : NULL;
 }
 
 struct MPI_ABI_Info *uno_info_new(void)

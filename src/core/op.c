@@ -31,12 +31,8 @@ static const char *const names[UNO_OP_END - UNO_OP_FIRST] = {
 struct MPI_ABI_Op *uno_op(MPI_Op op)
 {
     uintptr_t v = (uintptr_t)op;
-    struct MPI_ABI_Op *o = op;
-    if (v < 1024) {
-        if (v - UNO_OP_FIRST >= UNO_OP_END - UNO_OP_FIRST) return NULL;
-        o = &predefined[v - UNO_OP_FIRST];
-    }
-    return o->head.magic == UNO_OP_MAGIC && !o->freed ? o : NULL;
+    struct MPI_ABI_Op *o = v - UNO_OP_FIRST < UNO_OP_END - UNO_OP_FIRST ? &predefined[v - UNO_OP_FIRST] : op;
+    return uno_head_is(o, UNO_OP_MAGIC) && !o->freed ? o : NULL;
 }
 
 void uno_op_hold(struct MPI_ABI_Op *op)

@@ -102,7 +102,7 @@ static inline bool uno_request_is_done(MPI_Request r)
 
 static inline bool uno_request_is_live(MPI_Request r)
 {
-    return (uintptr_t)r >= 1024 && r->head.magic == UNO_REQUEST_MAGIC && !r->freed;
+    return uno_head_is(r, UNO_REQUEST_MAGIC) && !r->freed;
 }
 
 // Status words (the ABI leaves internal[5] to us): bytes in [0],[1] as 63 bits, cancelled in the lowest bit of [2].

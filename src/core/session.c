@@ -14,7 +14,7 @@ static struct uno_pool pool = {.bytes = sizeof(struct MPI_ABI_Session), .magic =
 
 struct MPI_ABI_Session *uno_session(MPI_Session h)
 {
-    return (uintptr_t)h >= 1024 && h->head.magic == UNO_SESSION_MAGIC ? h : NULL;
+    return uno_head_is(h, UNO_SESSION_MAGIC) ? h : NULL;
 }
 
 struct MPI_ABI_Session *uno_session_new(void)

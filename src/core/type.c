@@ -160,7 +160,7 @@ struct MPI_ABI_Datatype uno_predefined_types[UNO_TYPE_END - UNO_TYPE_FIRST] = {
 
 bool uno_type_is_live(MPI_Datatype t)
 {
-    if ((uintptr_t)t >= 1024) return t->head.magic == UNO_TYPE_MAGIC && t->flags & UNO_TYPE_LIVE;
+    if ((uintptr_t)t >= UNO_HANDLE_FIRST) return uno_head_is(t, UNO_TYPE_MAGIC) && t->flags & UNO_TYPE_LIVE;
     uintptr_t v = (uintptr_t)t - UNO_TYPE_FIRST;
     return v < UNO_TYPE_END - UNO_TYPE_FIRST && uno_predefined_types[v].flags & UNO_TYPE_LIVE;
 }

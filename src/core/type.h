@@ -92,12 +92,12 @@ extern struct MPI_ABI_Datatype
 static inline struct MPI_ABI_Datatype *uno_type(MPI_Datatype t)
 {
     uintptr_t v = (uintptr_t)t;
-    if (v >= 1024) return t;
+    if (v >= UNO_HANDLE_FIRST) return t;
     v -= UNO_TYPE_FIRST;    // handles of other kinds find MPI_DATATYPE_NULL's entry: not live
     return &uno_predefined_types[v < UNO_TYPE_END - UNO_TYPE_FIRST ? v : 0];
 }
 
-// Whether t is a handle of a live datatype (committed or not). Handles below 1024 outside the table are not.
+// Whether t is a handle of a live datatype (committed or not). Numbers outside the table are not.
 bool uno_type_is_live(MPI_Datatype t);
 
 // A type in use by a pending operation outlives MPI_Type_free.

@@ -198,6 +198,7 @@ int uno_world_open(int thread_level)
 void uno_world_close(void)
 {
     uno_comm_close();
+    uno_comm_shut(true);
     uno_progress_close();
     uno_chan_close_all();
     // Release: all that this rank wrote to the segment is there when the launcher sees the state.
@@ -209,6 +210,7 @@ void uno_world_close(void)
 void uno_world_rest(void)
 {
     uno_comm_report();
+    uno_comm_shut(true);
     // Release: as in uno_world_close.
     atomic_store_explicit(&uno_world.board->state, UNO_RANK_FINALIZED, memory_order_release);
     atomic_store_explicit(&uno_world.phase, UNO_FINALIZED, memory_order_release);
@@ -216,6 +218,7 @@ void uno_world_rest(void)
 
 void uno_world_wake(int thread_level)
 {
+    uno_comm_shut(false);
     uno_world.thread_level = thread_level;
     uno_world.threads = thread_level == MPI_THREAD_MULTIPLE || uno_helper_on;
     // Release: as in uno_world_open.

@@ -34,7 +34,7 @@ void uno_part_word_full(MPI_Request req, unsigned word);
 // because other threads may call MPI: uno_part_ready then knows. Inline, because programs call it per partition.
 static inline bool uno_part_ready_alone(MPI_Request req, int i)
 {
-    if (__builtin_expect((uintptr_t)req < 1024 || req->head.magic != UNO_REQUEST_MAGIC, 0)) return false;
+    if (__builtin_expect((uintptr_t)req < UNO_HANDLE_FIRST || req->head.magic != UNO_REQUEST_MAGIC, 0)) return false;
     if (__builtin_expect(req->kind != UNO_REQ_PARTITIONED, 0)) return false;
     struct uno_marks *m = req->extra;
     if (__builtin_expect((unsigned)i >= m->alone, 0)) return false;

@@ -22,6 +22,7 @@ static void handles(void)
 {
     int n;
     MPI_Comm freed;
+    MPI_Group remote;
     MPI_Comm_dup(c, &freed);
     MPI_Comm stale = freed;
     MPI_Comm_free(&freed);
@@ -34,7 +35,7 @@ static void handles(void)
     expect(MPI_Comm_disconnect(&freed), MPI_ERR_COMM, "MPI_Comm_disconnect: comm is MPI_COMM_NULL");
     expect(MPI_Comm_compare(c, stale, &n), MPI_ERR_COMM, "MPI_Comm_compare: comm");
     expect(MPI_Comm_set_name(stale, "x"), MPI_ERR_COMM, "MPI_Comm_set_name");
-    expect(MPI_Comm_remote_group(c, NULL), MPI_ERR_COMM, "an intercommunicator is needed");
+    expect(MPI_Comm_remote_group(c, &remote), MPI_ERR_COMM, "an intercommunicator is needed");
     MPI_Comm self = MPI_COMM_SELF;
     expect(MPI_Comm_free(&self), MPI_ERR_COMM, "predefined and cannot be freed");
     CHECK(self == MPI_COMM_SELF);

@@ -36,6 +36,7 @@ int MPI_Buffer_attach(void *buffer, uno_count size)
 
 int MPI_Buffer_detach(void *buffer_addr, uno_count *size)
 {
+    if (!size) return uno_refuse_null(MPI_COMM_SELF, __func__, "size");
     uno_enter(__func__);
     MPI_Count n = 0;
     int err = detach(&uno_bsend_process, buffer_addr, &n);
@@ -52,6 +53,7 @@ int MPI_Comm_attach_buffer(MPI_Comm comm, void *buffer, uno_count size)
 
 int MPI_Comm_detach_buffer(MPI_Comm comm, void *buffer_addr, uno_count *size)
 {
+    if (!size) return uno_refuse_null(comm, __func__, "size");
     uno_enter(__func__);
     MPI_Count n = 0;
     int err = uno_check_comm(comm);
@@ -72,6 +74,7 @@ int MPI_Session_detach_buffer(MPI_Session session, void *buffer_addr, uno_count 
     uno_enter(__func__);
     MPI_Count n = 0;
     int err = uno_check_session(session);
+    if (!err) err = uno_check_pointer(size, "size");
     if (!err) err = detach(&uno_session(session)->bsend, buffer_addr, &n);
     if (!err) *size = uno_fit(n);
     return uno_finish_session(session, __func__, err);

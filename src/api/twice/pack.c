@@ -32,7 +32,8 @@ static int check_args(const struct args *a, MPI_Count *bytes)
         *bytes > a->room - a->position)
         return uno_fail(MPI_ERR_TRUNCATE, "the buffer has %lld bytes left, %lld elements of %lld bytes need more",
                         (long long)(a->room - a->position), (long long)a->count, (long long)t->size);
-    return *bytes > 0 ? uno_check_pointer(a->packed, a->in ? "inbuf" : "outbuf") : MPI_SUCCESS;
+    if (*bytes == 0 || (a->packed && a->packed != MPI_IN_PLACE)) return MPI_SUCCESS;
+    return uno_fail(MPI_ERR_BUFFER, "%s is %s", a->in ? "inbuf" : "outbuf", a->packed ? "MPI_IN_PLACE" : "NULL");
 }
 
 // Moves the data; the number of bytes is the result, an error is in *err.

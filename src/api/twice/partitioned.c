@@ -14,10 +14,12 @@ static int check_spec(const struct uno_args *a, int partitions, bool send)
     return send ? uno_check_send(*a) : uno_check_recv(*a);
 }
 
-static int init(struct uno_args a, int partitions, bool send, MPI_Request *request)
+static int init(struct uno_args a, int partitions, bool send, MPI_Info info, MPI_Request *request)
 {
+    if (!request) return uno_refuse_null(a.comm, a.call, "request");
     uno_enter(a.call);
     int err = check_spec(&a, partitions, send);
+    if (!err) err = uno_check_info(info);    // no hints are known
     if (err) return uno_raise_comm(a.comm, a.call, err);
     struct uno_part_spec spec = {.buf = a.buf, .partitions = partitions, .count = a.count, .type = uno_type(a.type)};
     struct uno_where where = {.comm = uno_comm(a.comm), .rank = a.rank, .tag = a.tag};
@@ -27,13 +29,11 @@ static int init(struct uno_args a, int partitions, bool send, MPI_Request *reque
 int MPI_Psend_init(const void *buf, int partitions, uno_count count, MPI_Datatype type, int dest, int tag,
                    MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
-    (void)info;    // no hints are known
-    return init((struct uno_args){__func__, buf, count, type, dest, tag, comm}, partitions, true, request);
+    return init((struct uno_args){__func__, buf, count, type, dest, tag, comm}, partitions, true, info, request);
 }
 
 int MPI_Precv_init(void *buf, int partitions, uno_count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,
                    MPI_Info info, MPI_Request *request)
 {
-    (void)info;    // no hints are known
-    return init((struct uno_args){__func__, buf, count, type, dest, tag, comm}, partitions, false, request);
+    return init((struct uno_args){__func__, buf, count, type, dest, tag, comm}, partitions, false, info, request);
 }

@@ -6,6 +6,7 @@
 
 static int send_init(struct uno_args a, enum uno_mode mode, MPI_Request *request)
 {
+    if (!request) return uno_refuse_null(a.comm, a.call, "request");
     struct uno_where to;
     struct MPI_ABI_Datatype *type;
     int err = uno_begin(a, uno_check_send, &to, &type);
@@ -23,6 +24,7 @@ static int send_init(struct uno_args a, enum uno_mode mode, MPI_Request *request
 
 static int recv_init(struct uno_args a, MPI_Request *request)
 {
+    if (!request) return uno_refuse_null(a.comm, a.call, "request");
     struct uno_where from;
     struct MPI_ABI_Datatype *type;
     int err = uno_begin(a, uno_check_recv, &from, &type);

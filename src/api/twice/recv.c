@@ -16,6 +16,7 @@ static inline __attribute__((always_inline)) int recv(struct uno_args a, MPI_Sta
 
 static inline __attribute__((always_inline)) int irecv(struct uno_args a, MPI_Request *request)
 {
+    if (!request) return uno_refuse_null(a.comm, a.call, "request");
     struct uno_where from;
     struct MPI_ABI_Datatype *type;
     int err = uno_begin(a, uno_check_recv, &from, &type);

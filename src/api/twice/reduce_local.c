@@ -14,7 +14,8 @@ static int reduce_local(const char *call, const void *inbuf, void *inoutbuf, MPI
     if (!err) err = uno_check_reduction(uno_op(op), uno_type(datatype));
     if (!err) err = uno_check_buffer(inbuf, count, uno_type(datatype));
     if (!err) err = uno_check_buffer(inoutbuf, count, uno_type(datatype));
-    if (!err && count > 0 && inbuf == inoutbuf) err = uno_fail(MPI_ERR_BUFFER, "inbuf and inoutbuf are the same");
+    if (!err && count > 0 && inbuf == inoutbuf)
+        err = uno_fail(MPI_ERR_BUFFER, "inbuf and inoutbuf are the same address (they must not overlap)");
     if (err) return uno_raise_self(call, err);
     uno_op_apply(uno_op(op), inbuf, inoutbuf, count, uno_type(datatype));
     uno_leave();

@@ -18,6 +18,7 @@ static inline __attribute__((always_inline)) int send(struct uno_args a, enum un
 
 static inline __attribute__((always_inline)) int isend(struct uno_args a, enum uno_mode mode, MPI_Request *request)
 {
+    if (!request) return uno_refuse_null(a.comm, a.call, "request");
     struct uno_where to;
     struct MPI_ABI_Datatype *type;
     int err = uno_begin(a, uno_check_send, &to, &type);
@@ -37,6 +38,7 @@ static int bsend(struct uno_args a)
 
 static int ibsend(struct uno_args a, MPI_Request *request)
 {
+    if (!request) return uno_refuse_null(a.comm, a.call, "request");
     int err = bsend(a);
     if (!err) *request = &uno_request_sent;
     return err;
