@@ -126,16 +126,89 @@ static int check_overlap(const struct side *s)
     return err;
 }
 
+// The bytes of block i of a side, empty when its layout has gaps: those are not looked at. Equal blocks without
+// displacements lie one after the other and are one block here.
+static struct interval bytes_of(const struct side *s, int i)
+{
+    const struct MPI_ABI_Datatype *t = s->typed ? uno_type(s->types[i]) : s->type;
+    MPI_Count n = s->vector ? uno_at(s->counts, i) : s->count, bytes, at = (MPI_Count)(intptr_t)s->buf;
+    if (s->vector) at += uno_at(s->displs, i) * (s->typed ? 1 : t->extent);
+    bool absurd =
+        __builtin_mul_overflow(n, t->size, &bytes) || (!s->vector && __builtin_mul_overflow(bytes, s->n, &bytes));
+    return (struct interval){at, t->flags & UNO_TYPE_PLAIN && !absurd ? at + bytes : at, i};
+}
+
+// All blocks that are not empty, in order of addresses, into list; returns how many.
+static int list_bytes(const struct side *s, struct interval *list)
+{
+    int m = 0;
+    for (int i = 0; i < (s->vector ? s->n : 1); i++) {
+        struct interval b = bytes_of(s, i);
+        if (b.end > b.at) list[m++] = b;
+    }
+    qsort(list, (size_t)m, sizeof *list, by_start);
+    return m;
+}
+
+// From the first byte of a side to the end of its last.
+static struct interval hull_of(const struct side *s)
+{
+    struct interval all = {0, 0, 0};
+    for (int i = 0; i < (s->vector ? s->n : 1); i++) {
+        struct interval b = bytes_of(s, i);
+        if (b.end == b.at) continue;
+        if (all.end == all.at) all = b;
+        if (b.at < all.at) all.at = b.at;
+        if (b.end > all.end) all.end = b.end;
+    }
+    return all;
+}
+
+static bool meet(struct interval a, struct interval b)
+{
+    return a.at < a.end && b.at < b.end && a.at < b.end && b.at < a.end;
+}
+
+// Whether a byte is in both sides, block by block; false also when there is no memory to find out.
+static bool share_bytes(const struct side *a, const struct side *b)
+{
+    if (!meet(hull_of(a), hull_of(b))) return false;
+    if (!a->vector && !b->vector) return true;
+    struct interval *list = malloc(((size_t)a->n + (size_t)b->n) * sizeof *list);
+    if (!list) return false;
+    int na = list_bytes(a, list), nb = list_bytes(b, list + na), i = 0, j = 0;
+    struct interval *other = list + na;
+    while (i < na && j < nb && !meet(list[i], other[j])) *(list[i].end <= other[j].at ? &i : &j) += 1;
+    bool found = i < na && j < nb;
+    free(list);
+    return found;
+}
+
+// What is sent and what is received must lie apart. Told where it is certain: for bytes that lie together, and for one
+// layout at one address.
+static int check_apart(const struct side *from, const struct side *to, bool in_place)
+{
+    const char *hint = in_place ? " (say MPI_IN_PLACE for that)" : "";
+    bool bytes = !from->vector && !to->vector && from->count > 0 && to->count > 0 && from->type->size > 0;
+    if (bytes && from->buf && from->buf == to->buf && from->type == to->type)
+        return uno_fail(MPI_ERR_BUFFER, "sendbuf and recvbuf are the same address%s", hint);
+    if (!share_bytes(from, to)) return MPI_SUCCESS;
+    return uno_fail(MPI_ERR_BUFFER, "sendbuf and recvbuf overlap (%p and %p; what is sent must not be written)",
+                    from->buf, to->buf);
+}
+
 static struct side send_side(const struct uno_call *c)
 {
     enum uno_coll_kind k = c->kind;
     bool v = k == UNO_SCATTERV || k == UNO_ALLTOALLV || k == UNO_NEIGHBOR_ALLTOALLV || is_w(k);
+    bool apart = k == UNO_SCATTER || k == UNO_ALLTOALL || k == UNO_NEIGHBOR_ALLTOALL;    // a block per receiver
+    int peers = is_neighbor(k) ? c->nout : c->comm->npeers;
     return (struct side){"sendbuf",
                          v ? "sendcounts" : "sendcount",
                          k == UNO_SCATTERV ? "displs" : "sdispls",
                          is_w(k) ? "sendtypes" : "sendtype",
                          c->sbuf,
-                         is_neighbor(k) ? c->nout : c->comm->npeers,
+                         v || apart ? peers : 1,
                          c->scount,
                          c->stype,
                          c->scounts,
@@ -150,10 +223,11 @@ static struct side recv_side(const struct uno_call *c)
     enum uno_coll_kind k = c->kind;
     bool v = k == UNO_GATHERV || k == UNO_ALLGATHERV || k == UNO_ALLTOALLV || k == UNO_NEIGHBOR_ALLGATHERV ||
              k == UNO_NEIGHBOR_ALLTOALLV || is_w(k);
+    bool alone = k == UNO_SCATTER || k == UNO_SCATTERV || k == UNO_BCAST;    // one block, else one per sender
     const char *displs = k == UNO_GATHERV || k == UNO_ALLGATHERV || k == UNO_NEIGHBOR_ALLGATHERV ? "displs" : "rdispls";
     return (struct side){"recvbuf",  v ? "recvcounts" : "recvcount",
                          displs,     is_w(k) ? "recvtypes" : "recvtype",
-                         c->rbuf,    is_neighbor(k) ? c->nin : c->comm->npeers,
+                         c->rbuf,    alone ? 1 : is_neighbor(k) ? c->nin : c->comm->npeers,
                          c->rcount,  c->rtype,
                          c->rcounts, c->rdispls,
                          c->rtypes,  v,
@@ -209,9 +283,12 @@ static int check_reduction(const struct uno_call *c)
     MPI_Count count = c->rcount;
     for (int i = 0; s.vector && i < s.n; i++) count += uno_at(s.counts, i);
     err = uno_check_buffer(c->sbuf, count, c->rtype);
-    if (!err && receives && c->sbuf == c->rbuf && c->sbuf && count && (c->rtype->flags & UNO_TYPE_PLAIN))
-        err = uno_fail(MPI_ERR_BUFFER, "sendbuf and recvbuf are the same address (say MPI_IN_PLACE for that)");
-    return err;
+    if (err || !receives || c->rbuf == MPI_IN_PLACE) return err;
+    if (c->kind == UNO_REDUCE_SCATTER_BLOCK) count *= s.n;
+    struct side from = {.buf_name = "sendbuf", .buf = c->sbuf, .n = 1, .count = count, .type = c->rtype};
+    s.n = 1;
+    s.vector = false;
+    return check_apart(&from, &s, true);
 }
 
 // The part of a rank that it keeps must fit: what this rank alone can see of a mismatch.
@@ -227,10 +304,6 @@ static int check_own(const struct uno_call *c)
         return uno_fail(MPI_ERR_TRUNCATE, "sendcount and sendtype make %lld bytes a block, %s and recvtype %lld",
                         (long long)out, own ? "this rank's recvcounts" : "recvcount", (long long)in);
     }
-    bool plain = c->stype->flags & c->rtype->flags & UNO_TYPE_PLAIN,
-         everywhere = c->kind == UNO_ALLGATHER || c->kind == UNO_ALLTOALL;
-    if (everywhere && plain && out && c->sbuf && c->sbuf == c->rbuf)
-        return uno_fail(MPI_ERR_BUFFER, "sendbuf and recvbuf are the same address (say MPI_IN_PLACE for that)");
     return MPI_SUCCESS;
 }
 
@@ -249,5 +322,7 @@ int uno_check_call(const struct uno_call *c)
     if (sends) err = check_side(&s);
     if (!err && receives) err = check_side(&r);
     if (!err && receives) err = check_overlap(&r);
-    return err ? err : check_own(c);
+    if (!err) err = check_own(c);
+    if (err || !sends || !receives || c->kind == UNO_BCAST || c->rbuf == MPI_IN_PLACE) return err;
+    return check_apart(&s, &r, !is_neighbor(c->kind));
 }
