@@ -168,8 +168,12 @@ int uno_check_type(MPI_Datatype type)
 
 int uno_check_buffer(const void *buf, MPI_Count count, const struct MPI_ABI_Datatype *type)
 {
+    MPI_Count bytes;
     if (buf == MPI_IN_PLACE) return uno_fail(MPI_ERR_BUFFER, "buffer is MPI_IN_PLACE, which has no meaning here");
-    if (buf || count == 0 || type->size == 0) return MPI_SUCCESS;
+    if (__builtin_mul_overflow(count, type->size, &bytes))
+        return uno_fail(MPI_ERR_COUNT, "count %lld of a datatype of %lld bytes does not fit 63 bits", (long long)count,
+                        (long long)type->size);
+    if (buf || bytes == 0) return MPI_SUCCESS;
     // MPI_BOTTOM is NULL too: only a type that reaches down to the first pages makes it wrong.
     if (type->true_lb >= 65536 || type->true_lb < 0) return MPI_SUCCESS;
     return uno_fail(MPI_ERR_BUFFER, "buffer is NULL, with count %lld of a type that starts at address %lld",

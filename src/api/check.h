@@ -95,7 +95,8 @@ int uno_check_comm(MPI_Comm comm);    // MPI_ERR_COMM
 int uno_check_intracomm(MPI_Comm comm);
 int uno_check_count(MPI_Count count);     // MPI_ERR_COUNT
 int uno_check_type(MPI_Datatype type);    // MPI_ERR_TYPE: live and committed
-int uno_check_buffer(const void *buf, MPI_Count count, const struct MPI_ABI_Datatype *type);    // MPI_ERR_BUFFER
+int uno_check_buffer(const void *buf, MPI_Count count,
+                     const struct MPI_ABI_Datatype *type);    // MPI_ERR_BUFFER, _COUNT
 // MPI_ERR_RANK: 0 .. npeers-1 or MPI_PROC_NULL.
 int uno_check_dest(const struct MPI_ABI_Comm *c, int rank, const char *name);
 int uno_check_source(const struct MPI_ABI_Comm *c, int rank);                    // ... or MPI_ANY_SOURCE

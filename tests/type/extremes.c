@@ -213,6 +213,22 @@ static void bounds(void)
     CHECK(MPI_Type_create_hindexed_block_c(INT64_MAX, 1, far, MPI_INT, &t) == MPI_ERR_COUNT);
 }
 
+// A type may repeat its bytes, so that a message of more than 63 bits needs little memory.
+static void messages(void)
+{
+    MPI_Datatype again;
+    MPI_Request request;
+    double one = 1;
+    CHECK(MPI_Type_create_hvector_c((MPI_Count)1 << 40, 1, 0, MPI_DOUBLE, &again) == MPI_SUCCESS);
+    MPI_Type_commit(&again);
+    CHECK(MPI_Send(&one, INT_MAX, again, MPI_PROC_NULL, 0, MPI_COMM_SELF) == MPI_ERR_COUNT);
+    CHECK(MPI_Irecv(&one, INT_MAX, again, 0, 0, MPI_COMM_SELF, &request) == MPI_ERR_COUNT);
+    CHECK(MPI_Bcast(&one, INT_MAX, again, 0, MPI_COMM_SELF) == MPI_ERR_COUNT);
+    CHECK(MPI_Reduce_local_c(&one, &state, INT64_MAX / 2, MPI_DOUBLE, MPI_SUM) == MPI_ERR_COUNT);
+    CHECK(MPI_Send(&one, 1, again, MPI_PROC_NULL, 0, MPI_COMM_SELF) == MPI_SUCCESS);
+    MPI_Type_free(&again);
+}
+
 // 2^40 elements dealt out in threes: a list of its blocks would not fit any memory.
 static void large_cyclic(void)
 {
@@ -238,6 +254,7 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
     bounds();
+    messages();
     large_cyclic();
     fuzz();
     MPI_Finalize();
