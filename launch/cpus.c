@@ -24,6 +24,7 @@ struct cpu {
 
 static struct cpu *cpus;    // that this process may use, in the order of the machine
 static int ncpus, ncores;
+static bool imagined;    // no such machine is here: nothing is bound, so nobody has to be asked
 
 static void describe(struct cpu *c, const struct uno_hw_pu *pu)
 {
@@ -69,6 +70,7 @@ static void read_machine(const struct uno_plan *p, bool full)
     const struct uno_hw *hw = full ? uno_hw_read() : uno_hw_read_plain();
     if (hw == NULL || hw == known) return;
     known = hw;
+    imagined = hw->imagined;
     cpu_set_t may;
     CPU_ZERO(&may);
     if (hw->imagined)
@@ -136,7 +138,7 @@ static int core_index(int i)
 static bool share_out(const struct uno_plan *p, int local, int nlocal, cpu_set_t *set)
 {
     int n = p->hwthreads ? ncpus : ncores;
-    if (nlocal < 2 || nlocal > n || !claim_host()) return false;
+    if (nlocal < 2 || nlocal > n || (!imagined && !claim_host())) return false;
     int from = (int)((long)n * local / nlocal), to = (int)((long)n * (local + 1) / nlocal);
     for (int i = 0; i < ncpus; i++) {
         int index = p->hwthreads ? i : core_index(i);

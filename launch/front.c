@@ -374,12 +374,13 @@ int uno_front_run(const struct uno_plan *p, const struct uno_front_ends *ends, i
     listen_to(&f, f.sigfd, EPOLLIN, ON_SIGNAL);
     loop(&f);
     end_node(&f, node);
-    uno_sinks_drain(f.sinks);
+    int given_up = uno_sinks_drain(f.sinks, f.sigfd);
     say(&f, uno_profile_end(f.profile));
     if (p->exit_codes) say(&f, uno_verdict_codes(p, f.status));
     if (!p->quiet) say(&f, uno_verdict_warning(&f.verdict));
     say(&f, uno_verdict_text(&f.verdict));
-    uno_sinks_drain(f.sinks);
+    if (given_up == 0) given_up = uno_sinks_drain(f.sinks, f.sigfd);
+    if (given_up) return 128 + given_up;
     if (f.verdict.status == 0 && uno_sinks_failed(f.sinks)) return 1;
     return f.verdict.status;
 }

@@ -7,9 +7,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -222,16 +224,30 @@ void uno_sinks_flush(struct uno_sinks *s)
     write_out(s, s->to[1]);
 }
 
-void uno_sinks_drain(struct uno_sinks *s)
+// The next signal that asks for the end; 0: none.
+static int end_asked(int sigfd)
 {
+    struct signalfd_siginfo info;
+    while (read(sigfd, &info, sizeof info) == sizeof info) {
+        int sig = (int)info.ssi_signo;
+        if (sig == SIGINT || sig == SIGTERM || sig == SIGHUP || sig == SIGQUIT) return sig;
+    }
+    return 0;
+}
+
+int uno_sinks_drain(struct uno_sinks *s, int sigfd)
+{
+    int sig = 0;
     for (int r = 0; r < s->plan->nranks; r++) uno_sinks_end(s, r);
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 2 && sig == 0; i++) {
         struct sink *k = s->to[i];
-        for (write_out(s, k); k->out.len > 0; write_out(s, k)) {
-            struct pollfd p = {.fd = k->fd, .events = POLLOUT};
-            poll(&p, 1, -1);
+        for (write_out(s, k); k->out.len > 0 && sig == 0; write_out(s, k)) {
+            struct pollfd p[] = {{.fd = k->fd, .events = POLLOUT}, {.fd = sigfd, .events = POLLIN}};
+            if (poll(p, 2, -1) > 0 && p[1].revents) sig = end_asked(sigfd);
         }
     }
+    if (sig) uno_sinks_abandon(s);
+    return sig;
 }
 
 bool uno_sinks_full(const struct uno_sinks *s)

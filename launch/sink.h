@@ -15,8 +15,10 @@ void uno_sinks_started(struct uno_sinks *s, int rank, int pid);
 void uno_sinks_end(struct uno_sinks *s, int rank);            // the rank writes no more
 void uno_sinks_say(struct uno_sinks *s, const char *text);    // one line of mpiexec's own on standard error
 
-void uno_sinks_flush(struct uno_sinks *s);                  // writes what can be written now
-void uno_sinks_drain(struct uno_sinks *s);                  // writes everything, waiting if it must
+void uno_sinks_flush(struct uno_sinks *s);    // writes what can be written now
+// Writes everything, waiting if it must; a signal from sigfd that asks for the end makes it give up what nobody reads.
+// 0, or that signal.
+int uno_sinks_drain(struct uno_sinks *s, int sigfd);
 bool uno_sinks_full(const struct uno_sinks *s);             // do not put more for now
 int uno_sinks_fd(const struct uno_sinks *s, int stream);    // to wait on for room; -1: nothing waits
 bool uno_sinks_closed(struct uno_sinks *s, int stream);     // true once when the reader has gone

@@ -90,6 +90,12 @@ class Calls(WithFaults):
                 self.assertEqual(r.returncode, 1, (at, r.err))
                 self.assert_one_line(r.err, "guards the ranks")
 
+    def test_killed_at_each_call_with_other_hosts(self):
+        ranks = ["-host", "localhost,a,b", "-n", 3, "sh", "-c", "setsid sleep 600 & echo hi"]
+        for at, r in self.each_fault([*AGENT, *ranks], "any", "kill"):
+            if r.returncode not in (-9, 0):
+                self.assertIn("mpiexec: ", r.err, at)
+
 
 class Library(WithFaults, WithProgram):
     source = "rank.c"

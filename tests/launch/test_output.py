@@ -70,6 +70,14 @@ class Output(Case):
         p.terminate()
         self.assert_all_gone_but(p)
 
+    def test_signal_is_served_while_nobody_reads_the_end(self):
+        """The ranks have ended; what is left of their output fits no pipe."""
+        p = self.start_mpi("-n", 1, "head", "-c", 500000, "/dev/zero")
+        p.stdout.read(1)
+        self.await_true(lambda: self.marked() == [p.pid])
+        p.terminate()
+        self.assertEqual(p.wait(30), 143)
+
     def assert_all_gone_but(self, p):
         self.await_true(lambda: set(self.marked()) <= {p.pid})
 
