@@ -139,6 +139,13 @@ static void check_streams(void)
     }
 }
 
+static void tell_universe(void)
+{
+    int *universe, there;
+    MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_UNIVERSE_SIZE, &universe, &there);
+    printf("universe %d\n", there ? *universe : -1);
+}
+
 static void do_nothing(void)
 {
 }
@@ -147,11 +154,13 @@ static const struct mode {
     const char *name;
     void (*run)(void);
 } modes[] = {
-    {"hello", do_nothing},        {"ring", ring},         {"crash", crash_in_call},
-    {"killed", be_killed},        {"abort", abort_job},   {"wrong", wrong_argument},
-    {"forget", forget_finalize},  {"slow", slow_partner}, {"threads", thread_partner},
-    {"thread-ring", thread_ring}, {"exchange", exchange}, {"child", start_child},
-    {"streams", check_streams},
+    {"hello", do_nothing},       {"ring", ring},
+    {"crash", crash_in_call},    {"killed", be_killed},
+    {"abort", abort_job},        {"wrong", wrong_argument},
+    {"forget", forget_finalize}, {"slow", slow_partner},
+    {"threads", thread_partner}, {"thread-ring", thread_ring},
+    {"exchange", exchange},      {"child", start_child},
+    {"streams", check_streams},  {"universe", tell_universe},
 };
 
 int main(int argc, char **argv)

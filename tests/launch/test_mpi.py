@@ -23,6 +23,13 @@ class Mpi(WithProgram):
             self.assertEqual((r.returncode, r.err), (0, ""))
             self.assertEqual(sorted(r.out.splitlines()), sorted(f"rank {i} of {n}" for i in range(n)))
 
+    def test_universe(self):
+        for words, wanted in (([], 2), (["-usize", 7], 7), (["-usize", "SYSTEM"], 2)):
+            r = self.mode("universe", 2, words)
+            self.assertEqual(r.out.count(f"universe {wanted}\n"), 2, words)
+        agent = ["--launch-agent", "sh -c 'shift; exec \"$@\"' agent", "-host", "a,b", "-usize", 9]
+        self.assertEqual(self.mode("universe", 2, agent).out.count("universe 9\n"), 2)
+
     def test_two_programs(self):
         r = self.run_mpi("-n", 2, self.program, "hello", ":", "-n", 1, self.program, "hello")
         self.assertEqual(sorted(r.out.splitlines()), [f"rank {i} of 3" for i in range(3)])
