@@ -267,6 +267,27 @@ char *uno_cpus_refusal(const struct uno_plan *p)
     return NULL;
 }
 
+int uno_cpus_mine(void)
+{
+    cpu_set_t set;
+    return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 0;
+}
+
+void uno_cpus_sharers(const struct uno_plan *p, int nlocal, int *sharers)
+{
+    cpu_set_t *set = uno_xalloc((size_t)nlocal * sizeof *set), both;
+    bool bound = true;
+    for (int i = 0; i < nlocal; i++) bound = uno_cpus_bind(p, i, nlocal, &set[i]) && bound;
+    for (int i = 0; i < nlocal; i++) {
+        sharers[i] = bound ? 0 : nlocal;
+        for (int k = 0; k < nlocal && bound; k++) {
+            CPU_AND(&both, &set[i], &set[k]);
+            sharers[i] += CPU_COUNT(&both) > 0;
+        }
+    }
+    free(set);
+}
+
 static void add_ranges(char *text, size_t cap, const cpu_set_t *set)
 {
     size_t at = 0;

@@ -21,5 +21,11 @@ char *uno_cpus_refusal(const struct uno_plan *p);
 // bound here.
 bool uno_cpus_bind(const struct uno_plan *p, int local, int nlocal, cpu_set_t *set);
 
+// How many processors this process may use.
+int uno_cpus_mine(void);
+
+// For each local rank: how many ranks, itself included, share a processor with it.
+void uno_cpus_sharers(const struct uno_plan *p, int nlocal, int *sharers);
+
 // "cores 0-1 (processors 0-3)" for messages; the caller frees.
 char *uno_cpus_text(const cpu_set_t *set);

@@ -367,17 +367,21 @@ static bool start_all(struct uno_node *n, char **why)
 static bool make_segment(struct uno_node *n, char **why)
 {
     int *world = uno_xalloc((size_t)n->nlocal * sizeof(int)), *app = uno_xalloc((size_t)n->nlocal * sizeof(int));
+    int *sharers = uno_xalloc((size_t)n->nlocal * sizeof(int));
     for (int i = 0; i < n->nlocal; i++) {
         world[i] = n->rank[i].world;
         app[i] = n->rank[i].app;
     }
+    uno_cpus_sharers(n->plan, n->nlocal, sharers);
     struct uno_job_spec spec = {.nlocal = (uint32_t)n->nlocal,
                                 .nworld = (uint32_t)n->plan->nranks,
                                 .universe_size = (uint32_t)(n->plan->universe ? n->plan->universe : n->plan->nranks),
                                 .nhosts = (uint32_t)n->plan->nhosts,
                                 .host = (uint32_t)n->index,
+                                .processors = (uint32_t)uno_cpus_mine(),
                                 .world_rank = world,
                                 .appnum = app,
+                                .sharers = sharers,
                                 .job_id = n->plan->job_id,
                                 .secret = n->plan->secret};
     int err = uno_job_create(&spec, &n->job_fd);
@@ -387,6 +391,7 @@ static bool make_segment(struct uno_node *n, char **why)
     }
     free(world);
     free(app);
+    free(sharers);
     if (err != 0) *why = uno_xformat("cannot make the job's shared segment: %s", uno_reason(err));
     return err == 0;
 }

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Includes point one way: api > {coll, rma, io, topo, dpm, tool} > p2p > core > chan > base; platform #ifs: base.
 
-Called by tests/suites/20-house. A folder of the middle layer may use another one's header only by an exemption.
+Waits ask base/patience.h. Called by tests/suites/20-house. A folder of the middle layer may use another one's header
+only by an exemption.
 """
 
 import re
@@ -71,7 +72,17 @@ def platform():
                 yield Finding("platform", path, line, "platform #if outside src/base")
 
 
-RULES = {"direction": direction, "outside": outside, "own-first": own_first, "platform": platform}
+def patience():
+    """What waits asks the one policy: nothing else gives the core away or rests the processor."""
+    for path in tracked(".c", ".h", under="src"):
+        if path.name.startswith("test_") or path.name.endswith("_test.c") or path.stem in ("patience", "wait"):
+            continue
+        for number, line in enumerate(bare(text_of(path)).splitlines(), 1):
+            if match := re.search(r"\b(sched_yield|uno_pause|nanosleep|usleep)\s*\(", line):
+                yield Finding("patience", path, number, f"calls {match.group(1)}: ask base/patience.h", match.group(1))
+
+
+RULES = {"direction": direction, "outside": outside, "own-first": own_first, "platform": platform, "patience": patience}
 
 if __name__ == "__main__":
     sys.exit(verdict(RULES))

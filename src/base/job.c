@@ -51,6 +51,7 @@ static void format(struct uno_job_head *h, const struct uno_job_spec *spec)
     h->universe_size = spec->universe_size;
     h->nhosts = spec->nhosts;
     h->host = spec->host;
+    h->processors = spec->processors;
     h->job_id = spec->job_id;
     memcpy(h->secret, spec->secret, sizeof h->secret);
     lay_out(h, spec->nlocal);
@@ -59,6 +60,7 @@ static void format(struct uno_job_head *h, const struct uno_job_spec *spec)
         b->world_rank = spec->world_rank[i];
         b->appnum = spec->appnum[i];
         b->host = (int32_t)spec->host;
+        b->sharers = spec->sharers ? spec->sharers[i] : (int32_t)spec->nlocal;
     }
 }
 

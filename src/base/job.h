@@ -38,6 +38,7 @@ struct uno_board {
     int32_t world_rank;          // filled by mpiexec
     int32_t appnum;              // filled by mpiexec: index of the `:`-separated program
     int32_t host;                // filled by mpiexec: host index in the job
+    int32_t sharers;             // filled by mpiexec: ranks, this one included, that it gave one of its processors
     _Atomic uint32_t cma;        // 1: this process may copy across memory, 2: it may not (parameter, seccomp)
     uint64_t probe;              // address of a word with the value UNO_PROBE in this process, to try a copy on
     _Atomic uint32_t asleep;     // threads of this rank asleep in a blocking MPI call
@@ -62,7 +63,7 @@ struct uno_door {
     _Atomic uint32_t mode;     // enum uno_door_mode
     _Atomic uint32_t bell;     // futex word, bumped by each ring
     _Atomic uint32_t fresh;    // bumped when a peer activates its ring towards this rank
-    uint32_t pad;
+    _Atomic uint32_t cpu;      // where the owner last ran, plus 1, as it says when it waits or rings; 0: not said yet
     unsigned char name[16], key[8];    // random, of the rank's doorbell socket: written before the mode is FD
 } __attribute__((aligned(UNO_LINE)));
 
@@ -72,6 +73,7 @@ struct uno_job_head {
     uint32_t nlocal, nworld;
     uint32_t universe_size;
     uint32_t nhosts, host;    // of this segment
+    uint32_t processors;      // of this host that the job may use; 0: not known
     uint64_t board_off, door_off, active_off, pair_off, heap_off, bytes;
     uint64_t job_id;             // random, not secret
     unsigned char secret[32];    // the job's secret for the TCP handshake
@@ -81,9 +83,10 @@ struct uno_job_head {
 
 // What the launcher (or a singleton) knows when it lays the segment out. Arrays have nlocal entries.
 struct uno_job_spec {
-    uint32_t nlocal, nworld, universe_size, nhosts, host;
+    uint32_t nlocal, nworld, universe_size, nhosts, host, processors;
     const int *world_rank;
     const int *appnum;
+    const int *sharers;    // NULL: all ranks share all processors
     uint64_t job_id;
     const unsigned char *secret;    // 32 bytes
 };

@@ -2,8 +2,8 @@
 // Parameters: every tunable is declared once, as a static struct in the .c file that uses it, and read as a plain
 // field.
 //
-//   static struct uno_param spin = UNO_PARAM_INT("wait_spin_us", 20, 0, 1000000,
-//                                                "microseconds a blocked call spins before it sleeps");
+//   static struct uno_param spin = UNO_PARAM_INT("wait_spin_us", 50, 0, 1000000,
+//                                                "microseconds a wait looks again before it sleeps");
 //   UNO_PARAM_DECLARE(spin);
 //   ... spin.num ...
 //

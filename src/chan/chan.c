@@ -23,9 +23,10 @@ UNO_PARAM_DECLARE(wanted);
 static struct uno_chan *usable[KNOWN];
 static int usable_count;
 
-static int is_wanted(const char *name)
+static int is_wanted(const struct uno_chan_ops *ops)
 {
-    if (!wanted.text[0] || strcmp(name, "self") == 0) return 1;
+    if (!wanted.text[0] || ops->can & UNO_CAN_ALWAYS) return 1;
+    const char *name = ops->name;
     size_t n = strlen(name);
     for (const char *p = wanted.text; p; p = strchr(p, ','), p = p ? p + 1 : NULL)
         if (strncmp(p, name, n) == 0 && (p[n] == ',' || p[n] == 0)) return 1;
@@ -57,10 +58,13 @@ int uno_chan_open_all(void)
     int err = check_names();
     if (!err) err = uno_door_open();
     for (int i = 0; i < KNOWN && !err; i++) {
-        if (!is_wanted(known[i]->ops->name)) continue;
+        if (!is_wanted(known[i]->ops)) continue;
         err = known[i]->ops->open(known[i]);
         known[i]->usable = err == MPI_SUCCESS;
-        if (!err) usable[usable_count++] = known[i];
+        if (!err) {
+            usable[usable_count++] = known[i];
+            if (known[i]->ops->can & UNO_CAN_SHARE) uno_chan_self.shares = true;
+        }
         if (err == UNO_DECLINED) err = MPI_SUCCESS;
     }
     return err;
@@ -95,5 +99,6 @@ void uno_chan_close_all(void)
         known[i]->usable = 0;
     }
     usable_count = 0;
+    uno_chan_self.shares = false;
     uno_door_close();
 }

@@ -71,8 +71,15 @@ struct uno_msg {
 struct uno_chan;
 struct uno_link;
 
+// What a channel can do: callers ask for that, never for a name.
+enum uno_chan_can {
+    UNO_CAN_ALWAYS = 1,    // needs no leave of the parameter `chan`
+    UNO_CAN_SHARE = 2,     // reaches every process of this host, and shares the job segment's memory and doors with it
+};
+
 struct uno_chan_ops {
-    const char *name;
+    const char *name;    // for messages and the parameter `chan`: nobody decides by it
+    uint32_t can;        // enum uno_chan_can
     // Sets up what does not depend on peers. UNO_DECLINED: not usable in this job (said at verbosity 1).
     int (*open)(struct uno_chan *self);
     // A link to proc (world rank), cheap and without waiting; UNO_DECLINED when this channel does not reach it.

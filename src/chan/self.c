@@ -113,6 +113,7 @@ static void self_close(struct uno_chan *self)
 
 static const struct uno_chan_ops self_ops = {
     .name = "self",
+    .can = UNO_CAN_ALWAYS,
     .open = self_open,
     .connect = self_connect,
     .send = self_send,

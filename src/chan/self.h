@@ -11,9 +11,9 @@ struct uno_chan_self {
     struct uno_board *board;
     struct uno_door *door;
     uint32_t local, nlocal;
+    bool shares;            // a channel with UNO_CAN_SHARE is open (chan.h)
     int proc, nprocs;       // world rank and size
     const int *local_of;    // [nprocs] local index, -1: on another host. NULL: all here, identity
-    bool crowded;           // more ranks than cores on this host
 };
 
 extern struct uno_chan_self uno_chan_self;

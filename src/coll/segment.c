@@ -2,7 +2,7 @@
 // Makes and frees a communicator's segment (segment.h) out of the job segment's heap, and carries its protocol:
 // posting, waiting. Called by shm.c, small.c and large.c under the library lock.
 //
-// Always holds: stamps only grow. Waiting spins a moment, then goes through uno_wait_until, where other operations make
+// Always holds: stamps only grow. Waiting spins a moment, then goes through uno_wait_on, where other operations make
 // progress and a rank sleeps until rung.
 #include "coll/segment.h"
 
@@ -11,7 +11,7 @@
 
 #include "base/fail.h"
 #include "base/param.h"
-#include "chan/chan.h"
+#include "base/patience.h"
 #include "chan/door.h"
 #include "chan/self.h"
 #include "coll/choose.h"
@@ -20,11 +20,6 @@
 
 static struct uno_param enabled = UNO_PARAM_BOOL("coll_shm", 1, "collectives inside a host go through shared memory");
 UNO_PARAM_DECLARE(enabled);
-static struct uno_param spins =
-    UNO_PARAM_INT("coll_spin", 400, 0, 1000000,
-                  "looks at a peer's flag before a collective polls the channels too (none when crowded)");
-UNO_PARAM_DECLARE(spins);
-
 static struct uno_param flat =
     UNO_PARAM_INT("coll_flat", -1, -1, 1 << 20,
                   "ranks of a host up to which each looks at all others in a small collective; above, a tree (barrier, "
@@ -42,17 +37,13 @@ static bool all_here(const struct MPI_ABI_Comm *c)
     if (c->inter || c->size < 2 || !enabled.num) return false;
     for (int r = 0; r < c->size; r++)
         if (uno_comm_proc(c, r) >= uno_world.size || uno_local_of(uno_comm_proc(c, r)) < 0) return false;
-    int n;
-    struct uno_chan *const *chan = uno_chan_usable(&n);
-    for (int i = 0; i < n; i++)
-        if (strcmp(chan[i]->ops->name, "shm") == 0) return true;
-    return false;
+    return uno_chan_self.shares;
 }
 
 // On crowded cores each level of a tree is one more turn of all ranks: 64 ranks on 2 cores take 1.5 times as long.
 static bool wants_tree(int n)
 {
-    return flat.num >= 0 ? n > flat.num : n > FLAT && !uno_world.crowded;
+    return flat.num >= 0 ? n > flat.num : n > FLAT && !uno_patience.crowded;
 }
 
 static size_t lines_bytes(int n)
@@ -178,9 +169,6 @@ static inline bool reached(const struct uno_line *line, uint64_t k)
 
 static void wait_line(struct uno_coll *u, int r, struct uno_line *line, uint64_t k)
 {
-    if (!uno_world.crowded)
-        for (int64_t i = 0; i < spins.num; i++)
-            if (reached(line, k)) return;
     uno_word_wait(&line->stamp, k, u->comm, r);
 }
 

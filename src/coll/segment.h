@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The shared segment of a communicator whose ranks are all on one host, and the one protocol in it. Used by shm*.c
-// alone.
+// The shared segment of a communicator whose ranks are all on one host, and the one protocol in it. Used by shm.c,
+// small.c, tree.c, large*.c and direct.c.
 //
 // A collective is made of phases, numbered alike on all ranks. In a phase a rank may post: it fills its slot and stamps
 // it with the phase's number; others see the stamp and read. A rank says with its `done` stamp which phases it will not

@@ -3,12 +3,11 @@
 // Contenders spin shortly, then announce themselves with a membarrier and sleep, so that the holder needs no fence to
 // see them.
 #define _GNU_SOURCE
-#include <sched.h>
-
+#include "base/patience.h"
 #include "base/wait.h"
 #include "core/world.h"
 
-#define SPINS 400
+#define LOOKS 400    // a holder lets go soon, or has lost its core
 #define OFFER_YIELDS 64
 #define NAP_NS 1000000    // a contender looks again after this, should it have missed a wake
 
@@ -35,9 +34,10 @@ static void take(void)
     // Seq_cst: with the membarrier below, either we see the lock free or the holder sees us.
     atomic_fetch_add_explicit(&lock.contenders, 1, memory_order_seq_cst);
     for (;;) {
-        for (int i = 0; i < SPINS; i++) {
+        struct uno_patience p = {0};
+        while (p.looks < LOOKS && uno_patience_spin(&p)) {
             if (try_take()) goto taken;
-            uno_pause();
+            uno_rest();
         }
         uno_membarrier_private();
         if (try_take()) goto taken;
@@ -94,6 +94,6 @@ void uno_lock_offer(void)
     if (atomic_load_explicit(&lock.contenders, memory_order_relaxed) == 0) return;
     int depth = uno_lock_drop();
     for (int i = 0; i < OFFER_YIELDS && atomic_load_explicit(&lock.contenders, memory_order_relaxed); i++)
-        sched_yield();
+        uno_give_core();
     uno_lock_retake(depth);
 }

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Progress and waiting (progress.h). A waiting call polls, spins about as long as a wake would cost, yields, then
-// sleeps on the door of this rank. With threads one waiting thread at a time is the keeper of the door and polls for
+// Progress and waiting (progress.h). A waiting call polls for as long as the policy says (base/patience.h), then sleeps
+// on the door of this rank. With threads one waiting thread at a time is the keeper of the door and polls for
 // all; the others sleep on a word of their own and are woken when their condition holds, or to become the next keeper.
 #define _GNU_SOURCE
 #include "core/progress.h"
 
 #include <errno.h>
 #include <poll.h>
-#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
 #include "base/fail.h"
-#include "base/param.h"
+#include "base/patience.h"
 #include "base/wait.h"
 #include "chan/chan.h"
 #include "chan/door.h"
@@ -22,17 +21,6 @@
 #include "core/helper.h"
 #include "core/request.h"
 #include "core/world.h"
-
-static struct uno_param spin_us =
-    UNO_PARAM_INT("wait_spin_us", 50, 0, 1000000,
-                  "microseconds a blocked call polls before it yields and sleeps (none when crowded)");
-UNO_PARAM_DECLARE(spin_us);
-// A wake of another core costs about 30 us, a yield 0.7: `mpiexec -n 16 unisono-bench barrier` on two cores takes 70 us
-// with 40 yields and 30 with 400, and mpi4py's tests at 3 ranks 54 s and 48 s.
-static struct uno_param yields =
-    UNO_PARAM_INT("wait_yields", 400, 0, 1000000,
-                  "times a blocked call gives the core away before it sleeps, when ranks outnumber cores");
-UNO_PARAM_DECLARE(yields);
 
 #define BUDGET 256
 #define MAX_FDS 8
@@ -204,57 +192,46 @@ static void nap(bool (*ready)(void *), void *arg, const struct uno_waiting *what
     }
     if (what != &uno_waiting_helper) tell_asleep(what);
     int depth = uno_lock_drop();
+    uno_patience_count(&uno_patience.slept);
     sleep_at_door(ticket, fds, nfds);
     uno_lock_retake(depth);
     if (what != &uno_waiting_helper) tell_awake();
     if (!armed) uno_door_disarm();
 }
 
-// Polls until ready or until the spin time is over. Returns whether ready.
-static inline __attribute__((always_inline)) bool spin(bool (*ready)(void *), void *arg)
+// Polls until ready or until the time for that is over. Returns whether ready.
+static inline __attribute__((always_inline)) bool spin(bool (*ready)(void *), void *arg, struct uno_patience *p)
 {
-    uint64_t limit = 0, start = 0;
-    if (!uno_world.crowded) limit = (uint64_t)spin_us.num * uno_ticks_per_us();
-    for (uint32_t i = 1;; i++) {
+    for (;;) {
         int moved = uno_progress();
         if (ready(arg)) return true;
-        if (moved) {
-            i = 0;
-            start = 0;
-            continue;
-        }
-        if (limit == 0) return false;
-        if (i % 64 == 0) {
-            uint64_t now = uno_ticks();
-            if (start == 0)
-                start = now;
-            else if (now - start > limit)
-                return false;
-        }
-        if (i > 4096) uno_pause();
+        if (moved)
+            *p = (struct uno_patience){0};
+        else if (!uno_patience_spin(p))
+            return false;
         if (uno_world.threads) uno_lock_offer();
     }
 }
 
-static bool yield_some(bool (*ready)(void *), void *arg)
+static bool yield_some(bool (*ready)(void *), void *arg, struct uno_patience *p)
 {
-    int64_t n = uno_world.crowded ? yields.num : 1;
-    for (int64_t i = 0; i < n; i++) {
+    while (uno_patience_yield(p)) {
         int depth = uno_lock_drop();
-        sched_yield();
+        uno_give_core();
         uno_lock_retake(depth);
-        if (uno_progress()) i = -1;
+        if (uno_progress()) p->yields = 0;
         if (ready(arg)) return true;
     }
     return false;
 }
 
 static inline __attribute__((always_inline)) void wait_alone(bool (*ready)(void *), void *arg,
-                                                             const struct uno_waiting *what)
+                                                             const struct uno_waiting *what, struct uno_patience *p)
 {
-    while (!spin(ready, arg) && !yield_some(ready, arg)) {
+    while (!spin(ready, arg, p) && !yield_some(ready, arg, p)) {
         nap(ready, arg, what);
         if (ready(arg)) return;
+        *p = (struct uno_patience){0};
     }
 }
 
@@ -283,20 +260,28 @@ static void hand_over(void)
     if (w) wake(w);
 }
 
-static void wait_among_threads(bool (*ready)(void *), void *arg, const struct uno_waiting *what)
+static void wait_among_threads(bool (*ready)(void *), void *arg, const struct uno_waiting *what, struct uno_patience *p)
 {
     struct uno_waiter me = {.ready = ready, .arg = arg};
     while (!ready(arg)) {
         add_waiter(&me);
         if (!kept) {
             kept = me.keeper = true;
-            if (!spin(ready, arg) && !yield_some(ready, arg)) nap(ready, arg, what);
+            if (!spin(ready, arg, p) && !yield_some(ready, arg, p)) nap(ready, arg, what);
+            *p = (struct uno_patience){0};
             kept = me.keeper = false;
             wake_ready();
             remove_waiter(&me);
+            uno_lock_offer();    // to those just woken: a keeper that never sleeps would never let them in
             continue;
         }
         atomic_store_explicit(&me.woken, 0, memory_order_relaxed);    // under the lock, as are all wakes
+        // What this thread itself moved since the keeper's last look (MPI_Pready) rings no bell of ours.
+        uno_progress();
+        if (ready(arg)) {
+            remove_waiter(&me);
+            break;
+        }
         int depth = uno_lock_drop();
         uno_futex_wait(&me.woken, 0, 0, false);
         uno_lock_retake(depth);
@@ -306,13 +291,18 @@ static void wait_among_threads(bool (*ready)(void *), void *arg, const struct un
     if (uno_helper_on && pollers && what != &uno_waiting_helper) uno_helper_call();
 }
 
-void uno_wait_until(bool (*ready)(void *arg), void *arg, const struct uno_waiting *what)
+void uno_wait_on(bool (*ready)(void *arg), void *arg, const struct uno_waiting *what, struct uno_patience *p)
 {
     if (ready(arg)) return;
     if (uno_world.threads)
-        wait_among_threads(ready, arg, what);
+        wait_among_threads(ready, arg, what, p);
     else
-        wait_alone(ready, arg, what);
+        wait_alone(ready, arg, what, p);
+}
+
+void uno_wait_until(bool (*ready)(void *arg), void *arg, const struct uno_waiting *what)
+{
+    uno_wait_on(ready, arg, what, &(struct uno_patience){0});
 }
 
 static bool request_ready(void *arg)
@@ -321,9 +311,9 @@ static bool request_ready(void *arg)
 }
 
 // A partitioned request waits for lines that no channel brings: looks at them alone, most of the time.
-static bool look_at_partitions(MPI_Request r)
+static bool look_at_partitions(MPI_Request r, struct uno_patience *p)
 {
-    for (int i = 1; i <= LOOKS; i++) {
+    for (int i = 1; i <= LOOKS && uno_patience_spin(p); i++) {
         r->ops->poll(r);
         if (i % 32 == 0) uno_progress();
         if (uno_request_is_done(r)) return true;
@@ -331,15 +321,21 @@ static bool look_at_partitions(MPI_Request r)
     return false;
 }
 
+void uno_wait_request_on(MPI_Request r, struct uno_patience *p)
+{
+    if (uno_request_is_done(r)) return;
+    if (r->kind == UNO_REQ_PARTITIONED && !uno_world.threads && look_at_partitions(r, p)) return;
+    struct uno_waiting what = {.comm = r->comm, .peer = r->rank, .tag = r->tag};
+    if (uno_world.threads)
+        wait_among_threads(request_ready, r, &what, p);
+    else
+        wait_alone(request_ready, r, &what, p);
+}
+
 void uno_wait_request(MPI_Request r)
 {
     if (uno_request_is_done(r)) return;
-    if (r->kind == UNO_REQ_PARTITIONED && !uno_world.threads && !uno_world.crowded && look_at_partitions(r)) return;
-    struct uno_waiting what = {.comm = r->comm, .peer = r->rank, .tag = r->tag};
-    if (uno_world.threads)
-        wait_among_threads(request_ready, r, &what);
-    else
-        wait_alone(request_ready, r, &what);
+    uno_wait_request_on(r, &(struct uno_patience){0});
 }
 
 // One descriptor over the door's and the channels': an epoll set, made once.
@@ -372,7 +368,7 @@ bool uno_doorbell_arm(bool (*ready)(void *arg), void *arg)
 {
     struct pollfd fds[MAX_FDS];
     do {
-        if (spin(ready, arg)) return true;
+        if (spin(ready, arg, &(struct uno_patience){0})) return true;
         uno_door_drain();
         channel_fds(fds);    // tells the channels that a sleep begins
         armed = true;

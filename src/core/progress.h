@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Progress and waiting. There is one place where a call waits: uno_wait_until. It polls the channels, spins a short
-// time, yields, then sleeps on the door of this rank (base/job.h) until a peer rings. The lock is held on entry and on
-// return.
+// Progress and waiting. There is one place where a call waits: uno_wait_on. It polls the channels for as long as the
+// policy says (base/patience.h), then sleeps on the door of this rank (base/job.h) until a peer rings. The lock is held
+// on entry and on return.
 #pragma once
 #include <stdbool.h>
 #include <mpi.h>
 #include <stddef.h>
 
 struct MPI_ABI_Comm;
+struct uno_patience;
 
 // What the launcher may tell about a wait (deadlock report). comm may be NULL; peer is a rank of comm, MPI_ANY_SOURCE
 // or MPI_UNDEFINED.
@@ -27,6 +28,10 @@ void uno_wait_until(bool (*ready)(void *arg), void *arg, const struct uno_waitin
 // Waits for one request (the common case, without the indirect call while spinning).
 void uno_wait_request(MPI_Request r);
 
+// The same for a caller that has looked for a while already, with what is left of its patience.
+void uno_wait_on(bool (*ready)(void *arg), void *arg, const struct uno_waiting *what, struct uno_patience *p);
+void uno_wait_request_on(MPI_Request r, struct uno_patience *p);
+
 // Threads: wakes those whose condition became true. Called by uno_progress and uno_request_done.
 void uno_wake_waiters_slow(void);
 extern struct uno_waiter *uno_first_waiter;
@@ -42,7 +47,7 @@ void uno_doorbell_disarm(void);
 void uno_progress_close(void);
 
 // Things that need polling when anybody makes progress: schedules of nonblocking collectives, timers. fn returns how
-// many things moved. A poller that is not `busy` any more unregisters itself from within fn or outside.
+// many things moved. A poller that has nothing left to do is removed, from within fn or outside.
 struct uno_poller {
     int (*fn)(struct uno_poller *self);
     struct uno_poller *next, *prev;

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Waiting for a word of shared memory (word.h), by way of uno_wait_until.
+// Waiting for a word of shared memory (word.h): looks at it alone for a moment, then goes by way of uno_wait_on.
 #include "core/word.h"
 
+#include "base/patience.h"
 #include "core/progress.h"
 #include "core/world.h"
+
+#define LOOKS 400    // at the word, before the channels are polled too
 
 struct wanted {
     struct uno_poller poller;
@@ -28,9 +31,12 @@ static int poll_wanted(struct uno_poller *self)
 
 void uno_word_wait(const _Atomic uint64_t *word, uint64_t least, const struct MPI_ABI_Comm *comm, int peer)
 {
+    struct uno_patience patience = {0};
+    while (patience.looks < LOOKS && uno_patience_spin(&patience))
+        if (uno_word_reached(word, least)) return;
     struct uno_waiting what = {.comm = comm, .peer = peer, .tag = MPI_UNDEFINED};
     struct wanted w = {.poller.fn = poll_wanted, .word = word, .least = least};
     if (uno_world.threads) uno_poller_add(&w.poller);
-    uno_wait_until(is_there, &w, &what);
+    uno_wait_on(is_there, &w, &what, &patience);
     if (uno_world.threads) uno_poller_remove(&w.poller);
 }

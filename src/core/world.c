@@ -17,6 +17,7 @@
 
 #include "base/fail.h"
 #include "base/param.h"
+#include "base/patience.h"
 #include "base/streams.h"
 #include "base/wait.h"
 #include "chan/chan.h"
@@ -54,7 +55,7 @@ static void watch_signals(void)
 
 static int make_own_job(int *fd)
 {
-    int zero = 0;
+    int zero = 0, one = 1;
     unsigned char secret[32];
     struct uno_job_spec spec = {.nlocal = 1,
                                 .nworld = 1,
@@ -62,6 +63,7 @@ static int make_own_job(int *fd)
                                 .nhosts = 1,
                                 .world_rank = &zero,
                                 .appnum = &zero,
+                                .sharers = &one,
                                 .secret = secret};
     if (getrandom(secret, sizeof secret, 0) != sizeof secret ||
         getrandom(&spec.job_id, sizeof spec.job_id, 0) != sizeof spec.job_id)
@@ -143,6 +145,22 @@ static int find_locals(void)
     return MPI_SUCCESS;
 }
 
+// This process's own processors are asked now: a wrapper may have bound it anew since mpiexec did. What the other ranks
+// have is known from mpiexec alone.
+static void decide_patience(void)
+{
+    struct uno_job_head *job = uno_world.job;
+    uint32_t all = job->processors, own = all, sharers = (uint32_t)uno_world.board->sharers;
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) == 0) own = (uint32_t)CPU_COUNT(&set);
+    bool together = all != 0 && job->nlocal > all;
+    uno_patience_decide(together ? job->nlocal : sharers, together ? all : own);
+    bool apart = sharers <= 1 && own < all;
+    uno_patience_neighbours(uno_job_door(job, 0), apart ? 1 : job->nlocal, uno_world.local);
+    uno_log(2, "waits: %u of %u ranks share %u of %u processors%s", sharers, job->nlocal, own, all,
+            uno_patience.crowded ? ", so none spins" : "");
+}
+
 static void take_place(void)
 {
     struct uno_job_head *job = uno_world.job;
@@ -154,12 +172,7 @@ static void take_place(void)
     uno_world.nlocal = job->nlocal;
     uno_world.appnum = uno_world.board->appnum;
     uno_world.universe = (int)job->universe_size;
-    cpu_set_t cpus;
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    if (job->nlocal > 1 && cores < (long)job->nlocal)
-        uno_world.crowded = true;
-    else if (sched_getaffinity(0, sizeof cpus, &cpus) == 0 && CPU_COUNT(&cpus) < 1)
-        uno_world.crowded = true;
+    decide_patience();
     uno_world.board->pid = getpid();
     gethostname(uno_world.host, sizeof uno_world.host - 1);
     uno_chan_self = (struct uno_chan_self){.job = job,
@@ -169,8 +182,7 @@ static void take_place(void)
                                            .nlocal = job->nlocal,
                                            .proc = uno_world.rank,
                                            .nprocs = uno_world.size,
-                                           .local_of = uno_world.local_of,
-                                           .crowded = uno_world.crowded};
+                                           .local_of = uno_world.local_of};
 }
 
 int uno_world_open(int thread_level)
@@ -200,6 +212,11 @@ void uno_world_close(void)
     uno_comm_close();
     uno_comm_shut(true);
     uno_progress_close();
+    // Relaxed: statistics.
+    uno_log(2, "waits spun %llu times, yielded %llu times, slept %llu times",
+            (unsigned long long)atomic_load_explicit(&uno_patience.spun, memory_order_relaxed),
+            (unsigned long long)atomic_load_explicit(&uno_patience.yielded, memory_order_relaxed),
+            (unsigned long long)atomic_load_explicit(&uno_patience.slept, memory_order_relaxed));
     uno_chan_close_all();
     // Release: all that this rank wrote to the segment is there when the launcher sees the state.
     atomic_store_explicit(&uno_world.board->state, UNO_RANK_FINALIZED, memory_order_release);

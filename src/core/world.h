@@ -21,7 +21,6 @@ struct uno_world {
     bool singleton;
     bool threads;    // MPI_THREAD_MULTIPLE: the lock is real
     bool checks;     // argument checks (parameter `checks`)
-    bool crowded;    // more ranks than cores on this host: do not spin
     int thread_level;
     _Atomic int phase;    // enum uno_phase; users: sessions and the world model together
     _Atomic int opens;    // MPI_Init and live sessions

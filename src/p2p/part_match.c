@@ -73,7 +73,7 @@ static void give_id(int id)
 
 bool part_is_near(const struct uno_link *link)
 {
-    return strcmp(link->ops->name, "shm") == 0;
+    return link->ops->can & UNO_CAN_SHARE;
 }
 
 static void choose_mode(struct part *p, const struct uno_link *link, bool packed)

@@ -9,11 +9,11 @@
 // earlier one claims nothing. The receiver takes pieces from the front, the sender from the back: where all is ready at
 // once, each copies the same half every time, which stays in its core's cache.
 #define _GNU_SOURCE
-#include <sched.h>
 #include <sys/uio.h>
 
 #include "base/copy.h"
 #include "base/fail.h"
+#include "base/patience.h"
 #include "base/wait.h"
 #include "chan/door.h"
 #include "chan/reach.h"
@@ -178,9 +178,9 @@ static bool take_chunk(struct part *p, int k)
     char *to = (char *)(uintptr_t)p->spec.buf + (size_t)k * p->chunk_bytes, *record = record_of(p, k), *first = record;
     for (size_t left = chunk_size(p, k), n; left > 0; left -= n, to += n, record += p->record) {
         // Acquire: pairs with the release in part_stage_put.
-        for (int spins = 0; atomic_load_explicit(stamp_of(p, record), memory_order_acquire) != p->turn; spins++) {
+        for (struct uno_patience w = {0}; atomic_load_explicit(stamp_of(p, record), memory_order_acquire) != p->turn;) {
             if (record == first) return false;
-            if (spins > 200) sched_yield();
+            uno_patience_copy(&w);
         }
         n = left < STAGE_PIECE ? left : STAGE_PIECE;
         uno_copy_in(to, record, n);

@@ -5,11 +5,11 @@
 // Threads: Pready takes no lock (part.h says how) but to start a message or to end the request; all else is under it.
 #include "p2p/partitioned.h"
 
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/fail.h"
+#include "base/patience.h"
 #include "p2p/inner.h"
 #include "p2p/part.h"
 #include "p2p/peer.h"
@@ -213,7 +213,7 @@ static void settle(struct part *p)
     // Acquire: pairs with the release in uno_part_ready.
     while (atomic_load_explicit(&p->inside, memory_order_acquire) > 0) {
         int depth = uno_lock_drop();
-        sched_yield();
+        uno_give_core();
         uno_lock_retake(depth);
     }
 }
@@ -474,6 +474,6 @@ int uno_part_arrived(MPI_Request req, int i, bool *arrived)
     if (part_poll(&p->poller) == 0) uno_progress();
     *arrived = uno_request_is_done(req) || (p->matched && has_arrived(p, i));
     uno_unlock();
-    if (!*arrived && uno_world.crowded) sched_yield();    // who asks in a loop waits for a rank that wants this core
+    if (!*arrived && uno_patience.crowded) uno_give_core();    // a loop of such calls waits for a rank that wants it
     return MPI_SUCCESS;
 }

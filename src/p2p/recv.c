@@ -4,13 +4,12 @@
 #include <stdlib.h>
 
 #include "base/fail.h"
+#include "base/patience.h"
 #include "core/progress.h"
 #include "core/world.h"
 #include "p2p/inner.h"
 #include "p2p/peer.h"
 #include "p2p/sign.h"
-
-#define LOOKS 20000    // at one ring, before the general wait takes over; bounded by its spin time too
 
 void uno_recv_setup(MPI_Request r, void *buf, MPI_Count count, struct MPI_ABI_Datatype *type,
                     const struct uno_where *from)
@@ -89,16 +88,16 @@ int uno_irecv(void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, const s
     return uno_recv_start(r);
 }
 
-// Looks at the ring of the expected sender alone. Returns whether the receive ended.
-static bool look(MPI_Request r, struct uno_peer *p)
+// Looks at the ring of the expected sender alone, most of the time. Returns whether the receive ended.
+static bool look(MPI_Request r, struct uno_peer *p, struct uno_patience *patience)
 {
-    for (int i = 0; i < LOOKS; i++) {
+    do {
         p->ops->poll_link(p->link);
         if (uno_request_is_done(r)) return true;
-        if (i % 64 == 63) uno_progress();
+        if (patience->looks % 64 == 63) uno_progress();
         if (__builtin_expect(uno_world.threads, 0)) uno_lock_offer();
         if (uno_request_is_done(r)) return true;
-    }
+    } while (uno_patience_spin(patience));
     return false;
 }
 
@@ -120,10 +119,10 @@ int uno_recv(void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, const st
     int err = uno_recv_start(&r);
     if (err) return err;
     if (!uno_request_is_done(&r)) {
-        struct uno_peer *p = from->rank == MPI_ANY_SOURCE || uno_first_waiter || uno_world.crowded
-                                 ? NULL
-                                 : uno_peer(from->comm, from->rank);
-        if (!p || !look(&r, p)) uno_wait_request(&r);
+        struct uno_patience patience = {0};
+        bool known = from->rank != MPI_ANY_SOURCE && !uno_first_waiter && uno_patience.spin != 0;
+        struct uno_peer *p = known ? uno_peer(from->comm, from->rank) : NULL;
+        if (!p || !look(&r, p, &patience)) uno_wait_request_on(&r, &patience);
     }
     if (r.move.type) uno_type_drop(r.move.type);
     err = r.status.MPI_ERROR;

@@ -45,11 +45,12 @@ class Case(unittest.TestCase):
         self.env = {k: v for k, v in os.environ.items() if not k.startswith("UNISONO_")}
         self.env["LAUNCH_TEST_MARK"] = self.mark
 
-    def run_mpi(self, *args, stdin=b"", env=None, **kw):
-        """Runs mpiexec to its end; the result has text in .out and .err."""
+    def run_mpi(self, *args, stdin=b"", env=None, under=(), **kw):
+        """Runs mpiexec to its end, started by the words `under`; the result has text in .out and .err."""
         full = dict(self.env, **(env or {}))
         source = {"input": stdin} if isinstance(stdin, bytes) else {"stdin": stdin}
-        r = subprocess.run([MPIEXEC, *map(str, args)], capture_output=True, timeout=LIMIT, env=full, **source, **kw)
+        words = [*under, MPIEXEC, *map(str, args)]
+        r = subprocess.run(words, capture_output=True, timeout=LIMIT, env=full, **source, **kw)
         r.out, r.err = r.stdout.decode(errors="replace"), r.stderr.decode(errors="replace")
         return r
 

@@ -3,12 +3,11 @@
 // A ring costs memory from its first message on; the receiver polls only the rings that were announced to it.
 #define _GNU_SOURCE
 #include <mpi.h>
-#include <sched.h>
 #include <stdlib.h>
 
 #include "base/copy.h"
 #include "base/fail.h"
-#include "base/wait.h"
+#include "base/patience.h"
 #include "chan/door.h"
 #include "chan/self.h"
 #include "chan/shm/ring.h"
@@ -271,11 +270,11 @@ static inline int take(struct shm_link *l)
 static size_t shm_look(struct uno_link *link, size_t n, const void **at)
 {
     struct shm_link *l = (struct shm_link *)link;
-    // The sender is in the middle of its copy: it will be there, unless it lost its core.
-    for (uint32_t spins = 0; l->read_ready <= l->read_at; spins++) {
+    struct uno_patience p = {0};
+    while (l->read_ready <= l->read_at) {
         // Acquire: pairs with the release in send_bytes.
         l->read_ready = atomic_load_explicit(&l->rx->put, memory_order_acquire);
-        if (spins > 200) sched_yield();
+        uno_patience_copy(&p);
     }
     size_t k = l->read_ready - l->read_at < n ? l->read_ready - l->read_at : n;
     *at = l->rx->bytes + l->read_at % SHM_BYTES;
@@ -394,6 +393,7 @@ static void shm_close(struct uno_chan *self)
 
 static const struct uno_chan_ops shm_ops = {
     .name = "shm",
+    .can = UNO_CAN_SHARE,
     .open = shm_open,
     .connect = shm_connect,
     .send = shm_send,

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/fail.h"
+#include "base/patience.h"
 #include "base/wait.h"
 #include "chan/self.h"
 #include "chan/tcp/tcp.h"
@@ -101,7 +102,7 @@ static struct tcp_shake *begin(int fd, struct tcp_link *l, const struct sockaddr
     s->connecting = l != NULL;
     s->expected = l ? TCP_CHALLENGE : TCP_HELLO;
     s->auth = l && tcp_wants_auth(peer);
-    s->deadline = uno_now_ns() + (uno_chan_self.crowded ? CROWDED_TIME : STEP_TIME);
+    s->deadline = uno_now_ns() + (uno_patience.crowded ? CROWDED_TIME : STEP_TIME);
     s->next = shakes;
     shakes = s;
     if (l)

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/fail.h"
+#include "base/patience.h"
 #include "base/wait.h"
 #include "chan/self.h"
 
@@ -30,7 +31,7 @@
 #define LARGE_GAP_NS 1000
 #define BULK_GAP_NS 1500
 #define BLOCKED_GAP_NS 5000
-#define BULK_PATIENCE_US 1000
+#define BULK_PATIENCE 20            // spin times
 #define LINGER_NS 10000000000ULL    // for peers to acknowledge what was sent, when the channel closes
 
 struct uno_param uno_tcp_buffer = UNO_PARAM_INT(
@@ -112,11 +113,7 @@ static bool not_needed(void)
 {
     if (uno_chan_self.nprocs == 1) return true;
     if ((uint32_t)uno_chan_self.nprocs > uno_chan_self.nlocal) return false;
-    int count;
-    struct uno_chan *const *chan = uno_chan_usable(&count);
-    for (int i = 0; i < count; i++)
-        if (strcmp(chan[i]->ops->name, "shm") == 0) return true;
-    return false;
+    return uno_chan_self.shares;
 }
 
 // A connection to everybody may come to be: room for that, if the system lets us.
@@ -240,8 +237,8 @@ static int tcp_poll_link(struct uno_link *link)
 // the next part, which costs as much as the part.
 static int nothing(const struct tcp_link *hot, uint64_t now)
 {
-    bool bulk = hot && (hot->in.dst || hot->blocked) && !uno_chan_self.crowded;
-    return bulk && now - uno_tcp_state.last_use < BULK_PATIENCE_US * uno_ticks_per_us();
+    bool bulk = hot && (hot->in.dst || hot->blocked);
+    return bulk && now - uno_tcp_state.last_use < BULK_PATIENCE * uno_patience.spin;
 }
 
 // Tries to go on with the links whose kernel buffers were full. Returns how many could.

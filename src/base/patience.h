@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How a wait passes its time: the one policy of everything in the library that waits (core/progress.c, core/lock.c,
+// p2p, coll/segment.c, the channels). A wait looks once; it spins, which means that it looks again, while
+// uno_patience_spin allows it; gives the core away while uno_patience_yield allows that; then it sleeps:
+//
+//   struct uno_patience p = {0};
+//   while (!is_there()) {
+//       if (uno_patience_spin(&p)) continue;
+//       if (uno_patience_yield(&p)) uno_give_core();
+//       else sleep, and begin anew with p = (struct uno_patience){0};
+//   }
+//
+// What cannot sleep, because the other side is in the middle of a copy, gives the core away instead. Nothing else in
+// the library yields or pauses (tools/check-layers.py holds that).
+#pragma once
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define UNO_COPY_LOOKS 200     // at a copy of a few KiB
+#define UNO_PAUSE_FROM 4096    // looks, after which the processor rests between two: the wait will be long
+
+// Of one wait.
+struct uno_patience {
+    uint32_t looks;    // again and again, without giving the core away
+    uint32_t yields;
+    uint64_t start;    // in ticks; 0: the clock was not looked at yet
+    bool met;          // another rank of the job wants this processor
+};
+
+struct uno_door;
+
+// The same for all waits of this process. Set by uno_patience_decide, before threads wait; the counts are relaxed
+// statistics, which may lose a little when several threads wait at once.
+struct uno_patience_policy {
+    uint64_t spin;                // ticks that a wait may spin; 0: never
+    uint32_t yields;              // times that it then gives the core away before it sleeps
+    bool crowded;                 // more ranks than processors here: who spins keeps the core from whom it waits for
+    _Atomic uint64_t no_yield;    // in ticks: until then others are known to take the core for long
+    _Atomic uint32_t since;       // yields since the last that took it for long
+    _Atomic uint64_t spun, yielded, slept;    // since the start
+    struct uno_door *doors;                   // of the ranks that share processors with this one; NULL: there are none
+    uint32_t ndoors, own;
+};
+extern struct uno_patience_policy uno_patience;
+
+// Decides from the parameters and from how many ranks share how many processors.
+void uno_patience_decide(uint32_t ranks, uint32_t processors);
+
+static inline void uno_patience_count(_Atomic uint64_t *count)
+{
+    // Relaxed: a statistic; no read-modify-write, which would cost as much as a look.
+    atomic_store_explicit(count, atomic_load_explicit(count, memory_order_relaxed) + 1, memory_order_relaxed);
+}
+
+void uno_give_core(void);
+
+void uno_rest(void);    // the processor, for a moment: for what another core is about to write
+
+// Tells which ranks may come to run on this one's processor: those of `doors` ([n], this process's own among them).
+void uno_patience_neighbours(struct uno_door *doors, uint32_t n, uint32_t own);
+
+// Says in the own door where this process runs; true if an awake rank of the job was last seen there too.
+bool uno_patience_meets(void);
+
+// Every 64 looks the clock is read. False: the time is over, or another rank wants this processor.
+bool uno_patience_spin_slow(struct uno_patience *p);
+
+// Whether this wait may look again without giving the core away.
+static inline bool uno_patience_spin(struct uno_patience *p)
+{
+    if (uno_patience.spin == 0) return false;
+    uno_patience_count(&uno_patience.spun);
+    if (__builtin_expect(p->looks > UNO_PAUSE_FROM, 0)) uno_rest();
+    if (__builtin_expect(++p->looks % 64 != 0, 1)) return true;
+    return uno_patience_spin_slow(p);
+}
+
+// For a wait that cannot sleep, because the other side is in the middle of a copy: it will be there soon, unless it
+// lost its core, which it then gets.
+static inline void uno_patience_copy(struct uno_patience *p)
+{
+    if (p->looks > UNO_COPY_LOOKS || !uno_patience_spin(p)) uno_give_core();
+}
+
+// Whether it may give the core away instead of sleeping: only where a rank of the job may want it.
+bool uno_patience_yield(struct uno_patience *p);
