@@ -21,7 +21,7 @@ static const struct uno_kind *row_of(unsigned number)
 // The handler with a payload that the channel gives piece by piece, gathered first.
 static const char *deliver_gathered(const struct uno_kind *row, struct uno_link *link, const struct uno_hdr *h)
 {
-    _Alignas(8) char small[UNO_INLINE_MAX];
+    _Alignas(8) char small[UNO_INLINE_MAX] = {0};
     char *all = h->bytes <= sizeof small ? small : malloc(h->bytes);
     if (!all) return "no memory for a message that arrived";
     uno_link_read(link, all, h->bytes);
