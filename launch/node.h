@@ -93,9 +93,9 @@ bool uno_guard_alone(void);    // no child is left
 void uno_guard_sweep(int sigfd, void (*reap)(void *), void *self);
 
 // threads.c: what the kernel tells of a process.
-bool uno_threads_parked(int pid, uint32_t asleep);    // all its threads are asleep for good, `asleep` of them in MPI
-bool uno_threads_reads(int pid);                      // it, or a process it started, sits reading standard input
-bool uno_threads_quiet_sockets(int pid);              // no byte is on its way in its TCP connections
+bool uno_threads_parked(int pid, int sleeper);    // all its threads are asleep for good, `sleeper` in MPI
+bool uno_threads_reads(int pid);                  // it, or a process it started, sits reading standard input
+bool uno_threads_quiet_sockets(int pid);          // no byte is on its way in its TCP connections
 
 // watch.c: who sleeps in MPI.
 struct uno_watch *uno_watch_new(struct uno_node *n);

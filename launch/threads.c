@@ -13,38 +13,64 @@
 
 #include "node.h"
 
-static bool waits_on_futex(const char *task)
+enum parking { AWAY, AT_FUTEX, AT_POLL, UNKNOWN };
+
+// What system call a thread sits in. UNKNOWN: the kernel does not let us see it.
+static enum parking parking_of(const char *task)
 {
     char path[300], text[256];
     unsigned long nr, arg[4];
     snprintf(path, sizeof path, "%s/syscall", task);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return UNKNOWN;
+    ssize_t len = read(fd, text, sizeof text - 1);
+    close(fd);
+    if (len < 0) return UNKNOWN;
+    text[len] = '\0';
+    if (sscanf(text, "%lu %lx %lx %lx %lx", &nr, &arg[0], &arg[1], &arg[2], &arg[3]) != 5) return AWAY;
+#ifdef SYS_poll
+    if (nr == SYS_poll) return (int)arg[2] < 0 ? AT_POLL : AWAY;
+#endif
+    if (nr == SYS_ppoll) return arg[2] == 0 ? AT_POLL : AWAY;
+    if (nr == SYS_restart_syscall) return AT_POLL;    // one that a stop interrupted
+    unsigned long op = arg[1] & FUTEX_CMD_MASK;
+    bool for_good = (op == FUTEX_WAIT || op == FUTEX_WAIT_BITSET) && arg[3] == 0;
+    return nr == SYS_futex && for_good ? AT_FUTEX : AWAY;
+}
+
+// Whether the kernel says that a thread sleeps: not one that was stopped (T), is traced (t) or could run (R).
+static bool sleeps(const char *task)
+{
+    char path[300], text[512];
+    snprintf(path, sizeof path, "%s/stat", task);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return false;
     ssize_t len = read(fd, text, sizeof text - 1);
     close(fd);
     text[len > 0 ? len : 0] = '\0';
-    if (sscanf(text, "%lu %lx %lx %lx %lx", &nr, &arg[0], &arg[1], &arg[2], &arg[3]) != 5 || nr != SYS_futex)
-        return false;
-    unsigned long op = arg[1] & FUTEX_CMD_MASK;
-    return (op == FUTEX_WAIT || op == FUTEX_WAIT_BITSET) && arg[3] == 0;
+    const char *name_end = strrchr(text, ')');    // the name may hold anything
+    return name_end != NULL && strncmp(name_end, ") S ", 4) == 0;
 }
 
-bool uno_threads_parked(int pid, uint32_t asleep)
+bool uno_threads_parked(int pid, int sleeper)
 {
     char path[64], task[280];
     snprintf(path, sizeof path, "/proc/%d/task", pid);
     DIR *dir = opendir(path);
     if (dir == NULL) return false;
-    uint32_t threads = 0, parked = 0;
+    bool parked = true, seen = false;
     const struct dirent *e;
-    while ((e = readdir(dir)) != NULL) {
+    while (parked && (e = readdir(dir)) != NULL) {
         if (e->d_name[0] == '.') continue;
         snprintf(task, sizeof task, "%s/%.200s", path, e->d_name);
-        threads++;
-        parked += waits_on_futex(task);
+        bool ours = atoi(e->d_name) == sleeper;
+        enum parking at = parking_of(task);
+        // The thread at the door has said on the board that it sleeps there: that is believed where the call is hidden.
+        parked = sleeps(task) && (at == AT_FUTEX || (ours && at != AWAY));
+        seen = seen || ours;
     }
     closedir(dir);
-    return threads == asleep || threads == parked;
+    return parked && seen;
 }
 
 bool uno_threads_reads(int pid)

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Watches the boards of a node's ranks and tells the front when all of them sleep in MPI and nothing has moved for a
-// second. Reads only; ranks pay nothing. It must never be wrong: a rank counts as asleep only if every thread of its
-// process sleeps in MPI, or waits on a futex without a time limit, which only another thread of the job could end. A
-// rank that has threads in anything else (a timer, a socket, a read) may wake by itself, and nothing is told; nor while
-// a TCP connection holds bytes. A channel that waits to reconnect sleeps with a limit below STILL_MS, so that its naps
+// second. Reads only; ranks pay nothing. It must never be wrong: a rank counts as asleep only if the kernel says that
+// all its threads sleep (one that was stopped, is traced, or waits for a core does not), one of them at its door, which
+// nobody has rung, the others on futexes without a time limit, which only another thread of the job could end. A rank
+// that has threads in anything else (a timer, a socket, a read) may wake by itself, and nothing is told; nor while a
+// TCP connection holds bytes. A channel that waits to reconnect sleeps with a limit below STILL_MS, so that its naps
 // count up.
+//
+// Why that is enough: naps and bells are the same before and after the look at the threads, and no door is rung then.
+// So no rank woke in between, and at one moment all of them slept. Whoever leaves a message rings before it sleeps;
+// bytes between two sockets are in one of their queues at the first look or at the second.
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,9 +17,14 @@
 
 #define STILL_MS 1000
 
+struct seen {
+    uint64_t naps;
+    uint32_t bell;
+};
+
 struct uno_watch {
     struct uno_node *n;
-    uint64_t *naps;    // of each rank at the last tick
+    struct seen *seen;    // of each rank at the last look
     int64_t still_since;
     bool told;
 };
@@ -23,7 +33,7 @@ struct uno_watch *uno_watch_new(struct uno_node *n)
 {
     struct uno_watch *w = uno_xalloc(sizeof *w);
     w->n = n;
-    w->naps = uno_xalloc((size_t)n->nlocal * sizeof *w->naps);
+    w->seen = uno_xalloc((size_t)n->nlocal * sizeof *w->seen);
     w->still_since = uno_ms_now();
     return w;
 }
@@ -31,9 +41,14 @@ struct uno_watch *uno_watch_new(struct uno_node *n)
 static bool sleeps_in_mpi(struct uno_board *b)
 {
     // Acquire: pairs with the rank's release when it falls asleep; what it waits for was written before.
-    uint32_t asleep = atomic_load_explicit(&b->asleep, memory_order_acquire);
-    uint32_t waiting = atomic_load_explicit(&b->waiting, memory_order_acquire);
-    return asleep > 0 && asleep >= waiting;
+    return atomic_load_explicit(&b->asleep, memory_order_acquire) > 0;
+}
+
+// Whoever rings stores AWAKE: a rank that was rung is not waiting any more, although it may not have run since.
+static bool is_rung(struct uno_door *d)
+{
+    // Acquire: pairs with the ringer's exchange; what it left is there.
+    return atomic_load_explicit(&d->mode, memory_order_acquire) == UNO_DOOR_AWAKE;
 }
 
 // Calls that something outside the job can end.
@@ -54,29 +69,42 @@ static bool boards_still(struct uno_watch *w)
     bool still = true;
     for (int i = 0; i < w->n->nlocal; i++) {
         struct uno_board *b = uno_job_board(w->n->job, (uint32_t)i);
-        // Relaxed: only compared with the last tick's value.
-        uint64_t naps = atomic_load_explicit(&b->naps, memory_order_relaxed);
-        if (naps != w->naps[i]) still = false;
-        w->naps[i] = naps;
+        struct uno_door *d = uno_job_door(w->n->job, (uint32_t)i);
+        // Relaxed: only compared with the values of the last look.
+        struct seen now = {.naps = atomic_load_explicit(&b->naps, memory_order_relaxed),
+                           .bell = atomic_load_explicit(&d->bell, memory_order_relaxed)};
+        if (now.naps != w->seen[i].naps || now.bell != w->seen[i].bell) still = false;
+        w->seen[i] = now;
         if (w->n->rank[i].exited) continue;
         // Acquire: pairs with the rank's release of its state.
         uint32_t state = atomic_load_explicit(&b->state, memory_order_acquire);
-        if (state == UNO_RANK_FINALIZED || state == UNO_RANK_ABORTED || !sleeps_in_mpi(b) || waits_outside(b))
+        if (state == UNO_RANK_FINALIZED || state == UNO_RANK_ABORTED || !sleeps_in_mpi(b) || is_rung(d) ||
+            waits_outside(b))
             still = false;
     }
     return still;
 }
 
-static bool threads_still(struct uno_watch *w)
+static bool sockets_still(struct uno_watch *w)
 {
     for (int i = 0; i < w->n->nlocal; i++) {
-        struct uno_board *b = uno_job_board(w->n->job, (uint32_t)i);
-        // Relaxed: boards_still() has just seen this value with acquire.
-        uint32_t asleep = atomic_load_explicit(&b->asleep, memory_order_relaxed);
         if (w->n->rank[i].exited) continue;
-        if (!uno_threads_parked(b->pid, asleep) || !uno_threads_quiet_sockets(b->pid)) return false;
+        if (!uno_threads_quiet_sockets(uno_job_board(w->n->job, (uint32_t)i)->pid)) return false;
     }
-    return boards_still(w);
+    return true;
+}
+
+// Twice, the sockets too: what was between two of them at the first look is in the queue of one at the second.
+static bool threads_still(struct uno_watch *w)
+{
+    if (!boards_still(w) || !sockets_still(w)) return false;
+    for (int i = 0; i < w->n->nlocal; i++) {
+        struct uno_board *b = uno_job_board(w->n->job, (uint32_t)i);
+        if (w->n->rank[i].exited) continue;
+        // Relaxed: boards_still() has seen the rank asleep with acquire.
+        if (!uno_threads_parked(b->pid, atomic_load_explicit(&b->sleeper, memory_order_relaxed))) return false;
+    }
+    return sockets_still(w) && boards_still(w);
 }
 
 static void tell(struct uno_watch *w, uint32_t type, int64_t round)

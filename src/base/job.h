@@ -29,23 +29,23 @@ enum uno_rank_state {
     UNO_RANK_ABORTED = 3,      // called MPI_Abort or a fatal error handler: exit_code says with what
 };
 
-// What one rank tells the launcher. Written by the rank alone (several threads under `lock`), read by mpiexec at any
-// time.
+// What one rank tells the launcher. Written by the rank alone (by several threads under the library's lock), read by
+// mpiexec at any time.
 struct uno_board {
     _Atomic uint32_t state;    // enum uno_rank_state
     int32_t exit_code;         // valid once state is ABORTED
     int32_t pid;
-    int32_t world_rank;          // filled by mpiexec
-    int32_t appnum;              // filled by mpiexec: index of the `:`-separated program
-    int32_t host;                // filled by mpiexec: host index in the job
-    int32_t sharers;             // filled by mpiexec: ranks, this one included, that it gave one of its processors
-    _Atomic uint32_t cma;        // 1: this process may copy across memory, 2: it may not (parameter, seccomp)
-    uint64_t probe;              // address of a word with the value UNO_PROBE in this process, to try a copy on
-    _Atomic uint32_t asleep;     // threads of this rank asleep in a blocking MPI call
-    _Atomic uint32_t waiting;    // threads of this rank inside a blocking MPI call (asleep or spinning)
-    _Atomic uint64_t naps;       // bumped whenever a thread falls asleep or wakes: unchanged means nothing happened
-    int32_t wait_peer;    // of the last thread that fell asleep: world rank it waits for, -1 any, -2 several/none
-    int32_t wait_tag;     // -1 any, -2 none
+    int32_t world_rank;         // filled by mpiexec
+    int32_t appnum;             // filled by mpiexec: index of the `:`-separated program
+    int32_t host;               // filled by mpiexec: host index in the job
+    int32_t sharers;            // filled by mpiexec: ranks, this one included, that it gave one of its processors
+    _Atomic uint32_t cma;       // 1: this process may copy across memory, 2: it may not (parameter, seccomp)
+    uint64_t probe;             // address of a word with the value UNO_PROBE in this process, to try a copy on
+    _Atomic uint32_t asleep;    // threads of this rank asleep in a blocking MPI call
+    _Atomic int32_t sleeper;    // the thread that sleeps at the door, by the kernel's number
+    _Atomic uint64_t naps;      // bumped whenever a thread falls asleep or wakes: unchanged means nothing happened
+    int32_t wait_peer;          // of the last thread that fell asleep: world rank it waits for, -1 any, -2 several/none
+    int32_t wait_tag;           // -1 any, -2 none
     char wait_call[UNO_NAME_MAX];    // "MPI_Recv"
     char wait_comm[UNO_NAME_MAX];    // "MPI_COMM_WORLD"
     char last_call[UNO_NAME_MAX];    // last MPI call entered, when known (set at sleep, abort and on fatal signals)

@@ -109,7 +109,11 @@ static void tell_board(const struct uno_waiting *what)
 
 static void tell_asleep(const struct uno_waiting *what)
 {
+    static _Thread_local pid_t self;
+    if (!self) self = gettid();
     tell_board(what);
+    // Relaxed: the counters below publish it.
+    atomic_store_explicit(&uno_world.board->sleeper, self, memory_order_relaxed);
     // Release, here and in tell_awake: mpiexec reads the wait's description after it sees the counters.
     atomic_fetch_add_explicit(&uno_world.board->naps, 1, memory_order_release);
     atomic_fetch_add_explicit(&uno_world.board->asleep, 1, memory_order_release);

@@ -25,6 +25,7 @@
 #include "base/pm.h"
 
 static struct uno_board *board;
+static struct uno_door *door;
 static int rank, size;
 
 static _Noreturn void die(const char *what)
@@ -59,17 +60,18 @@ static void fall_asleep(const char *call, const char *comm, int peer, int tag)
     board->wait_peer = peer;
     board->wait_tag = tag;
     // Relaxed but for the last, which pairs with the launcher's acquire of `asleep`.
-    atomic_fetch_add_explicit(&board->waiting, 1, memory_order_relaxed);
+    atomic_store_explicit(&board->sleeper, gettid(), memory_order_relaxed);
+    atomic_store_explicit(&door->mode, UNO_DOOR_FUTEX, memory_order_relaxed);
     atomic_fetch_add_explicit(&board->naps, 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&board->asleep, 1, memory_order_release);
 }
 
 static void wake(void)
 {
-    // Relaxed: the launcher looks at all three twice, a while apart.
+    // Relaxed: the launcher looks at all of them twice, a while apart.
     atomic_fetch_sub_explicit(&board->asleep, 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&board->naps, 1, memory_order_relaxed);
-    atomic_fetch_sub_explicit(&board->waiting, 1, memory_order_relaxed);
+    atomic_store_explicit(&door->mode, UNO_DOOR_AWAKE, memory_order_relaxed);
 }
 
 static void *run_thread(void *kind)
@@ -136,9 +138,7 @@ static void do_nap(char **a)
 
 static void do_spin(char **a)
 {
-    atomic_fetch_add_explicit(&board->waiting, 1, memory_order_relaxed);
     for (time_t end = time(NULL) + atoi(a[0]); time(NULL) < end;) continue;
-    atomic_fetch_sub_explicit(&board->waiting, 1, memory_order_relaxed);
 }
 
 static void do_thread(char **a)
@@ -250,6 +250,7 @@ int main(int argc, char **argv)
     (void)argc;
     if (job == NULL || uno_job_find(job, &fd, &local) != 0 || uno_job_map(fd, &head) != 0) die("no job segment");
     board = uno_job_board(head, (uint32_t)local);
+    door = uno_job_door(head, (uint32_t)local);
     rank = board->world_rank;
     size = (int)head->nworld;
     board->pid = getpid();
