@@ -6,8 +6,9 @@
 
 static int tell(const char *call, const MPI_Status *status, MPI_Datatype datatype, bool elements, uno_count *count)
 {
-    MPI_Count n;
-    int err = uno_tell_elements(call, status, datatype, elements, count ? &n : NULL);
+    if (!count) return uno_refuse_null(MPI_COMM_SELF, call, "count");
+    MPI_Count n = 0;
+    int err = uno_tell_elements(call, status, datatype, elements, &n);
     if (!err) *count = uno_fit(n);
     return err;
 }

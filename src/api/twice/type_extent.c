@@ -8,8 +8,9 @@ _Static_assert(sizeof(uno_aint) == sizeof(MPI_Count), "extents are handed out as
 
 int MPI_Type_size(MPI_Datatype datatype, uno_count *size)
 {
-    MPI_Count n;
-    int err = uno_tell_size(__func__, datatype, size ? &n : NULL);
+    if (!size) return uno_refuse_null(MPI_COMM_SELF, __func__, "size");
+    MPI_Count n = 0;
+    int err = uno_tell_size(__func__, datatype, &n);
     if (!err) *size = uno_fit(n);
     return err;
 }
