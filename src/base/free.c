@@ -3,7 +3,12 @@
 #include "base/free.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #define LINE 512
 
@@ -80,4 +85,11 @@ static uint64_t of_group(void)
 uint64_t uno_memory_left(void)
 {
     return least(of_system(), of_group());
+}
+
+void uno_memory_trim(void)
+{
+#ifdef __GLIBC__
+    malloc_trim(0);
+#endif
 }

@@ -7,3 +7,6 @@
 // Bytes: what the system calls available, with free swap space, and what the limit of this control group leaves.
 // UINT64_MAX when nothing is known.
 uint64_t uno_memory_left(void);
+
+// Gives memory that was freed back to the system, as far as the C library can.
+void uno_memory_trim(void);

@@ -108,6 +108,9 @@ void uno_comm_drop(struct MPI_ABI_Comm *c);
 // Defined by src/p2p/deliver.c: delivers the messages that came for c's context before c was registered.
 void uno_p2p_replay(struct MPI_ABI_Comm *c);
 
+// Likewise in flow.c: frees a message that was kept and is off the lists.
+void uno_unexp_free(struct uno_unexp *u);
+
 // Likewise in deliver.c: the messages that came for c already are kept until it is made again (the library closes with
 // the last session and may be opened again, while peers that were faster send to the new one).
 void uno_p2p_keep(struct MPI_ABI_Comm *c);

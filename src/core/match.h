@@ -20,6 +20,7 @@ struct uno_unexp {
     struct uno_unexp *next, *prev;            // same source, in order sent
     struct uno_unexp *next_all, *prev_all;    // all sources, in order arrived
     struct uno_link *link;                    // the way it came
+    int proc;                                 // that sent it (world rank)
     int src, tag;
     uint8_t kind;                 // enum uno_kind (chan/chan.h)
     size_t bytes;                 // of the whole message

@@ -56,7 +56,7 @@ static bool drop(struct uno_link *link, const struct uno_hdr *h, uint64_t token)
     struct uno_unexp *u = find(m, h->src, token);
     if (!u) return false;
     uno_match_take(m, u);
-    free(u);
+    uno_unexp_free(u);
     return true;
 }
 

@@ -131,11 +131,12 @@ static void begin_rendezvous(MPI_Request r, struct uno_link *link, const struct 
         uno_request_done(r, r->status.MPI_ERROR);
 }
 
-static struct uno_unexp *keep_message(struct uno_link *link, const struct uno_hdr *h, const void *payload)
+static struct uno_unexp *keep_message(struct uno_link *link, int proc, const struct uno_hdr *h, const void *payload)
 {
     struct uno_unexp *u = malloc(sizeof *u + h->bytes);
     if (!u) uno_world_abort(1, "out of memory for a message that arrived before its receive");
     u->link = link;
+    u->proc = proc;
     u->src = h->src;
     u->tag = h->tag;
     u->kind = h->kind;
@@ -143,6 +144,7 @@ static struct uno_unexp *keep_message(struct uno_link *link, const struct uno_hd
     read_payload(link, payload, 0, u->data, h->bytes);
     if (uno_signing.num) u->sign = uno_sign_take(link);
     u->bytes = h->kind == UNO_RTS ? ((const struct uno_rts *)(const void *)u->data)->bytes : h->bytes;
+    if (h->kind == UNO_EAGER) uno_flow_keep(proc, h->bytes);
     return u;
 }
 
@@ -181,8 +183,8 @@ void uno_p2p_keep(struct MPI_ABI_Comm *c)
             struct uno_hdr h = {.kind = UNO_EAGER, .src = u->src, .tag = u->tag, .bytes = (uint32_t)u->bytes};
             h.ctx = c->context | (coll ? UNO_CTX_COLL : 0);
             uno_match_take(m, u);
-            keep_orphan(u->link, uno_comm_proc(c, u->src), &h, u->data);
-            free(u);
+            keep_orphan(u->link, u->proc, &h, u->data);
+            free(u);    // still counted, as an orphan
         }
     }
 }
@@ -194,7 +196,7 @@ static inline bool is_from(const struct MPI_ABI_Comm *c, int src, int proc)
 }
 
 // What is left when a message is not the common one, an eager one whose receive is posted.
-static void meet(struct uno_match *m, MPI_Request r, struct uno_link *link, const struct uno_hdr *h,
+static void meet(struct uno_match *m, MPI_Request r, struct uno_link *link, int proc, const struct uno_hdr *h,
                  const void *payload)
 {
     if (uno_signing.num != 0 && r) {
@@ -202,7 +204,7 @@ static void meet(struct uno_match *m, MPI_Request r, struct uno_link *link, cons
         uno_sign_match(r, &sign, h->src, h->tag);
     }
     if (!r) {
-        uno_match_keep(m, keep_message(link, h, payload));
+        uno_match_keep(m, keep_message(link, proc, h, payload));
     } else if (h->kind == UNO_EAGER) {
         fill_eager(r, link, h, payload);
     } else {
@@ -218,6 +220,7 @@ static inline __attribute__((always_inline)) const char *deliver_message(struct 
 {
     struct MPI_ABI_Comm *c = uno_context_find(h->ctx & ~UNO_CTX_COLL);
     if (__builtin_expect(c == NULL, 0)) {
+        if (h->kind == UNO_EAGER) uno_flow_keep(proc, h->bytes);
         keep_orphan(link, proc, h, payload);
         return NULL;
     }
@@ -227,7 +230,7 @@ static inline __attribute__((always_inline)) const char *deliver_message(struct 
     if (__builtin_expect(r && h->kind == UNO_EAGER && !uno_signing.num, 1))
         fill_eager(r, link, h, payload);
     else
-        meet(m, r, link, h, payload);
+        meet(m, r, link, proc, h, payload);
     return NULL;
 }
 
@@ -331,7 +334,7 @@ void uno_recv_unexpected(MPI_Request r, struct uno_unexp *u)
     } else {
         begin_rendezvous(r, u->link, (const struct uno_rts *)(const void *)u->data, u->src, u->tag);
     }
-    free(u);
+    uno_unexp_free(u);
 }
 
 void uno_p2p_replay(struct MPI_ABI_Comm *c)
@@ -347,6 +350,7 @@ void uno_p2p_replay(struct MPI_ABI_Comm *c)
                 pending = uno_sign_take(o->link);
                 uno_sign_arrived(o->link, &o->sign);
             }
+            if (o->h.kind == UNO_EAGER) uno_flow_release(o->proc, o->h.bytes);
             const char *wrong = deliver_message(o->link, o->proc, &o->h, o->payload);
             if (wrong) uno_log(0, "%s for a new communicator: it is dropped", wrong);
             if (uno_signing.num) uno_sign_arrived(o->link, &pending);

@@ -21,6 +21,7 @@ enum {
     UNO_PART,                   // partitioned communication (part_match.c)
     UNO_CANCEL,                 // the sender of an UNO_RTS asks for it back (cancel.c)
     UNO_CANCELLED,              // the receiver has not matched it, and forgot it
+    UNO_FLOW,                   // hold back, or go on (flow.c)
     UNO_KIND_END
 };
 

@@ -31,9 +31,15 @@ struct uno_peer *uno_peer_of(int proc)
     if (!p) return uno_fail(MPI_ERR_NO_MEM, "no memory for a peer"), NULL;
     p->link = link;
     p->ops = link->ops;
-    p->eager_max = link->eager_max;
+    p->eager_max = (int64_t)link->eager_max;
+    p->packed_max = (int64_t)link->data_max;
     p->proc = proc;
     return peers[proc] = p;
+}
+
+struct uno_peer *uno_peer_known(int proc)
+{
+    return peers ? peers[proc] : NULL;
 }
 
 struct uno_peer *uno_peer_fill(struct MPI_ABI_Comm *c, int rank)

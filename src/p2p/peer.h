@@ -23,7 +23,9 @@ struct uno_out {
 struct uno_peer {
     struct uno_link *link;
     const struct uno_chan_ops *ops;    // = link->ops
-    uint32_t eager_max;
+    int64_t eager_max, packed_max;     // plain, packed messages up to here leave at once; -1 while told to hold back
+    size_t kept;                       // bytes of its messages that wait here (flow.c)
+    bool holds;                        // it was told to hold back
     int proc;
     struct uno_out *first, *last;    // backlog
     struct uno_peer *next_busy;      // peers with a backlog
@@ -32,7 +34,8 @@ struct uno_peer {
     struct uno_signature sign;
 };
 
-struct uno_peer *uno_peer_of(int proc);    // NULL: no channel reaches it (reason kept) or no memory
+struct uno_peer *uno_peer_of(int proc);       // NULL: no channel reaches it (reason kept) or no memory
+struct uno_peer *uno_peer_known(int proc);    // NULL: there is none so far, or no more
 struct uno_peer *uno_peer_fill(struct MPI_ABI_Comm *c, int rank);    // fills c->peer[rank]
 
 static inline struct uno_peer *uno_peer(struct MPI_ABI_Comm *c, int rank)
@@ -65,3 +68,12 @@ bool uno_peer_unsend(struct uno_peer *p, MPI_Request req);
 
 void uno_peers_flush(void);    // waits until no message is left that a channel had no room for
 void uno_peers_close(void);
+
+// ---- flow.c: how much of what a process sends may lie here unreceived. Whole messages that no receive waits for are
+// counted by sender; above the parameter unexpected_max the sender is told to hold back: its further messages are
+// announced and stay with it (rendezvous) until half of them are received. The own rank is not held: it would wait for
+// itself. ----
+
+// A message from proc with so many bytes of payload is kept; it is kept no more.
+void uno_flow_keep(int proc, size_t bytes);
+void uno_flow_release(int proc, size_t bytes);

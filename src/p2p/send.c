@@ -40,7 +40,7 @@ static inline int send_now(const void *buf, MPI_Count count, struct MPI_ABI_Data
     struct uno_peer *p = uno_peer(to->comm, to->rank);
     if (__builtin_expect(!p, 0)) return MPI_ERR_INTERN;
     size_t bytes = (size_t)(count * type->size);
-    if (bytes > (is_plain(type) ? p->eager_max : p->link->data_max) || p->first) return UNO_FULL;
+    if ((int64_t)bytes > (is_plain(type) ? p->eager_max : p->packed_max) || p->first) return UNO_FULL;
     struct uno_msg m = {.kind = UNO_EAGER,
                         .src = to->comm->rank,
                         .tag = to->tag,
@@ -146,7 +146,7 @@ int uno_send_start(MPI_Request r)
     if (r->move.type) uno_packer_init(&r->move.packer, r->move.buf, r->move.count, r->move.type);
     struct uno_msg m = {
         .src = r->comm->rank, .tag = r->tag, .ctx = r->comm->context | (r->move.coll ? UNO_CTX_COLL : 0)};
-    if (r->move.bytes <= (r->move.type ? p->link->data_max : p->eager_max) && r->move.mode != UNO_SYNC)
+    if ((int64_t)r->move.bytes <= (r->move.type ? p->packed_max : p->eager_max) && r->move.mode != UNO_SYNC)
         return start_eager(r, p, &m);
     return start_rendezvous(r, p, &m);
 }
