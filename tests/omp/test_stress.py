@@ -3,7 +3,10 @@
 
 import gc
 import os
+import subprocess
+import sys
 
+import pytest
 from unisono.omp import *
 
 TIMES = 1000
@@ -195,3 +198,20 @@ def test_what_loops_carry():
 
 def test_ordered():
     assert ordered(2) and ordered(4)
+
+
+@pytest.fixture
+def busy():
+    """Programs that want every processor, twice."""
+    programs = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2 * os.cpu_count())]
+    yield
+    for p in programs:
+        p.kill()
+        p.wait()
+
+
+def test_waits_end_beside_busy_programs(busy):
+    """There the run-time lets threads sleep that it would let spin (crowd.c)."""
+    assert barriers(2) == 0
+    for k in range(TIMES):
+        assert region(2) == 2 and everything(2) == (7, 21, ["one", "single", "two"])

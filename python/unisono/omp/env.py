@@ -81,6 +81,7 @@ def _stacksize(text):
 def _wait_policy(text):
     policy = text.strip().lower()
     _rt.setting("spin_ns", {"active": 10_000_000, "passive": 0}[policy])
+    _rt.setting("adaptive", False)
     values["wait_policy"] = policy
 
 

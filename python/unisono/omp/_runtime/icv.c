@@ -6,6 +6,7 @@ struct rt_settings rt_settings = {.procs = 1,
                                   .thread_limit = INT32_MAX,
                                   .levels = INT32_MAX,
                                   .spin_ns = 30000,
+                                  .adaptive = 1,
                                   .icv = {.nthreads = 1, .max_active = INT32_MAX, .sched = RT_DYNAMIC, .chunk = 1}};
 
 static PyObject *number(long v)
@@ -166,6 +167,7 @@ static PyObject *setting(PyObject *self, PyObject *args)
         int *at;
     } table[] = {{"procs", &rt_settings.procs},
                  {"thread_limit", &rt_settings.thread_limit},
+                 {"adaptive", &rt_settings.adaptive},
                  {"cancellation", &rt_settings.cancellation},
                  {"max_priority", &rt_settings.max_priority}};
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {

@@ -182,6 +182,7 @@ static void run_member(struct rt_member *m)
     struct rt_team *team = m->team;
     m->outer = me;
     me = m;
+    atomic_store_explicit(&m->tid, rt_tid(), memory_order_relaxed);    // relaxed: see longest_delay()
     if (rt_hook_show) show_place(m);
     int64_t start = rt_trace_start();
     PyObject *context = m->num ? enter_context(m) : NULL;
@@ -529,6 +530,7 @@ void rt_shutdown(void)
 void rt_forked(void)
 {
     me = NULL;
+    rt_crowd_forked();
     newborn = everyone = NULL;
     orphans = NULL;
     atomic_store(&threads_now, 0);

@@ -145,8 +145,10 @@ struct rt_member {
     struct rt_loop *loop __attribute__((aligned(RT_LINE)));    // innermost running worksharing loop (borrowed)
     PyObject *value;                                           // partial result, or the outlined function's result
     PyObject *blank;                                           // an empty context for a worker, or NULL
-    struct rt_team *child;          // teams this membership was master of, kept with their workers for its next regions
-    struct rt_member *outer;        // what rt_me() was before this thread entered the team
+    struct rt_team *child;      // teams this membership was master of, kept with their workers for its next regions
+    struct rt_member *outer;    // what rt_me() was before this thread entered the team
+    _Atomic int tid;            // the kernel's number of the thread, and what crowd.c last knew of it
+    int64_t delay;
     _Atomic unsigned long ident;    // Python's thread identifier, for asynchronous exceptions
     int place;                      // index into the places, or -1
     int first, places;              // its partition: the places that its regions may use
@@ -191,6 +193,7 @@ struct rt_settings {
     int procs, thread_limit, levels, cancellation, max_priority, nlist;
     int *list;            // OMP_NUM_THREADS by nesting level
     int64_t spin_ns;      // how long a wait spins before it sleeps
+    int adaptive;         // not at all while other programs want the processors
     struct rt_icv icv;    // initial values
     int nplaces;
     void *places;    // cpu_set_t[nplaces]
@@ -212,6 +215,13 @@ void rt_cancel_team(struct rt_team *team, int why);
 void rt_shutdown(void);
 void rt_forked(void);    // in the child of fork()
 int rt_threads_now(void);
+
+// crowd.c
+enum rt_view { RT_UNKNOWN, RT_QUIET, RT_CROWDED };
+bool rt_crowded(void);    // waits sleep at once
+int rt_tid(void);         // the kernel's number of this thread
+void rt_crowd_forked(void);
+enum rt_view rt_look_around(struct rt_member *m);    // costs microseconds and decides what rt_crowded() says
 
 // wait.c
 typedef int (*rt_cond)(void *arg);    // nonzero ends the wait; runs detached

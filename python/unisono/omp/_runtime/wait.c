@@ -11,6 +11,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#define MISS 3        // what a wait that outlasts its spinning counts; one that does not takes back one
+#define LIMIT 9       // when to look around
+#define RESPITE 32    // misses that are nothing to worry about after a look that found nobody
+
+static __thread int misses __attribute__((tls_model("initial-exec")));
+
 int64_t rt_now(void)
 {
     struct timespec ts;
@@ -33,13 +39,26 @@ void rt_futex_wake(_Atomic unsigned *word, int n)
 // Threads that outnumber the processors must not spin: what they wait for cannot run meanwhile.
 int64_t rt_spin_for(int n)
 {
+    if (rt_settings.adaptive && rt_crowded()) return 0;
     return rt_settings.spin_ns > 0 && n > rt_settings.procs ? 1000 : rt_settings.spin_ns;
+}
+
+// A wait outlasted its spinning. When that happens to more than a quarter of the waits, somebody may want the
+// processors.
+static void spun_in_vain(void)
+{
+    if (!rt_settings.adaptive || (misses += MISS) < LIMIT) return;
+    enum rt_view view = rt_look_around(rt_me());
+    misses = view == RT_QUIET ? -RESPITE * MISS : view == RT_UNKNOWN ? LIMIT - MISS : 0;
 }
 
 static int spin(struct rt_team *team, rt_cond cond, void *arg)
 {
     for (int i = 0; i < 64; i++) {
-        if (cond(arg)) return 1;
+        if (cond(arg)) {
+            misses -= misses > 0;
+            return 1;
+        }
         rt_relax();
     }
     int64_t limit = rt_spin_for(team->n);
@@ -47,11 +66,15 @@ static int spin(struct rt_team *team, rt_cond cond, void *arg)
     int64_t end = rt_now() + limit;
     do {
         for (int i = 0; i < 32; i++) {
-            if (cond(arg)) return 1;
+            if (cond(arg)) {
+                misses -= misses > 0;
+                return 1;
+            }
             rt_relax();
         }
         if (team->n > rt_settings.procs) sched_yield();
     } while (rt_now() < end);
+    if (team->n <= rt_settings.procs) spun_in_vain();
     return 0;
 }
 
