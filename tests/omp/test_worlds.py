@@ -81,6 +81,7 @@ def test_elements_are_those_of_the_array():
 @omp
 def contexts(n):
     seen, inner = [], []
+    omp_set_max_active_levels(2)
     with omp("parallel num_threads(n)"):
         seen.append((variable.get(), str(decimal.Decimal(1) / 3)))
         with omp("single"):

@@ -72,6 +72,7 @@ class Annotate(ast.NodeTransformer):
             standing._omp = d
             return standing
         nesting.check(d, self.around)
+        d.inside = nesting.kind_of(self.around[-1]) if self.around and len(d.words) == 1 else None
         self.around.append(d)
         node.body = [s for b in node.body for s in self._each(self.visit(b))]
         self.around.pop()

@@ -4,20 +4,21 @@
 import ast
 
 from .directive import Clause, split
-from .grammar import ATOMIC, EXPRESSIONS, LISTS, OPERATORS, REDUCTIONS
+from .grammar import ATOMIC, EXPRESSIONS, LISTS, MAPS, OPERATORS, REDUCTIONS
 
 _MODIFIERS = {"monotonic", "nonmonotonic", "simd"}
 _SCHEDULES = ("static", "dynamic", "guided", "auto", "runtime")
-_DEPENDS = {"in": 0, "out": 1, "inout": 1, "mutexinoutset": 1, "inoutset": 2}
+_DEPENDS = {"in": 0, "out": 1, "inout": 1, "mutexinoutset": 1, "inoutset": 2, "depobj": -1}
 _BINDS = {"master": 2, "primary": 2, "close": 3, "spread": 4, "true": 1, "false": 0}
-_FLAGS = ATOMIC | {"nowait", "untied", "mergeable", "nogroup", "threads", "simd"}
-_IGNORED = {"allocate", "affinity", "hint", "safelen", "simdlen", "aligned", "nontemporal", "order", "bind"}
+_FLAGS = (ATOMIC - {"update"}) | {"nowait", "untied", "mergeable", "nogroup", "threads", "simd"}
+_IGNORED = {"allocate", "affinity", "hint", "safelen", "simdlen", "aligned", "nontemporal", "order"}
+_IGNORED |= {"defaultmap", "uses_allocators", "device_type", "indirect"}
 
 
 def clause(p, kind):
     if kind in _FLAGS:
         return Clause(kind)
-    if kind in ("ordered", "order") and _no_parens(p):
+    if kind in ("ordered", "order", "update", "destroy") and _no_parens(p):
         return Clause(kind)
     text = p.parens()
     if text is None:
@@ -31,6 +32,8 @@ def clause(p, kind):
         return Clause(kind, p.variables(text, kind))
     if kind in REDUCTIONS:
         return _reduction(p, kind, text)
+    if kind in MAPS:
+        return _map(p, kind, text)
     return _OTHERS.get(kind, _expression)(p, kind, text)
 
 
@@ -65,10 +68,38 @@ def _reduction(p, kind, text):
     return result
 
 
+def _map(p, kind, text):
+    """[modifiers and type:] variables or parts of them; which, is all that matters here."""
+    names = []
+    for item in split(split(text, ":")[-1]):
+        names += p.variables(item.partition("[")[0], kind)
+    return Clause(kind, names)
+
+
+def _num_teams(p, kind, text):
+    parts = split(text, ":")  # lower and upper bound, or just the number
+    return Clause(kind, exprs=[p.expression(part, kind) for part in parts])
+
+
+def _dist_schedule(p, kind, text):
+    parts = split(text)
+    if parts[0].strip() != "static" or len(parts) > 2:
+        raise p.fail(f"dist_schedule({text}): static, or static and a chunk size expected")
+    return Clause(kind, exprs=[p.expression(part, kind) for part in parts[1:]])
+
+
+def _bind(p, kind, text):
+    if text.strip() not in ("teams", "parallel", "thread"):
+        raise p.fail(f"bind({text}): teams, parallel or thread expected")
+    return Clause(kind, value=text.strip())
+
+
 def _expression(p, kind, text):
     if kind not in EXPRESSIONS:
         raise p.fail(f"clause {kind} is not supported")
     value = None
+    if kind == "device" and text.strip().startswith(("ancestor", "device_num")):
+        text = text.partition(":")[2]
     if kind == "if" and ":" in text:
         left, _, right = text.partition(":")
         if left.replace(" ", "").isidentifier():
@@ -133,16 +164,60 @@ def _proc_bind(p, kind, text):
 
 
 def _depend(p, kind, text):
-    word, colon, right = text.partition(":")
     if p.words == ["ordered"]:
         return _across(p, kind, text)
+    generators, text = _iterators(p, text)
+    word, colon, right = text.partition(":")
     if not colon or word.strip() not in _DEPENDS:
         raise p.fail(f"depend({text}): {', '.join(_DEPENDS)} expected before a colon")
     exprs = [p.expression(item, kind) for item in split(right)]
     for tree, item in zip(exprs, split(right)):
         if not isinstance(tree, (ast.Name, ast.Subscript, ast.Attribute)):
             raise p.fail(f"depend({text}): {item.strip()!r} is not a variable, an element or an attribute")
+    if generators:
+        exprs = [ast.copy_location(ast.ListComp(tree, generators()), p.where) for tree in exprs]
     return Clause(kind, exprs=exprs, value=_DEPENDS[word.strip()])
+
+
+def _iterators(p, text):
+    """(what makes the generators of `iterator(i = begin:end:step, ...),` or None, the text behind it)."""
+    first, *rest = split(text)
+    head, bracket, inside = first.strip().partition("(")
+    if head.strip() != "iterator" or not bracket or not inside.endswith(")") or not rest:
+        return None, text
+    ranges = []
+    for one in split(inside[:-1]):
+        left, equals, right = one.partition("=")
+        bounds = split(right, ":")
+        variable = (left.split() or [""])[-1]  # a type may stand in front of it
+        if not equals or not variable.isidentifier() or len(bounds) not in (2, 3):
+            raise p.fail(f"iterator({one.strip()}): variable = begin:end or begin:end:step expected")
+        ranges.append((variable, bounds))
+
+    def make():
+        calls = [
+            (v, ast.Call(ast.Name("range", ast.Load()), [p.expression(b, "iterator") for b in bounds], []))
+            for v, bounds in ranges
+        ]
+        return [ast.comprehension(ast.Name(v, ast.Store()), call, [], 0) for v, call in calls]
+
+    return make, ",".join(rest)
+
+
+def _object(p, kind, text):
+    """update(kind) of depobj, and destroy(object)."""
+    if kind == "destroy":
+        return Clause(kind)
+    if p.words != ["depobj"] or text.strip() not in _DEPENDS or text.strip() == "depobj":
+        raise p.fail(f"update({text}): {', '.join(k for k in _DEPENDS if k != 'depobj')} expected, on depobj")
+    return Clause(kind, value=_DEPENDS[text.strip()])
+
+
+def _detach(p, kind, text):
+    names = p.variables(text, kind)
+    if len(names) != 1:
+        raise p.fail(f"detach({text}): one variable expected")
+    return Clause(kind, names)
 
 
 def _across(p, kind, text):
@@ -163,6 +238,12 @@ def _initializer(p, kind, text):
 
 
 _OTHERS = {
+    "bind": _bind,
+    "update": _object,
+    "destroy": _object,
+    "detach": _detach,
+    "num_teams": _num_teams,
+    "dist_schedule": _dist_schedule,
     "default": _default,
     "schedule": _schedule,
     "collapse": _count,

@@ -38,6 +38,8 @@ class Clause:
 class Directive:
     """A parsed directive; `where` is the AST node that errors point at."""
 
+    inside = None  # the kind of the construct right around it, where the text shows one
+
     def __init__(self, words, clauses, argument, where, filename):
         self.words, self.clauses, self.argument = words, clauses, argument
         self.where, self.filename = where, filename
@@ -189,6 +191,13 @@ def _words(p):
         if f"{first} {second}" not in CLAUSES:
             raise p.fail(f"unknown directive {first} {second or ''}".rstrip())
         return [f"{first} {second}"]
+    if first == "target" and p.peek() in ("data", "enter", "exit", "update"):
+        name = f"target {p.word()}"
+        if name in ("target enter", "target exit"):
+            name += f" {p.word()}"
+        if name not in CLAUSES:
+            raise p.fail(f"unknown directive {name}")
+        return [name]
     if first not in CLAUSES:
         raise p.fail(f"unknown directive {first!r}{_guess(first, CLAUSES)}")
     words = [first]
@@ -212,6 +221,8 @@ def _argument(p, words):
     if name == "critical":
         text = p.parens()
         return p.variables(text, name)[0] if text is not None else ""
+    if name == "declare target":
+        p.parens()
     if name in ("flush", "threadprivate"):
         text = p.parens()
         if text is None and name == "threadprivate":
@@ -224,7 +235,16 @@ def _argument(p, words):
         return kind
     if name == "declare reduction":
         return _declared(p)
+    if name == "depobj":
+        return p.expression(p.parens() or "", name)
     return None
+
+
+def _held(p, tree):
+    """The depend object of depobj(...), as a clause: a variable, an element or an attribute."""
+    if not isinstance(tree, (ast.Name, ast.Subscript, ast.Attribute)):
+        raise p.fail("depobj: a variable, an element or an attribute expected in parentheses")
+    return Clause("object", [tree.id]) if isinstance(tree, ast.Name) else Clause("object", exprs=[tree])
 
 
 def _declared(p):
@@ -246,6 +266,8 @@ def parse(text, where, filename):
     if words[0] == "parallel" and len(words) > 1:
         allowed.discard("nowait")
     clauses = []
+    if words == ["depobj"]:
+        clauses.append(_held(p, argument))
     while not p.done():
         kind = p.word()
         if kind is None:
@@ -289,6 +311,8 @@ def _check(p, words, clauses):
         raise p.fail("either all reductions of a loop are inscan or none")
     if any(c.modifier == "inscan" for c in clauses) and {"schedule", "ordered"} & set(kinds):
         raise p.fail("a loop with an inscan reduction has neither schedule nor ordered")
+    if words == ["depobj"] and len(clauses) != 2:
+        raise p.fail("depobj needs one of depend(...), update(...), destroy")
     if words == ["scan"] and len(clauses) != 1:
         raise p.fail("scan needs inclusive(list) or exclusive(list)")
     if "taskloop" in words and any(c.modifier == "conditional" for c in clauses):

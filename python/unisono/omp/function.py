@@ -90,7 +90,7 @@ def _names(function_):
 
 def rewrite(function_, options):
     """The function that runs the directives; the function itself when it has none."""
-    from . import atomic, loops, regions, tasks  # noqa: F401  their handlers register themselves
+    from . import atomic, depend, devices, loops, regions, tasks  # noqa: F401  their handlers register themselves
 
     key = (id(function_.__code__), tuple(sorted(options.items())))
     cached = _cache.get(key)

@@ -53,6 +53,32 @@ _SIMD = {
     "order",
     "if",
 }
+_TARGET = {
+    "if",
+    "device",
+    "map",
+    "private",
+    "firstprivate",
+    "is_device_ptr",
+    "has_device_addr",
+    "defaultmap",
+    "nowait",
+    "depend",
+    "thread_limit",
+    "allocate",
+    "uses_allocators",
+}
+_MOVES = {"map", "if", "device", "nowait", "depend"}
+_TEAMS = _DATA | {"num_teams", "thread_limit", "reduction", "allocate"}
+_DISTRIBUTE = {
+    "private",
+    "firstprivate",
+    "lastprivate",
+    "collapse",
+    "dist_schedule",
+    "order",
+    "allocate",
+}
 _SCOPE = {"private", "firstprivate", "reduction", "nowait", "allocate"}
 
 CLAUSES = {
@@ -79,7 +105,16 @@ CLAUSES = {
     "cancellation point": set(),
     "declare reduction": {"initializer"},
     "simd": _SIMD,
+    "depobj": {"depend", "update", "destroy"},
     "scope": _SCOPE,
+    "target": _TARGET,
+    "target data": {"map", "if", "device", "use_device_ptr", "use_device_addr"},
+    "target enter data": _MOVES,
+    "target exit data": _MOVES,
+    "target update": {"to", "from", "if", "device", "nowait", "depend"},
+    "declare target": {"to", "enter", "link", "device_type", "indirect"},
+    "teams": _TEAMS,
+    "distribute": _DISTRIBUTE,
     "loop": {"private", "lastprivate", "reduction", "collapse", "order", "bind"},
 }
 # What may be combined, by the last words; "simd" says nothing to an interpreter.
@@ -101,6 +136,12 @@ COMBINED = [
     ("parallel", "master", "taskloop", "simd"),
     ("parallel", "masked", "taskloop", "simd"),
 ]
+_SHARED_OUT = [("distribute",), ("distribute", "simd"), ("distribute", "parallel", "for")]
+_SHARED_OUT += [("distribute", "parallel", "for", "simd"), ("loop",)]
+_LEAGUES = [("teams", *words) for words in _SHARED_OUT]
+_HOSTED = [("parallel",), ("parallel", "for"), ("parallel", "for", "simd"), ("parallel", "loop"), ("simd",)]
+COMBINED += _SHARED_OUT[1:4] + _LEAGUES
+COMBINED += [("target", *words) for words in [("teams",), *_LEAGUES, *_HOSTED]]
 BEGUN = {c[:n] for c in COMBINED for n in range(1, len(c) + 1)}  # what a combination begins with
 STANDALONE = {
     "barrier",
@@ -112,10 +153,16 @@ STANDALONE = {
     "cancellation point",
     "declare reduction",
     "scan",
+    "target enter data",
+    "target exit data",
+    "target update",
+    "declare target",
+    "depobj",
 }
 LISTS = {"private", "firstprivate", "lastprivate", "shared", "copyin", "copyprivate", "inclusive", "exclusive"}
 REDUCTIONS = {"reduction", "in_reduction", "task_reduction"}
-EXPRESSIONS = {"if", "num_threads", "final", "priority", "grainsize", "num_tasks", "filter"}
+MAPS = {"map", "to", "from", "is_device_ptr", "has_device_addr", "use_device_ptr", "use_device_addr", "enter", "link"}
+EXPRESSIONS = {"thread_limit", "device", "if", "num_threads", "final", "priority", "grainsize", "num_tasks", "filter"}
 # All but if, which may come once for each construct of a combination.
 ONCE = ATOMIC | {
     "num_threads",
@@ -139,9 +186,19 @@ ONCE = ATOMIC | {
     "hint",
     "bind",
     "initializer",
+    "num_teams",
+    "thread_limit",
+    "dist_schedule",
+    "device",
+    "device_type",
+    "indirect",
+    "detach",
+    "destroy",
 }
 CONFLICTS = [
     ("grainsize", "num_tasks"),
+    ("detach", "mergeable"),
+    *itertools.combinations(("depend", "update", "destroy"), 2),
     ("nogroup", "reduction"),
     ("threads", "simd"),
     *itertools.combinations(("read", "write", "update"), 2),

@@ -9,7 +9,7 @@ from .build import assign, attribute, call, const, expr, for_, if_, item, lambda
 from .leaving import barriers, loop_or_fail
 from .names import Events, Rename
 from .regions import copies, partials, reduce
-from .rewrite import handles
+from .rewrite import HANDLERS, handles
 from .views import elements_only
 
 STATIC, DYNAMIC = 1, 2
@@ -104,7 +104,20 @@ def bounds_of(r, it, scope):
     return [const(0), a[0], const(1)] if len(a) == 1 else [a[0], a[1], a[2] if len(a) == 3 else const(1)]
 
 
-@handles("for", "loop")
+@handles("loop")
+def loop_(r, d, node, scope, known):
+    """Shared out among what bind says: the threads of the team as `for` does, the teams of a league, or nobody."""
+    around = {None: "parallel", "parallel": "parallel", "target": "parallel", "teams": "teams"}
+    bind = d.one("bind").value if d.one("bind") else around.get(d.inside, "thread")
+    if bind == "parallel":
+        return for_loop(r, d, node, scope, known)
+    clauses = [c for c in d.clauses if c.kind != "bind"]
+    node._omp = type(d)(["distribute" if bind == "teams" else "simd"], clauses, None, d.where, d.filename)
+    scope.refresh(node)
+    return HANDLERS[node._omp.name](r, node._omp, node, scope, known)
+
+
+@handles("for")
 def for_loop(r, d, node, scope, known):
     loops = nest(r, d, node.body)
     taken = set(d.names("private", "firstprivate", "lastprivate", "reduction", "linear"))

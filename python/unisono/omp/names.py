@@ -184,7 +184,9 @@ class Events:
         self.add(None, "begin", node)
         for c in d.clauses:
             self.run(c.exprs)
-            if c.kind not in ("private", "shared", "copyprivate"):
+            if c.kind in ("detach", "object"):
+                self._made(c, node)
+            elif c.kind not in ("private", "shared", "copyprivate"):
                 for n in c.names:
                     self.add(n, "load", node)
         at = len(self.events)
@@ -195,10 +197,17 @@ class Events:
             self.add(n, "clause", node)
         self.add(None, "end", node)
 
+    def _made(self, clause, node):
+        """Names that a directive binds as an assignment does."""
+        for n in clause.names:
+            self.add(n, "store", node)
+
     def visit_With(self, node):
         if hasattr(node, "_omp") and not self.raw:
             self._directive(node, node.body)
         else:
+            for c in node._omp.all("detach") if hasattr(node, "_omp") else ():
+                self._made(c, node)
             self.run(node.items)
             self.run(node.body)
 
@@ -206,6 +215,8 @@ class Events:
         if hasattr(node, "_omp") and not self.raw:
             self._directive(node, [])
         else:
+            for c in node._omp.all("object") if hasattr(node, "_omp") else ():
+                self._made(c, node)
             self.visit(node.value)
 
 

@@ -94,6 +94,6 @@ def check_names(d, known):
     """The variables in data clauses are variables of the function or its module."""
     for c in d.clauses:
         for n in c.names:
-            if n not in known:
+            if n not in known and c.kind not in ("detach", "object"):
                 what = "threadprivate variable" if c.kind == "copyin" else "variable"
                 raise d.error(f"{c.kind}({n}): the function and its module have no {what} {n!r}")

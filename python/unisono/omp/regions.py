@@ -23,6 +23,15 @@ def parallel(r, d, node, scope, known):
         _split(d, node)
         d = node._omp
         scope.refresh(node)
+
+    def run(name_, args, collect):
+        return r.call("parallel", name_, args, *_how(d, collect))
+
+    return outlined(r, d, node, scope, known, run)
+
+
+def outlined(r, d, node, scope, known, run):
+    """The block as a function; run(its name, arguments, whether results are wanted) is the call that runs it."""
     p = plan(d, node, scope, known)
     first, private = d.names("firstprivate"), _touched(d, node)
     reductions = d.reductions()
@@ -46,11 +55,11 @@ def parallel(r, d, node, scope, known):
     args = [r.argument(n, known, scope) for n in passed]
     if copied:
         args.append(call(r.value(PREFIX + "copyout", copyout), name(_holder(r, d)), const(tuple(copied))))
-    run = r.call("parallel", name(id_), tuple_(args), *_how(d, bool(reductions)))
+    call_ = run(name(id_), tuple_(args), bool(reductions))
     if not reductions:
-        return made + [expr(run)]
+        return made + [expr(call_)]
     part = r.fresh("part")
-    return made + [for_(name(part, True), run, _add_up(r, scope, reductions, part))]
+    return made + [for_(name(part, True), call_, _add_up(r, scope, reductions, part))]
 
 
 class _Always:
@@ -138,6 +147,7 @@ def _split(d, node):
             (inner if c.kind in shares else outer).append(c)
     block = ast.copy_location(ast.With(node.items, node.body), node)
     block._omp = type(d)(d.words[1:], inner, None, d.where, d.filename)
+    block._omp.inside = "parallel"
     if d.words[1] in ("for", "sections", "loop"):
         block._omp.clauses.append(type(d.clauses[0] if d.clauses else _any())("nowait"))
         targets = {t.id for t in _targets(node.body, d)} - set(

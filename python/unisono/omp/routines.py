@@ -209,14 +209,25 @@ def omp_get_num_devices() -> int:
     return 0
 
 
-def omp_get_num_teams() -> int:
-    """Teams of a league: always one."""
-    return 1
-
-
-def omp_get_team_num() -> int:
-    """Which of them this is."""
+def omp_get_initial_device() -> int:
+    """The number of the host."""
     return 0
+
+
+def omp_get_device_num() -> int:
+    """The number of the device that this thread runs on."""
+    return 0
+
+
+def omp_get_default_device() -> int:
+    """The device of target constructs without a device clause."""
+    return 0
+
+
+def omp_set_default_device(device_num: int) -> None:
+    """There is only the host."""
+    if operator.index(device_num) != 0:
+        raise ValueError(f"omp_set_default_device({device_num}): there is only the host, 0")
 
 
 omp_set_unnest_lock = _rt.omp_unset_nest_lock  # the name that OMP4Py gave it

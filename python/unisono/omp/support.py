@@ -229,6 +229,37 @@ def _task_count(kind, amount, total):
     return min(total, amount) if kind == "num_tasks" else max(1, total // amount)
 
 
+def share_of_team(iterable, chunk):
+    """What a team of a league takes of a distribute loop: one block, or every so many chunks."""
+    items = iterable if isinstance(iterable, range) else list(iterable)
+    me, teams, total = _rt.omp_get_team_num(), _rt.omp_get_num_teams(), len(items)
+    if chunk is None:
+        return items[total * me // teams : total * (me + 1) // teams]
+    chunk = operator.index(chunk)
+    if chunk < 1:
+        raise ValueError(f"dist_schedule(static, {chunk}): a chunk size of at least 1 expected")
+    starts = range(me * chunk, total, teams * chunk)
+    return [v for start in starts for v in items[start : start + chunk]]
+
+
+class Depobj:
+    """What depobj(...) depend(...) makes: pairs (kind, storage) for the depend clauses of tasks."""
+
+    def __init__(self, items):
+        self.items = items
+
+
+def depobj_items(held):
+    if not isinstance(held, Depobj) or held.items is None:
+        raise TypeError("depend(depobj: ...): an object expected that depobj(...) depend(...) has made")
+    return held.items
+
+
+def depobj_update(held, kind):
+    """Another kind of dependence on the same storage; None: the object is not used any more."""
+    held.items = None if kind is None else tuple((kind, key) for _, key in depobj_items(held))
+
+
 class TaskReduction:
     """The partial results of a taskgroup's task_reduction: one a thread and variable."""
 
@@ -284,6 +315,10 @@ RUNTIME = {
     "latest": latest,
     "space": Space,
     "taskloop": taskloop,
+    "share_of_team": share_of_team,
+    "depobj": Depobj,
+    "depobj_items": depobj_items,
+    "depobj_update": depobj_update,
     "task_reduction": TaskReduction,
     "index": index,
     "storage": object,
@@ -303,6 +338,8 @@ RUNTIME.update(
         n: getattr(_rt, n)
         for n in (
             "parallel",
+            "league",
+            "event",
             "loop",
             "loop_over",
             "loop_end",

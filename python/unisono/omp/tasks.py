@@ -5,12 +5,13 @@ import ast
 
 from ._rt import walk
 from .build import assign, call, const, expr, for_, function, if_, item, name, tuple_
+from .depend import depend_of
 from .loops import nest, space, targets
 from .regions import _ALWAYS, _touched
 from .rewrite import handles
 from .scope import plan
 
-UNDEFERRED, FINAL, UNTIED, MERGEABLE = 1, 2, 4, 8
+UNDEFERRED, FINAL, UNTIED, MERGEABLE, DETACHED = 1, 2, 4, 8, 32
 
 
 def _flags(d, which):
@@ -33,6 +34,9 @@ def _flags(d, which):
 def _data(r, d, node, scope, known):
     """(plan, names given as arguments, their values, first statements) for a block that becomes a task."""
     p = plan(d, node, scope, known, task=True)
+    for n in d.names("detach"):
+        p.captured.discard(n)
+        p.passed += [n] * (n not in p.passed)
     first, private = d.names("firstprivate"), _touched(d, node)
     passed = list(dict.fromkeys(p.passed + first + private))
     values = []
@@ -45,37 +49,6 @@ def _data(r, d, node, scope, known):
     return p, passed, values, prologue
 
 
-def _depend(r, d, scope):
-    items = [tuple_([const(c.value), _storage(r, e, scope)]) for c in d.all("depend") for e in c.exprs]
-    return tuple_(items) if items else None
-
-
-def _storage(r, e, scope):
-    """A key that is the same for the same variable, element or attribute, whoever names it."""
-    if isinstance(e, ast.Name):
-        if scope.where(e.id) == "global":
-            return tuple_([const("global"), const(r.function.__module__), const(e.id)])
-        owner = scope
-        while owner.parent is not None and (owner.outlined or e.id not in owner.locals) and owner.root is not owner:
-            owner = owner.parent
-        token = "_omprt_here"
-        if token not in owner.locals:
-            owner.locals.add(token)
-            owner.top += r.put(e, assign(token, r.call("storage")))
-        return tuple_([name(token), const(e.id)])
-    if isinstance(e, ast.Attribute):
-        return tuple_([call(r.rt("id"), e.value), const(e.attr)])
-    return tuple_([call(r.rt("id"), e.value), r.call("index", _slice(e.slice))])
-
-
-def _slice(index):
-    if isinstance(index, ast.Slice):
-        return tuple_([part or const(None) for part in (index.lower, index.upper, index.step)])
-    if isinstance(index, ast.Tuple):
-        return tuple_([_slice(i) for i in index.elts])
-    return index
-
-
 @handles("task")
 def task(r, d, node, scope, known):
     p, passed, values, prologue = _data(r, d, node, scope, known)
@@ -83,13 +56,20 @@ def task(r, d, node, scope, known):
     id_, made = r.outline("task", node, p, scope, known, prologue + enter, leave)
     f = made[0] if made else scope.hoist[-1]
     f.args.args = [ast.arg(n) for n in passed]
-    args = [name(id_), tuple_(values), _flags(d, "task")]
-    depend = _depend(r, d, scope)
+    flags, before = _flags(d, "task"), []
+    for event in d.names("detach"):
+        before = [assign(event, r.call("event"))]
+        scope.make_global(event)
+        f.args.args.insert(0, ast.arg("_omprt_event"))
+        values.insert(0, name(event))
+        flags = ast.BinOp(flags, ast.BitOr(), const(DETACHED))
+    args = [name(id_), tuple_(values), flags]
+    depend = depend_of(r, d, scope)
     if d.one("priority") or depend:
         args.append(d.expr("priority") or const(0))
     if depend:
         args.append(depend)
-    return made + [expr(r.call("task", *args))]
+    return made + before + [expr(r.call("task", *args))]
 
 
 def _in_reduction(r, d, scope):
@@ -156,7 +136,7 @@ def _task_reduction(r, d, reductions, group, scope):
 
 @handles("taskwait")
 def taskwait(r, d, node, scope, known):
-    depend = _depend(r, d, scope)
+    depend = depend_of(r, d, scope)
     return [expr(r.call("taskwait", *([depend] if depend else [])))]
 
 

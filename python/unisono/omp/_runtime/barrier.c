@@ -91,13 +91,36 @@ static int arrive(struct rt_member *m, struct rt_phase *phase, bool final)
     return pass(m, &g);
 }
 
+struct alone {
+    struct rt_team *team;
+    unsigned pushes;
+};
+
+static int news_came(void *arg)
+{
+    struct alone *a = arg;
+    return rt_pushes(a->team) != a->pushes || atomic_load_explicit(&a->team->cancelled, memory_order_relaxed);
+}
+
+// A team of one runs its tasks, and waits for events of detached ones that other threads of the program fulfill.
+static int drain(struct rt_member *m)
+{
+    struct alone a = {.team = m->team};
+    while (rt_tasks_left(m->team)) {
+        a.pushes = rt_pushes(m->team);
+        if (rt_task_any(m)) continue;
+        if (rt_pushes(m->team) != a.pushes) continue;
+        if (!m->team->detached) break;
+        if (rt_wait(m->team, news_came, &a) < 0) return -1;
+    }
+    return 0;
+}
+
 int rt_barrier(struct rt_member *m)
 {
     struct rt_team *team = m->team;
     if (team->n == 1) {
-        while (rt_tasks_left(team) && rt_task_any(m)) {
-        }
-        return rt_check(team);
+        return drain(m) < 0 ? -1 : rt_check(team);
     }
     if (rt_repay(m) < 0 || rt_check(team) < 0 || arrive(m, &team->barrier, false) < 0) return -1;
     return rt_check(team);
@@ -141,8 +164,7 @@ void rt_join(struct rt_member *m)
 {
     struct rt_team *team = m->team;
     if (team->n == 1) {
-        while (rt_tasks_left(team) && rt_task_any(m)) {
-        }
+        while (drain(m) < 0) rt_fail(team);
         return;
     }
     arrive(m, &team->join, true);

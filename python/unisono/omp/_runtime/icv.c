@@ -79,6 +79,20 @@ static PyObject *get_team_size(PyObject *self, PyObject *level)
     return m ? number(m->team->n) : PyErr_Occurred() ? NULL : number(-1);
 }
 
+static PyObject *get_num_teams(PyObject *self, PyObject *unused)
+{
+    (void)self, (void)unused;
+    struct rt_member *m = rt_me();
+    return m ? number(m->team->teams ? m->team->teams : 1) : NULL;
+}
+
+static PyObject *get_team_num(PyObject *self, PyObject *unused)
+{
+    (void)self, (void)unused;
+    struct rt_member *m = rt_me();
+    return m ? number(m->team->league) : NULL;
+}
+
 static PyObject *get_wtime(PyObject *self, PyObject *unused)
 {
     (void)self, (void)unused;
@@ -206,6 +220,9 @@ PyMethodDef rt_icv_methods[] = {
      "omp_get_ancestor_thread_num(level)\n--\n\nThe number of the ancestor thread at that level; -1 if there is none."},
     {"omp_get_team_size", get_team_size, METH_O,
      "omp_get_team_size(level)\n--\n\nThe size of the team at that level; -1 if there is none."},
+    {"omp_get_num_teams", get_num_teams, METH_NOARGS,
+     "omp_get_num_teams()\n--\n\nTeams in the league; 1 outside teams constructs."},
+    {"omp_get_team_num", get_team_num, METH_NOARGS, "omp_get_team_num()\n--\n\nWhich of them this is, from 0."},
     {"omp_get_wtime", get_wtime, METH_NOARGS, "omp_get_wtime()\n--\n\nSeconds since some fixed moment."},
     {"omp_get_wtick", get_wtick, METH_NOARGS, "omp_get_wtick()\n--\n\nResolution of omp_get_wtime() in seconds."},
     {"icv_get", icv_get, METH_NOARGS, NULL},

@@ -25,6 +25,13 @@ static PyObject *parallel(PyObject *self, PyObject *const *args, Py_ssize_t n)
     return rt_parallel(args[0], args[1], n > 2 ? args[2] : Py_None, enabled, bind, collect);
 }
 
+// league(fn, args, teams, collect)
+static PyObject *league(PyObject *self, PyObject *const *args, Py_ssize_t n)
+{
+    (void)self;
+    return arity(n, 4, 4, "league") < 0 ? NULL : rt_league(args[0], args[1], args[2], args[3] == Py_True);
+}
+
 static PyObject *loop(PyObject *self, PyObject *const *args, Py_ssize_t n)
 {
     (void)self;
@@ -231,6 +238,7 @@ static PyObject *hooks(PyObject *self, PyObject *const *args, Py_ssize_t n)
 }
 
 static PyMethodDef methods[] = {{"parallel", (PyCFunction)(void (*)(void))parallel, METH_FASTCALL, NULL},
+                                {"league", (PyCFunction)(void (*)(void))league, METH_FASTCALL, NULL},
                                 {"loop", (PyCFunction)(void (*)(void))loop, METH_FASTCALL, NULL},
                                 {"loop_over", (PyCFunction)(void (*)(void))loop_over, METH_FASTCALL, NULL},
                                 {"loop_end", loop_end, METH_O, NULL},
@@ -292,12 +300,15 @@ static int exec_module(PyObject *module)
         PyErr_SetString(PyExc_ImportError, "unisono.omp._rt cannot be loaded twice");
         return -1;
     }
-    PyMethodDef *tables[] = {rt_sync_methods,     rt_icv_methods,     rt_local_methods, rt_trace_methods,
-                             rt_affinity_methods, rt_barrier_methods, rt_walk_methods,  rt_nest_methods};
+    PyMethodDef *tables[] = {rt_sync_methods,  rt_icv_methods,      rt_local_methods,
+                             rt_trace_methods, rt_affinity_methods, rt_barrier_methods,
+                             rt_walk_methods,  rt_nest_methods,     rt_detach_methods};
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
         if (PyModule_AddFunctions(module, tables[i]) < 0) return -1;
     }
-    if (rt_loop_init(module) < 0 || rt_sync_init(module) < 0 || add_exceptions(module) < 0) return -1;
+    if (rt_loop_init(module) < 0 || rt_sync_init(module) < 0 || rt_detach_init(module) < 0 ||
+        add_exceptions(module) < 0)
+        return -1;
     pthread_atfork(NULL, NULL, rt_forked);
     return keep_functions(module);
 }

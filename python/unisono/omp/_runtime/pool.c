@@ -439,13 +439,17 @@ static void reset(struct rt_team *team, struct rt_member *parent, int n, int bin
     team->n = n;
     team->level = parent->team->level + 1;
     team->active = parent->team->active + (n > 1);
+    team->league = parent->team->league;
+    team->teams = parent->team->teams;
     team->bind = bind;
     team->parent = parent;
     team->epoch++;
+    team->detached = NULL;
     // Relaxed: the workers see all of this through the release of their go words.
     atomic_store_explicit(&team->barrier.arrived, 0, memory_order_relaxed);
     atomic_store_explicit(&team->barrier.absent, 0, memory_order_relaxed);
     atomic_store_explicit(&team->singles, 0, memory_order_relaxed);
+    atomic_store_explicit(&team->fulfilled, NULL, memory_order_relaxed);
     atomic_store_explicit(&team->tasked, 0, memory_order_relaxed);
     atomic_store_explicit(&team->cancelled, 0, memory_order_relaxed);
     for (int i = 0; i < RT_SLOTS; i++) {
@@ -464,6 +468,7 @@ static void reset(struct rt_team *team, struct rt_member *parent, int n, int bin
 struct region {
     PyObject *fn, *args;
     int bind, collect;
+    int league, teams;    // teams > 0: an initial task with no parallel region around it
 };
 
 // What the caller has set in its context; NULL when that is nothing.
@@ -487,6 +492,11 @@ static PyObject *run_region(struct rt_team *team, struct rt_member *parent, int 
         Py_DECREF(said);
     }
     reset(team, parent, n, r->bind ? r->bind : parent->task->icv.bind);
+    if (r->teams) {
+        team->level = team->active = 0;
+        team->league = r->league;
+        team->teams = r->teams;
+    }
     team->fn = Py_NewRef(r->fn);
     team->args = Py_NewRef(r->args);
     team->context = n > 1 ? caller_context() : NULL;
@@ -496,12 +506,8 @@ static PyObject *run_region(struct rt_team *team, struct rt_member *parent, int 
     return finish(team, r->collect);
 }
 
-PyObject *rt_parallel(PyObject *fn, PyObject *args, PyObject *nthreads, int enabled, int bind, int collect)
+static PyObject *begin_region(struct rt_member *parent, int n, const struct region *r)
 {
-    struct rt_member *parent = rt_me();
-    if (!parent || rt_check(parent->team) < 0) return NULL;
-    int n = team_size(parent, nthreads, enabled);
-    if (n < 0) return NULL;
     struct rt_team *team = parent->child;
     if (team)
         parent->child = team->spare;    // a region inside a task that runs while we wait here gets another team
@@ -512,11 +518,39 @@ PyObject *rt_parallel(PyObject *fn, PyObject *args, PyObject *nthreads, int enab
         n = -1;
     else if (n > 1)
         n = staff(team, n);
-    PyObject *result = n > 0 ? run_region(team, parent, n, &(struct region){fn, args, bind, collect}) : NULL;
+    PyObject *result = n > 0 ? run_region(team, parent, n, r) : NULL;
     team->spare = parent->child;
     parent->child = team;
     return result;
 }
+
+PyObject *rt_parallel(PyObject *fn, PyObject *args, PyObject *nthreads, int enabled, int bind, int collect)
+{
+    struct rt_member *parent = rt_me();
+    if (!parent || rt_check(parent->team) < 0) return NULL;
+    int n = team_size(parent, nthreads, enabled);
+    if (n < 0) return NULL;
+    return begin_region(parent, n, &(struct region){.fn = fn, .args = args, .bind = bind, .collect = collect});
+}
+
+// The teams of a league, one after the other; what they return in one list.
+PyObject *rt_league(PyObject *fn, PyObject *args, PyObject *teams, int collect)
+{
+    struct rt_member *parent = rt_me();
+    int64_t n;
+    if (!parent || rt_check(parent->team) < 0 || rt_integer(teams, &n) < 0) return NULL;
+    if (n < 1 || n > INT32_MAX)
+        return PyErr_Format(PyExc_ValueError, "num_teams(%lld): at least 1 expected", (long long)n);
+    PyObject *all = collect ? PyList_New(0) : Py_NewRef(Py_None);
+    for (int i = 0; all && i < n; i++) {
+        struct region r = {.fn = fn, .args = args, .collect = collect, .league = i, .teams = (int)n};
+        PyObject *part = begin_region(parent, 1, &r);
+        if (!part || (collect && PyList_SetSlice(all, PY_SSIZE_T_MAX, PY_SSIZE_T_MAX, part) < 0)) Py_CLEAR(all);
+        Py_XDECREF(part);
+    }
+    return all;
+}
+
 // Idle workers end; those that are in a region (of a daemon thread) are left to the interpreter.
 void rt_shutdown(void)
 {

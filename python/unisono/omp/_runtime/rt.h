@@ -44,7 +44,14 @@ static inline void rt_exc_put(PyObject *e)
 enum rt_sched { RT_STATIC = 1, RT_DYNAMIC = 2, RT_GUIDED = 3, RT_AUTO = 4, RT_RUNTIME = 5 };
 enum rt_loop_flag { RT_ORDERED = 1, RT_NOWAIT = 2, RT_CANCELLABLE = 4, RT_INDEXED = 8, RT_DOACROSS = 16 };
 // RT_LINKED: the task has dependences, so that others may know it before it runs.
-enum rt_task_flag { RT_UNDEFERRED = 1, RT_FINAL = 2, RT_UNTIED = 4, RT_MERGEABLE = 8, RT_LINKED = 16 };
+enum rt_task_flag {
+    RT_UNDEFERRED = 1,
+    RT_FINAL = 2,
+    RT_UNTIED = 4,
+    RT_MERGEABLE = 8,
+    RT_LINKED = 16,
+    RT_DETACHED = 32
+};
 // What a task is in the middle of; RT_IN_ANY counts all of them. A worksharing construct is for, sections, single or
 // scope.
 enum rt_within {
@@ -158,6 +165,7 @@ struct rt_member {
 struct rt_team {
     int n, cap, level, active;    // size now, members allocated, nesting level, active nesting level
     int bind;
+    int league, teams;    // which team of its league this one, or the one around it, is
     unsigned epoch;
     struct rt_member *parent;    // who met the region
     struct rt_team *spare;       // next in the parent's list of kept teams
@@ -174,6 +182,9 @@ struct rt_team {
     _Atomic int cancelled;    // waits end: 1 a failure, 2 cancel parallel, 3 an interrupt
     _Atomic int tasked;       // whether a task was created in this region
     _Atomic unsigned event, sleepers;
+    struct rt_task *detached;    // tasks whose blocks have run and whose events are not fulfilled; see detach.c
+    _Atomic(struct rt_task *) fulfilled;    // those that may be finished now
+    _Atomic unsigned news;                  // how many came there
     struct rt_slot slot[RT_SLOTS];
 };
 
@@ -209,6 +220,7 @@ extern _Atomic int rt_tracing;
 // pool.c
 struct rt_member *rt_me(void);    // never NULL; NULL with an exception when out of memory
 PyObject *rt_parallel(PyObject *fn, PyObject *args, PyObject *nthreads, int enabled, int bind, int collect);
+PyObject *rt_league(PyObject *fn, PyObject *args, PyObject *teams, int collect);
 PyObject *rt_worker_main(void);
 void rt_fail(struct rt_team *team);    // takes the pending exception into the team
 void rt_cancel_team(struct rt_team *team, int why);
@@ -326,6 +338,15 @@ bool rt_tasks_left(struct rt_team *team);    // acquire: false only if every tas
 unsigned rt_pushes(struct rt_team *team);    // acquire: grows with each task that is queued
 void rt_task_unref(struct rt_task *task);
 void rt_task_forget(struct rt_task *task);    // drops what an implicit task held
+
+void rt_task_finish(struct rt_member *m, struct rt_task *task);
+
+// detach.c
+extern PyMethodDef rt_detach_methods[];
+int rt_detach_init(PyObject *module);
+void rt_detach_begin(struct rt_member *m, struct rt_task *task);
+bool rt_detach_over(struct rt_member *m, struct rt_task *task);    // its block has run; false: the event comes later
+void rt_detach_settle(struct rt_member *m);                        // finishes those whose events came
 
 // deps.c
 int rt_deps_add(struct rt_task *parent, struct rt_task *task, PyObject *list);

@@ -90,7 +90,7 @@ bool rt_tasks_left(struct rt_team *team)
 
 unsigned rt_pushes(struct rt_team *team)
 {
-    unsigned pushes = 0;
+    unsigned pushes = atomic_load_explicit(&team->news, memory_order_acquire);
     for (int i = 0; i < team->n; i++) pushes += atomic_load_explicit(&team->m[i]->pushed, memory_order_acquire);
     return pushes;
 }
@@ -242,6 +242,11 @@ static struct rt_task *plunder(struct rt_member *m, struct rt_member *from)
 static struct rt_task *find(struct rt_member *m, const struct rt_task *under)
 {
     struct rt_team *team = m->team;
+    // Relaxed: hints; the count in rt_pushes() brings us back.
+    if (atomic_load_explicit(&team->fulfilled, memory_order_relaxed) ||
+        (team->detached && atomic_load_explicit(&team->cancelled, memory_order_relaxed))) {
+        rt_detach_settle(m);
+    }
     struct rt_task *task = take(m, m, under);
     bool many = !under && rt_settings.max_priority == 0;
     for (int i = 1; !task && i < team->n; i++) {
@@ -251,7 +256,7 @@ static struct rt_task *find(struct rt_member *m, const struct rt_task *under)
     return task;
 }
 
-static void finish(struct rt_member *m, struct rt_task *task)
+void rt_task_finish(struct rt_member *m, struct rt_task *task)
 {
     struct rt_team *team = m->team;
     rt_drop_function(m, task->fn);
@@ -284,7 +289,8 @@ static void run(struct rt_member *m, struct rt_task *task)
     m->task = task;
     m->loop = NULL;
     m->depth++;
-    if (task->fn && !dropped(m->team, task)) {
+    bool runs = task->fn && !dropped(m->team, task);
+    if (runs) {
         int64_t start = rt_trace_start();
         PyObject *r = PyObject_Call(rt_own_function(m, task->fn), task->args, NULL);
         if (start) rt_trace("task", start);
@@ -298,7 +304,8 @@ static void run(struct rt_member *m, struct rt_task *task)
     m->depth--;
     m->loop = loop;
     m->task = previous;
-    finish(m, task);
+    if (runs && task->flags & RT_DETACHED && !rt_detach_over(m, task)) return;
+    rt_task_finish(m, task);
 }
 
 int rt_task_any(struct rt_member *m)
@@ -356,7 +363,7 @@ static int start(struct rt_member *m, struct rt_task *task, bool at_once)
 {
     bool free = !(task->flags & RT_LINKED) || atomic_fetch_sub(&task->waiting, 1) == 1;
     if (!free) {
-        if (!at_once) return 0;
+        if (!(task->flags & RT_UNDEFERRED)) return 0;    // whoever finishes the last predecessor queues it
         // An undeferred task with unfinished predecessors: help until they are through.
         if (wait_children(m, &task->waiting, 0) < 0) {
             Py_CLEAR(task->fn);
@@ -385,6 +392,7 @@ static struct rt_task *create(struct rt_member *m, PyObject *fn, PyObject *args,
     task->fn = Py_XNewRef(fn);
     task->args = Py_XNewRef(args);
     task->flags = flags | (parent->flags & RT_FINAL);
+    if (task->flags & RT_FINAL) task->flags |= RT_UNDEFERRED;
     rt_enter(task, RT_IN_TASK);
     atomic_store_explicit(&task->waiting, 1, memory_order_relaxed);    // relaxed: nobody else has the task yet
     task->group = parent->group;
@@ -416,6 +424,7 @@ int rt_task_new(PyObject *const *args, Py_ssize_t n)
     bool linked = n > 4 && args[4] != Py_None;
     struct rt_task *task = create(m, args[0], args[1], flags | (linked ? RT_LINKED : 0));
     if (!task) return -1;
+    if (flags & RT_DETACHED) rt_detach_begin(m, task);
     task->priority = priority > rt_settings.max_priority ? rt_settings.max_priority : (int)priority;
     bool at_once = runs_at_once(m, task);
     if (linked && rt_deps_add(m->task, task, args[4]) < 0) {
