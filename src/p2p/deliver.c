@@ -86,7 +86,7 @@ static void fill_eager(MPI_Request r, struct uno_link *link, const struct uno_hd
     uno_request_done(r, truncation(r, h->bytes));
 }
 
-static bool accept(MPI_Request r, struct uno_link *link, const struct uno_rts *rts, size_t n)
+static bool accept_offer(MPI_Request r, struct uno_link *link, const struct uno_rts *rts, size_t n)
 {
     struct uno_run one;
     struct uno_mem mem;
@@ -113,7 +113,7 @@ static void begin_rendezvous(MPI_Request r, struct uno_link *link, const struct 
     r->status.MPI_ERROR = truncation(r, rts->bytes);
     r->move.moved = 0;
     r->move.bytes = n;
-    if (rts->direct && n > 0 && accept(r, link, rts, n)) {
+    if (rts->direct && n > 0 && accept_offer(r, link, rts, n)) {
         link->ops->poll_link(link);
         return;
     }

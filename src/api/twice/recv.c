@@ -5,7 +5,7 @@
 #include "api/p2p.h"
 #include "api/twice/twice.h"
 
-static inline __attribute__((always_inline)) int recv(struct uno_args a, MPI_Status *status)
+static inline __attribute__((always_inline)) int recv_blocking(struct uno_args a, MPI_Status *status)
 {
     struct uno_where from;
     struct MPI_ABI_Datatype *type;
@@ -26,7 +26,7 @@ static inline __attribute__((always_inline)) int irecv(struct uno_args a, MPI_Re
 
 int MPI_Recv(void *buf, uno_count count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Status *status)
 {
-    return recv((struct uno_args){__func__, buf, count, type, source, tag, comm}, status);
+    return recv_blocking((struct uno_args){__func__, buf, count, type, source, tag, comm}, status);
 }
 
 int MPI_Irecv(void *buf, uno_count count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Request *request)

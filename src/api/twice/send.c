@@ -6,7 +6,7 @@
 #include "p2p/buffered.h"
 #include "p2p/sign.h"
 
-static inline __attribute__((always_inline)) int send(struct uno_args a, enum uno_mode mode)
+static inline __attribute__((always_inline)) int send_blocking(struct uno_args a, enum uno_mode mode)
 {
     struct uno_where to;
     struct MPI_ABI_Datatype *type;
@@ -46,17 +46,17 @@ static int ibsend(struct uno_args a, MPI_Request *request)
 
 int MPI_Send(const void *buf, uno_count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm)
 {
-    return send((struct uno_args){__func__, buf, count, type, dest, tag, comm}, UNO_STANDARD);
+    return send_blocking((struct uno_args){__func__, buf, count, type, dest, tag, comm}, UNO_STANDARD);
 }
 
 int MPI_Ssend(const void *buf, uno_count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm)
 {
-    return send((struct uno_args){__func__, buf, count, type, dest, tag, comm}, UNO_SYNC);
+    return send_blocking((struct uno_args){__func__, buf, count, type, dest, tag, comm}, UNO_SYNC);
 }
 
 int MPI_Rsend(const void *buf, uno_count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm)
 {
-    return send((struct uno_args){__func__, buf, count, type, dest, tag, comm}, UNO_READY);
+    return send_blocking((struct uno_args){__func__, buf, count, type, dest, tag, comm}, UNO_READY);
 }
 
 int MPI_Bsend(const void *buf, uno_count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm)

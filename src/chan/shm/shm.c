@@ -357,7 +357,7 @@ static int shm_poll(struct uno_chan *self, int budget)
     return n;
 }
 
-static int shm_open(struct uno_chan *self)
+static int shm_begin(struct uno_chan *self)
 {
     (void)self;
     if (uno_chan_self.nlocal < 2) return UNO_DECLINED;
@@ -394,7 +394,7 @@ static void shm_close(struct uno_chan *self)
 static const struct uno_chan_ops shm_ops = {
     .name = "shm",
     .can = UNO_CAN_SHARE,
-    .open = shm_open,
+    .open = shm_begin,
     .connect = shm_connect,
     .send = shm_send,
     .poll = shm_poll,
