@@ -35,7 +35,9 @@ static bool resting;
 static void close_for_good(void)
 {
     uno_helper_stop();
+    uno_lock();    // whose rules hold here too, although no other thread calls MPI any more
     uno_peers_close();
+    uno_unlock();
     uno_world_close();
 }
 

@@ -4,9 +4,10 @@
 // pool->free.
 #include "base/pool.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/invariant.h"
 
 #define OBJECT_ALIGN 64
 #define SLAB_BYTES 16384
@@ -46,9 +47,10 @@ static int grow(struct uno_pool *p)
 
 void *uno_pool_get(struct uno_pool *p)
 {
-    assert(p->bytes >= sizeof(struct uno_head));
+    uno_assert(p->bytes >= sizeof(struct uno_head));
     if (!p->free && !grow(p)) return NULL;
     struct uno_head *h = p->free;
+    uno_assert(h->magic == 0 && h->refs == 0);
     p->free = h->next_free;
     memset(h, 0, p->bytes);
     h->magic = p->magic;
@@ -60,7 +62,7 @@ void *uno_pool_get(struct uno_pool *p)
 void uno_pool_put(struct uno_pool *p, void *object)
 {
     struct uno_head *h = object;
-    assert(h->magic == p->magic);
+    uno_assert(h->magic == p->magic && p->live > 0);
     h->magic = 0;
     h->refs = 0;
     h->next_free = p->free;

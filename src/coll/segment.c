@@ -10,6 +10,7 @@
 #include <sys/uio.h>
 
 #include "base/fail.h"
+#include "base/invariant.h"
 #include "base/param.h"
 #include "base/patience.h"
 #include "chan/door.h"
@@ -207,6 +208,7 @@ uint64_t uno_seg_begin(struct uno_coll *u)
 
 void uno_seg_post(struct uno_coll *u, uint64_t k)
 {
+    uno_assert(k <= u->phase);
     // Release: pairs with the acquire in reached(); the slot's bytes come before its stamp.
     atomic_store_explicit(&slot_line(u, u->me, k)->stamp, k, memory_order_release);
     ring_all(u);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "base/invariant.h"
 #include "core/attr.h"
 #include "core/errh.h"
 #include "core/info.h"
@@ -126,6 +127,7 @@ struct MPI_ABI_Comm *uno_comm_make(struct MPI_ABI_Group *group, struct MPI_ABI_G
 
 void uno_comm_hold(struct MPI_ABI_Comm *c)
 {
+    uno_assert(c->head.magic == UNO_COMM_MAGIC && c->head.refs > 0);
     c->head.refs++;
 }
 
@@ -148,7 +150,10 @@ static void empty_out(struct MPI_ABI_Comm *c)
 
 void uno_comm_drop(struct MPI_ABI_Comm *c)
 {
+    uno_assert(c->head.magic == UNO_COMM_MAGIC && c->head.refs > 0);
     if (--c->head.refs > 0) return;
+    uno_assert(!c->prev || c->prev->next == c);
+    uno_assert(!c->next || c->next->prev == c);
     if (c->prev) c->prev->next = c->next;
     if (c->next) c->next->prev = c->prev;
     empty_out(c);

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "base/invariant.h"
 
 struct MPI_ABI_Errhandler uno_errors_are_fatal = {
     .head = {UNO_ERRH_MAGIC, 1, NULL}, .kind = UNO_ERRH_PREDEFINED, .handles = 1, .handle = MPI_ERRORS_ARE_FATAL};
@@ -47,6 +48,7 @@ void uno_errh_hold(struct MPI_ABI_Errhandler *e)
 {
     if (e->kind == UNO_ERRH_PREDEFINED) return;
     pthread_mutex_lock(&mutex);
+    uno_assert(e->head.magic == UNO_ERRH_MAGIC && e->head.refs > 0);
     e->head.refs++;
     pthread_mutex_unlock(&mutex);
 }
@@ -55,6 +57,7 @@ void uno_errh_drop(struct MPI_ABI_Errhandler *e)
 {
     if (e->kind == UNO_ERRH_PREDEFINED) return;
     pthread_mutex_lock(&mutex);
+    uno_assert(e->head.magic == UNO_ERRH_MAGIC && e->head.refs > 0);
     if (--e->head.refs == 0) uno_pool_put(&pool, e);
     pthread_mutex_unlock(&mutex);
 }

@@ -2,6 +2,7 @@
 // Group objects: ordered sets of processes, immutable once made and shared by reference.
 // Called by src/api/group.c and wherever communicators are made. With the library lock held.
 // Always holds: refs >= handles; a handle that the user freed as often as it was given is not live any more.
+#include "base/invariant.h"
 #include "core/comm.h"
 
 #include <stdlib.h>
@@ -45,11 +46,13 @@ struct MPI_ABI_Group *uno_group_make(int size, const int *proc)
 
 void uno_group_hold(struct MPI_ABI_Group *g)
 {
+    uno_assert(g->head.magic == UNO_GROUP_MAGIC && g->head.refs > 0);
     g->head.refs++;
 }
 
 void uno_group_drop(struct MPI_ABI_Group *g)
 {
+    uno_assert(g->head.magic == UNO_GROUP_MAGIC && g->head.refs > 0);
     if (--g->head.refs > 0) return;
     free(g->proc);
     uno_pool_put(&pool, g);

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/fail.h"
+#include "base/invariant.h"
 #include "core/world.h"
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -68,6 +69,7 @@ static void free_pair(struct uno_info_pair *p)
 
 void uno_info_drop(struct MPI_ABI_Info *i)
 {
+    uno_assert(i->head.magic == UNO_INFO_MAGIC);
     for (struct uno_info_pair *p = i->first, *next; p; p = next) {
         next = p->next;
         free_pair(p);

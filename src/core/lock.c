@@ -3,6 +3,7 @@
 // Contenders spin shortly, then announce themselves with a membarrier and sleep, so that the holder needs no fence to
 // see them.
 #define _GNU_SOURCE
+#include "base/invariant.h"
 #include "base/patience.h"
 #include "base/wait.h"
 #include "core/world.h"
@@ -69,7 +70,15 @@ void uno_lock_slow(void)
 
 void uno_unlock_slow(void)
 {
+    uno_assert(lock.depth > 0 && uno_lock_is_mine());
     if (--lock.depth == 0) let_go();
+}
+
+bool uno_lock_is_mine(void)
+{
+    // Relaxed: only this thread writes its own mark. While the library opens and closes there is one thread.
+    bool running = atomic_load_explicit(&uno_world.phase, memory_order_relaxed) == UNO_RUNNING;
+    return !uno_world.threads || !running || atomic_load_explicit(&lock.owner, memory_order_relaxed) == &self;
 }
 
 int uno_lock_drop(void)

@@ -3,7 +3,9 @@
 // head.
 #include "core/match.h"
 
+#include "base/invariant.h"
 #include "core/request.h"
+#include "core/world.h"
 
 static bool tag_fits(int wanted, int tag)
 {
@@ -20,6 +22,8 @@ static struct MPI_ABI_Request *first_fit(const struct uno_queue *q, int tag)
 
 static void unlink_request(struct uno_queue *q, struct MPI_ABI_Request *r)
 {
+    uno_assert((r->move.prev ? r->move.prev->move.next : q->head) == r);
+    uno_assert((r->move.next ? r->move.next->move.prev : q->tail) == r);
     if (r->move.prev)
         r->move.prev->move.next = r->move.next;
     else
@@ -70,6 +74,9 @@ static struct uno_queue *queue_of(struct uno_match *m, struct MPI_ABI_Request *r
 void uno_match_post(struct uno_match *m, struct MPI_ABI_Request *r)
 {
     struct uno_queue *q = queue_of(m, r);
+    uno_assert_locked();
+    uno_assert(!uno_request_is_done(r));
+    uno_assert(!q->tail || q->tail->move.order < m->order);
     r->move.order = m->order++;
     r->move.next = NULL;
     r->move.prev = q->tail;
@@ -109,6 +116,9 @@ void uno_match_keep(struct uno_match *m, struct uno_unexp *u)
 void uno_match_take(struct uno_match *m, struct uno_unexp *u)
 {
     struct uno_match_source *s = &m->source[u->src];
+    uno_assert((u->prev ? u->prev->next : s->first) == u && (u->next ? u->next->prev : s->last) == u);
+    uno_assert((u->prev_all ? u->prev_all->next_all : m->first) == u);
+    uno_assert((u->next_all ? u->next_all->prev_all : m->last) == u);
     if (u->prev)
         u->prev->next = u->next;
     else

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "base/invariant.h"
 #include "core/op_kernel.h"
 #include "core/pack.h"
 
@@ -37,11 +38,13 @@ struct MPI_ABI_Op *uno_op(MPI_Op op)
 
 void uno_op_hold(struct MPI_ABI_Op *op)
 {
+    uno_assert(op->predefined || (op->head.magic == UNO_OP_MAGIC && op->head.refs > 0));
     if (!op->predefined) op->head.refs++;
 }
 
 void uno_op_drop(struct MPI_ABI_Op *op)
 {
+    uno_assert(op->predefined || (op->head.magic == UNO_OP_MAGIC && op->head.refs > 0));
     if (!op->predefined && --op->head.refs == 0) uno_pool_put(&uno_op_pool, op);
 }
 

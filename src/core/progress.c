@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/fail.h"
+#include "base/invariant.h"
 #include "base/patience.h"
 #include "base/wait.h"
 #include "chan/chan.h"
@@ -56,6 +57,7 @@ bool uno_others_wait(bool (*ready)(void *arg))
 
 int uno_progress(void)
 {
+    uno_assert_locked();
     int n = uno_chan_poll_all(BUDGET);
     for (struct uno_poller *p = pollers; p; p = poller_cursor) {
         poller_cursor = p->next;
@@ -67,6 +69,7 @@ int uno_progress(void)
 
 void uno_poller_add(struct uno_poller *p)
 {
+    uno_assert_locked();
     if (p->queued) return;
     p->queued = true;
     p->prev = NULL;
@@ -78,7 +81,9 @@ void uno_poller_add(struct uno_poller *p)
 
 void uno_poller_remove(struct uno_poller *p)
 {
+    uno_assert_locked();
     if (!p->queued) return;
+    uno_assert((p->prev ? p->prev->next : pollers) == p && (!p->next || p->next->prev == p));
     p->queued = false;
     if (poller_cursor == p) poller_cursor = p->next;
     if (p->prev)
@@ -249,6 +254,8 @@ static void add_waiter(struct uno_waiter *w)
 
 static void remove_waiter(struct uno_waiter *w)
 {
+    uno_assert_locked();
+    uno_assert((w->prev ? w->prev->next : uno_first_waiter) == w && (!w->next || w->next->prev == w));
     if (w->prev)
         w->prev->next = w->next;
     else

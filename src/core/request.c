@@ -3,9 +3,11 @@
 // lives until its operation ends. Callers hold the library lock.
 #include "core/request.h"
 
+#include "base/invariant.h"
 #include "core/comm.h"
 #include "core/progress.h"
 #include "core/type.h"
+#include "core/world.h"
 
 struct uno_pool uno_request_pool = {.bytes = sizeof(struct MPI_ABI_Request), .magic = UNO_REQUEST_MAGIC};
 
@@ -63,6 +65,8 @@ MPI_Request uno_request_new(enum uno_request_kind kind)
 
 void uno_request_release(MPI_Request r)
 {
+    uno_assert(r->head.magic == UNO_REQUEST_MAGIC && r != &uno_request_sent);
+    uno_assert(!r->active || uno_request_is_done(r) || r->kind != UNO_REQ_RECV);    // not in a matching queue
     if (r->ops && r->ops->free) r->ops->free(r);
     if (r->comm) uno_comm_drop(r->comm);
     if (moves(r)) {
@@ -74,6 +78,9 @@ void uno_request_release(MPI_Request r)
 
 void uno_request_done(MPI_Request r, int error)
 {
+    uno_assert_locked();
+    uno_assert(r->head.magic == UNO_REQUEST_MAGIC && r->head.refs == 1);
+    uno_assert(!uno_request_is_done(r));    // once an activation
     r->status.MPI_ERROR = error;
     // Release: pairs with the acquire in uno_request_is_done.
     atomic_store_explicit(&r->done, 1, memory_order_release);

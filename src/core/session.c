@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdint.h>
 
+#include "base/invariant.h"
 #include "core/errh.h"
 #include "core/info.h"
 
@@ -28,6 +29,7 @@ struct MPI_ABI_Session *uno_session_new(void)
 
 void uno_session_drop(struct MPI_ABI_Session *s)
 {
+    uno_assert(s->head.magic == UNO_SESSION_MAGIC);
     uno_errh_drop(s->errhandler);
     if (s->info) uno_info_drop(s->info);
     pthread_mutex_lock(&mutex);

@@ -47,6 +47,12 @@ static inline void uno_unlock(void)
     if (__builtin_expect(uno_world.threads, 0)) uno_unlock_slow();
 }
 
+// Whether this thread may touch what the lock guards: it has it, or is the only one that calls MPI.
+bool uno_lock_is_mine(void);
+
+// For those who include base/invariant.h.
+#define uno_assert_locked() uno_assert(uno_lock_is_mine())
+
 // Releases the lock whatever its depth and returns the depth; takes it again to that depth.
 int uno_lock_drop(void);
 void uno_lock_retake(int depth);

@@ -7,6 +7,7 @@
 
 #include "base/copy.h"
 #include "base/fail.h"
+#include "base/invariant.h"
 #include "base/patience.h"
 #include "chan/door.h"
 #include "chan/self.h"
@@ -55,6 +56,7 @@ static void announce(struct shm_link *l)
 // Begins the next line; there is credit for it.
 static inline char *begin_line(struct shm_link *l)
 {
+    uno_assert(l->credit > 0 && l->credit <= SHM_SLOTS && l->tx_at < SHM_SLOTS);
     char *line = (char *)&l->tx->slot[l->tx_at];
     l->tx_line = line;
     l->tx_stamp = l->tx_lap;
@@ -135,6 +137,7 @@ static int send_bytes(struct shm_link *l, const struct uno_msg *m)
     uint8_t flags = m->packer && m->kind == UNO_EAGER ? SHM_FINE : 0;
     size_t piece = m->bytes <= WHOLE_MAX ? m->bytes : piece_of(m->bytes, flags);
     char *dst = l->tx->bytes + at % SHM_BYTES;
+    uno_assert(end <= l->put_limit && at % SHM_BYTES + m->bytes <= SHM_BYTES);
     l->put = end;
     fill(m, dst, 0, piece);
     push(l, m, flags, NULL, 0);
