@@ -157,23 +157,32 @@ static void show_place(struct rt_member *m)
     Py_XDECREF(r);
 }
 
-// A worker runs in a context (contextvars) of its own that begins as the caller's. An empty one is used again as long
-// as nothing is set in it. NULL, with nothing raised: none could be had, and the thread stays in the one it is in.
-static PyObject *enter_context(struct rt_member *m)
+// A worker lives in an empty context (contextvars) of its own; the region runs in that, or in a copy of the caller's
+// when something is set there. What the block sets in the empty one goes with it: the worker gets another. Failures
+// leave the thread in the context it is in.
+static PyObject *enter_context(const struct rt_member *m)
 {
     PyObject *context = m->team->context ? PyContext_Copy(m->team->context) : NULL;
-    if (!m->team->context) context = m->blank ? Py_NewRef(m->blank) : PyContext_New();
     if (context && PyContext_Enter(context) < 0) Py_CLEAR(context);
     if (!context) PyErr_Clear();
     return context;
 }
 
-static void leave_context(struct rt_member *m, PyObject *context)
+static PyObject *renewed(PyObject *blank)
 {
-    if (!context) return;
-    if (PyContext_Exit(context) < 0) PyErr_Clear();
-    Py_XSETREF(m->blank, PyObject_Size(context) == 0 ? context : NULL);
-    if (m->blank != context) Py_DECREF(context);
+    if (blank && PyMapping_Size(blank) == 0) return blank;
+    if (blank && PyContext_Exit(blank) < 0) PyErr_Clear();
+    Py_XDECREF(blank);
+    blank = PyContext_New();
+    if (blank && PyContext_Enter(blank) < 0) Py_CLEAR(blank);
+    if (!blank) PyErr_Clear();
+    return blank;
+}
+
+static void leave_context(PyObject *context)
+{
+    if (context && PyContext_Exit(context) < 0) PyErr_Clear();
+    Py_XDECREF(context);
 }
 
 // Runs the outlined function as one member of the team. The thread's own copies of what it only reads live here.
@@ -204,7 +213,7 @@ static void run_member(struct rt_member *m)
     if (start) rt_trace("region", start);
     rt_join(m);
     rt_settle(m);
-    leave_context(m, context);
+    leave_context(context);
     me = m->outer;
 }
 
@@ -268,7 +277,9 @@ PyObject *rt_worker_main(void)
     if (w) newborn = w->next;
     rt_unlock(&pool_lock);
     if (!w) Py_RETURN_NONE;
+    PyObject *blank = NULL;
     for (int n = 1;;) {
+        blank = renewed(blank);
         PyThreadState *state = PyEval_SaveThread();
         idle(w, n);
         PyEval_RestoreThread(state);
@@ -284,6 +295,7 @@ PyObject *rt_worker_main(void)
         atomic_store_explicit(&w->busy, 0, memory_order_release);
         rt_wake(w->team);
     }
+    leave_context(blank);
     atomic_fetch_sub(&threads_now, 1);
     Py_RETURN_NONE;
 }
@@ -474,10 +486,10 @@ struct region {
 // What the caller has set in its context; NULL when that is nothing.
 static PyObject *caller_context(void)
 {
-    if (!PyThreadState_Get()->context) return NULL;    // nothing was ever set in this thread
+    PyObject *current = PyThreadState_Get()->context;    // NULL: nothing was ever set in this thread
+    if (!current || PyMapping_Size(current) == 0) return NULL;
     PyObject *context = PyContext_CopyCurrent();
     if (!context) PyErr_Clear();
-    if (context && PyObject_Size(context) == 0) Py_CLEAR(context);
     return context;
 }
 

@@ -151,7 +151,6 @@ struct rt_member {
     struct rt_deque queue __attribute__((aligned(RT_LINE)));
     struct rt_loop *loop __attribute__((aligned(RT_LINE)));    // innermost running worksharing loop (borrowed)
     PyObject *value;                                           // partial result, or the outlined function's result
-    PyObject *blank;                                           // an empty context for a worker, or NULL
     struct rt_team *child;      // teams this membership was master of, kept with their workers for its next regions
     struct rt_member *outer;    // what rt_me() was before this thread entered the team
     _Atomic int tid;            // the kernel's number of the thread, and what crowd.c last knew of it
