@@ -24,13 +24,13 @@ enum format { TABLE, CSV, JSON, SILENT };
 enum noise { NOISE_NONE, NOISE_SINGLE, NOISE_UNIFORM, NOISE_GAUSS };
 enum cache { HOT, ROTATE, FLUSH };
 
-// Everything the command line can say; options.c fills it, nobody writes it afterwards.
+// Everything the command line can say; options.c fills it, nothing writes it afterwards.
 struct opts {
     long sizes[BENCH_SIZES];
     int nsizes;                 // 0: the row's default
     long iterations, warmup;    // 0: adaptive
-    double time, ci;            // bound in seconds a size; wanted half width of the interval of the median
-    int each;                   // 1: one operation a sample
+    double time, ci;            // bound in seconds per size; wanted half width of the interval of the median
+    int each;                   // 1: one operation per sample
     int window, threads, parts, parts_recv, depth, groups, ranks, tests;
     int root;    // -1: rotating
     int in_place, no_check, quick, bounded, idle;
@@ -96,7 +96,7 @@ enum {
     MODES = 128,          // also as i<name> and p<name>
     ALLVARIANTS = 256,    // runs over the whole axis unless one is asked for
     TYPED = 512,          // elements of --type, default float (reductions)
-    NOBATCH = 1024,       // sample() times itself, or one call a sample
+    NOBATCH = 1024,       // sample() times itself, or one call per sample
     ONESHOT = 2048,       // one sample says it all (start-up, memory)
     ALONE = 4096,         // not part of `all`: a tool or a row that costs seconds
     HALF = 8192,          // an operation is a round trip, the figure half of it

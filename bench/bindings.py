@@ -119,7 +119,7 @@ def renamed(record):
 
 
 def environment(mpi):
-    """Of a job: nothing that would lead Python to other packages, and the library that mpi4py's wheel shall load."""
+    """A job's: nothing that would lead Python to other packages, and the library that mpi4py's wheel has to load."""
     env = mpi.environ()
     for name in ("PYTHONPATH", "PYTHONHOME"):
         env.pop(name, None)

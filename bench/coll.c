@@ -56,7 +56,7 @@ void bench_coll_end(struct run *r)
 }
 
 // Share of rank i out of n where the mean share is `count`: even, linear, one heavy, random, every second one empty,
-// two partners a rank (alltoallv and w).
+// two partners per rank (alltoallv and w).
 static int share(const struct run *r, int i, unsigned long *state)
 {
     long n = r->size, count = r->count;

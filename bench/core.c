@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `unisono-bench core`: the core rows between two ranks, with what the machine itself allows beside each figure. No MPI
-// program: it runs `floor` and a few jobs of this same program under --launcher, and prints as they end. The demo's
-// first table.
+// `unisono-bench core`: the core rows between two ranks, with what the machine itself allows beside each figure. It is
+// not an MPI program: it runs `floor` and a few jobs of this same program under --launcher, and prints as they end. Its
+// table is the demo's first.
 #include "bench.h"
 
 #include <stdio.h>
@@ -148,7 +148,7 @@ static int life(const struct opts *o)
     const struct figure *g = look(got, gots, "idle", -1);
     line("a rank that waits", g, g ? g->value : 0, "%", 0, "");
     g = look(got, gots, "mem", -1);
-    line("memory a rank (PSS)", g, g ? g->value : 0, "KiB", 0, "");
+    line("memory per rank (PSS)", g, g ? g->value : 0, "KiB", 0, "");
     return 0;
 }
 
@@ -156,7 +156,7 @@ int bench_core(const struct opts *o)
 {
     char command[1100];
     if (readlink("/proc/self/exe", self, sizeof self - 1) <= 0) return 1;
-    printf("measuring what the machine allows (a second)...\n");
+    printf("measuring what the machine allows (one second)...\n");
     fflush(stdout);
     snprintf(command, sizeof command, "%s floor --format csv", self);
     if (read_csv(command, take_floor)) return 1;

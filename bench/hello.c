@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `unisono-bench hello`: whole jobs from the launcher's start to its exit, timed by this parent, which is no MPI
-// program. The job runs the row `noop` of this same program: MPI_Init, MPI_Finalize. A job that fails ends the
+// `unisono-bench hello`: whole jobs from the launcher's start to its exit, timed by this parent, which is not an
+// MPI program. The job runs the row `noop` of this same program: MPI_Init, MPI_Finalize. A job that fails ends the
 // measurement with status 1.
 #include "bench.h"
 

@@ -179,7 +179,7 @@ static long check_local(struct run *r)
 }
 
 #define OVER "barrier,bcast,reduce,allreduce,allgather,alltoall"
-// The collectives of the two rows below, by place in OVER; sizes fit r->count elements a rank.
+// The collectives of the two rows below, by place in OVER; sizes fit r->count elements per rank.
 static void chosen(struct run *r, MPI_Request *q)
 {
     void *s = r->sbuf, *d = r->rbuf;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Family dtype: derived types sent, packed and made. Size is the payload; every layout moves exactly those bytes, in
-// 8-byte pieces (struct: a byte, an int and a double an element; panel: rows of neighbouring columns; rows: 4 KiB), and
+// 8-byte pieces (struct: a byte, an int and a double per element; panel: rows of neighbouring columns; rows: 4 KiB) and
 // is checked through a packed copy. The matrix has 2048 x 2048 doubles: 16 KiB are one column of it, 1 MiB are 64.
 #include "bench.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Family neigh: neighbourhood collectives on a graph where every rank has the --depth nearest ranks on either side
-// (default 1), or on the edges of --graph FILE: a line `FROM TO` each, # begins a comment, edges of absent ranks are
-// left out. Size is the block for one neighbour. The graph's creation is timed once, by the row `topo`.
+// (default 1), or on the edges of --graph FILE: one line `FROM TO` per edge, # begins a comment, edges of absent ranks
+// are left out. Size is the block for one neighbour. The graph's creation is timed once, by the row `topo`.
 #include "bench.h"
 
 #include <stdio.h>

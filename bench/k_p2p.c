@@ -372,7 +372,7 @@ const struct kernel bench_p2p_rows[] = {
     {.name = "lat-fork",
      P2P,
      .max_ranks = 2,
-     .what = "ping-pong with --depth live forked children a side",
+     .what = "ping-pong with --depth live forked children on each side",
      .flags = ROOT | HALF,
      .setup = fork_setup,
      .op = lat_fork,

@@ -16,7 +16,7 @@ enum { TAG = 21, MOST = 4096, WINDOW = 8 };
 struct part {
     int sends, recvs, threads;    // partitions of the two sides
     size_t total;                 // true bytes
-    long turns;                   // exchanges a sample (part-lat)
+    long turns;                   // exchanges per sample (part-lat)
     MPI_Request q[WINDOW];
     int made;
     struct team *team;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Family pattern: halo exchange in 2, 3 or n dimensions and the wavefront sweep of a transport code. Variants move the
-// same bytes: one thread (st), every thread its part of a face (mt), one partitioned request a face whose parts the
-// threads make ready (part), persistent requests (pers), a neighbourhood collective (ncoll). Every step: all threads
-// compute (--compute, --noise), then exchange.
+// same bytes: one thread (st), every thread its part of a face (mt), one partitioned request per face whose parts
+// the threads make ready (part), persistent requests (pers), a neighbourhood collective (ncoll). Every step: all
+// threads compute (--compute, --noise), then exchange.
 #include "bench.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Family start: initialisation, sessions, first contact, memory a rank, CPU of a rank that waits, spawned children.
+// Family start: initialisation, sessions, first contact, memory per rank, CPU of a rank that waits, spawned children.
 // Whole jobs from launcher start to exit are timed by the tool `hello` (hello.c), which runs outside MPI.
 #include "bench.h"
 
@@ -213,7 +213,7 @@ const struct kernel bench_start_rows[] = {
      .sample = first_sample},
     {.name = "mem",
      .family = "start",
-     .what = "memory a rank (PSS, mean) after all pairs have met",
+     .what = "memory per rank (PSS, mean) after all pairs have met",
      .min_ranks = 1,
      .flags = NOSIZE | ONESHOT,
      .extras = "before KiB,worst KiB,rss KiB",
@@ -222,7 +222,7 @@ const struct kernel bench_start_rows[] = {
      .sample = mem_sample},
     {.name = "idle",
      .family = "start",
-     .what = "CPU of a rank blocked for a second, % of a core",
+     .what = "CPU of a rank blocked for one second, % of a core",
      .min_ranks = 2,
      .flags = NOSIZE | ONESHOT,
      .variants = "recv,wait,probe,barrier",

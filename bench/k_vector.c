@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Family coll, movement of one share a rank: gather, scatter, allgather, alltoall and their vector forms with an axis
+// Family coll, movement of one share per rank: gather, scatter, allgather, alltoall and their vector forms with an axis
 // of imbalance. Size is the share of one rank (the mean share for vector forms), or one block per peer for alltoall. A
 // block from rank s to rank d is filled with the seed 1 + s * 4099 + d, so that a misplaced block is found.
 #include "bench.h"

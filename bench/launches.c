@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `--launches K`: the rows asked for in K jobs of their own, one after the other, started by this parent, which is no
-// MPI program. What a job measures depends on where its memory and its ranks happened to be; the median over jobs and
-// its interval do not. Called by main.c; `hello`, which times whole jobs, starts them in the same way.
+// `--launches K`: the rows asked for in K jobs of their own, one after the other, started by this parent, which is not
+// an MPI program. What a job measures depends on where its memory and its ranks happened to be; the median over jobs
+// and its interval do not. Called by main.c; `hello`, which times whole jobs, starts them in the same way.
 #include "bench.h"
 
 #include <stdio.h>

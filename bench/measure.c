@@ -68,7 +68,7 @@ int bench_validate(struct run *r)
     return any;
 }
 
-// Runs blocks of growing length until two agree within 10 %; returns seconds an operation, alike on all ranks.
+// Runs blocks of growing length until two agree within 10 %; returns seconds per operation, alike on all ranks.
 static double warm_up(struct run *r)
 {
     double last = 1e9, each = 0, left = 0.2 * r->o->time;

@@ -193,7 +193,7 @@ static int read_gain(const char *given)
     if (!all) return fprintf(stderr, "unisono-bench: project: cannot read %s\n", given), -1;
     if (strstr(all, "\"oversubscribed\": true"))
         fprintf(stderr,
-                "unisono-bench: project: the gains in %s were measured with more ranks than cores: they tell how "
+                "unisono-bench: project: the gains in %s were measured with more ranks than cores: they show how "
                 "ranks waited for a core\n",
                 given);
     for (char *line = strtok(all, "\n"); line; line = strtok(NULL, "\n"))

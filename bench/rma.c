@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Windows and epochs for the one-sided rows (rma.h). Flush kinds hold lock_all from setup to teardown; the others open
-// and close an epoch a batch. A target of lock and flush kinds has nothing to do: it waits inside MPI, in the driver's
-// next barrier.
+// and close one epoch per batch. A target of lock and flush kinds has nothing to do: it waits inside MPI, in the
+// driver's next barrier.
 #include "rma.h"
 
 #include <stdlib.h>

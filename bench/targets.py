@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What `compare` runs and what it is held against: jobs by set, and the figures to reach. Data only.
+"""What `compare` runs and what its figures are held against: jobs by set, and the figures to reach. Data only.
 
 A job is (set, ranks, arguments of unisono-bench). A target picks one figure from a job's records and compares ours
 with the best peer ("ratio", best = smallest or largest by `field`), with a constant ("limit"), or with another figure
@@ -136,7 +136,7 @@ TARGETS = [
     ratio("16 ranks on few cores: alltoall 8 B, us", "over16", "alltoall", 8, 0.7),
     ratio("8 ranks: 4 pairs, rate 8 B, M/s", "pairs8", "mbw", 8, None, "Mmsg_s", HIGH),
     limit("idle receive, % of a core", "idle", "idle", 1),
-    limit("memory a rank at 32 ranks, KiB", "mem", "mem", 2048),
+    limit("memory per rank at 32 ranks, KiB", "mem", "mem", 2048),
     limit("hello 2 ranks, s", "hello2", "hello", 0.06),
     ratio("hello 32 ranks, s", "hello32", "hello", 0, None),
     limit("hello 128 ranks, s", "hello128", "hello", 1.5),

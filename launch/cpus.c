@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Answers who is bound where (cpus.h). Called by the placement and by nodes. Without a policy of the user's, the ranks
-// of a host share its cores out among them in equal, neighbouring parts, as long as every rank gets at least one; a job
-// that finds another job bound already leaves its ranks to the kernel.
+// Decides which rank is bound where (cpus.h). Called by the placement and by nodes. Unless the user sets a policy, the
+// ranks of a host share its cores in equal, neighbouring parts, as long as every rank gets at least one; a job that
+// finds another job bound already leaves its ranks to the kernel.
 #define _GNU_SOURCE
 #include "cpus.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The processors of this host (base/hw.h) and which of them a rank is bound to. hwloc is asked when the user names a
-// unit; the default binding needs cores alone, for loading hwloc costs more than starting two ranks. Only processors
+// unit; the default binding needs cores alone, since loading hwloc costs more than starting two ranks. Only processors
 // that this process may use are considered.
 #pragma once
 #include <sched.h>
@@ -13,8 +13,8 @@ int uno_cpus_units(const struct uno_plan *p, enum uno_unit unit);    // of that 
 // The processors of a list such as "0-3,6", at most CPU_SETSIZE, in its order. -1: malformed.
 int uno_cpus_list(const char *text, int *cpu);
 
-// NULL, or why what the user asks for cannot be had on this host: more units than there are, other processors. The
-// caller frees.
+// NULL, or why this host cannot give what the user asks for (more units than there are, other processors). The caller
+// frees it.
 char *uno_cpus_refusal(const struct uno_plan *p);
 
 // The processors of local rank `local` of `nlocal`. False: the rank is not bound. `share` says that no other job is
@@ -27,5 +27,5 @@ int uno_cpus_mine(void);
 // For each local rank: how many ranks, itself included, share a processor with it.
 void uno_cpus_sharers(const struct uno_plan *p, int nlocal, int *sharers);
 
-// "cores 0-1 (processors 0-3)" for messages; the caller frees.
+// "cores 0-1 (processors 0-3)" for messages; the caller frees it.
 char *uno_cpus_text(const cpu_set_t *set);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The front's loop and policy (front.h). Called by main() once the root node is forked.
-// Ending is always the same: tell the nodes to end the ranks, wait for DONE, write what is left, print the verdict as
-// the last line.
+// A job always ends in the same way: tell the nodes to end the ranks, wait for DONE, write what is left, print the
+// verdict as the last line.
 #include "front.h"
 
 #include <errno.h>

@@ -6,8 +6,8 @@
 
 #include "outfile.h"
 
-// What the front holds. Made before the node is forked, so that nothing has been started when one of them cannot be
-// made; the node closes them.
+// What the front holds. All are made before the node is forked, so that nothing has been started when one of them
+// cannot be made; the node closes them.
 struct uno_front_ends {
     int link, epoll, sigfd;
     const struct uno_outfiles *files;    // NULL none

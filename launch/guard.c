@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ends everything that descends from this process. Called by a node as its last act, and by mpiexec should its node be
-// killed. Only own children are ever killed: as this process adopts orphans and alone reaps its children, no process id
-// can be another's by then. Grandchildren become children when their parents are gone, so a few rounds reach all of
-// them, daemons included.
+// Ends everything that descends from this process. Called by a node as its last act, and by mpiexec if its node is
+// killed. Only this process's own children are ever killed: as it adopts orphans and alone reaps its children, no
+// process id can be another's by then. Grandchildren become children when their parents are gone, so a few rounds reach
+// all of them, daemons included.
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 
 #define SWEEP_MS 3000    // a process in an uninterruptible system call is left behind after this time
 
-static int spare = -1;    // held back so that the sweep can open a file when no descriptor is left
+static int spare = -1;    // kept in reserve so that the sweep can open a file when no descriptor is left
 
 int uno_guard_adopt(void)
 {

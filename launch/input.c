@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Forwards standard input (input.h). One window of unread bytes a rank; the slowest reader sets the pace.
+// Forwards standard input (input.h). One window of unread bytes per rank; the slowest reader sets the pace.
 #include "input.h"
 
 #include <errno.h>

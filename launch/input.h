@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Standard input of mpiexec on its way to the rank, or ranks, that read it. Used by the front unless the rank could be
-// given the descriptor itself. Reads no more than the ranks take, and never from a terminal whose foreground job is
-// another.
+// given the descriptor itself. Reads no more than the ranks take, and never from a terminal that belongs to another
+// foreground job.
 #pragma once
 #include "plan.h"
 #include "relay.h"

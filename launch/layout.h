@@ -10,7 +10,7 @@ void uno_layout_bind(struct uno_plan *p, const char *option, const char *text);
 void uno_layout_rank(struct uno_plan *p, const char *option, const char *text);
 void uno_layout_ppr(struct uno_plan *p, const char *option, const char *count, const char *unit);
 
-// What has a meaning here is done; anything else is noted in p->ignored.
+// A setting that has a meaning here is applied; any other is noted in p->ignored.
 void uno_layout_mca(struct uno_plan *p, const char *name, const char *value);
 
 long uno_layout_number(const char *option, const char *text, long least, long most);

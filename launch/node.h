@@ -2,7 +2,7 @@
 // A node: the process that starts, feeds, watches and guards the ranks of one host, and relays for the hosts below it.
 // It is forked by mpiexec on this host and started as `mpiexec --daemon` by a launch agent on others. It has a session
 // of its own and adopts every process that descends from its ranks (PR_SET_CHILD_SUBREAPER). When its link upwards
-// ends, for whatever reason, it kills them all: so nothing outlives a killed mpiexec. This header is private to node.c
+// ends, for whatever reason, it kills them all, so nothing outlives a killed mpiexec. This header is private to node.c
 // and the files it names.
 #pragma once
 #include <sched.h>
@@ -14,15 +14,15 @@
 #include "plan.h"
 #include "relay.h"
 
-// What is told of a rank that ended.
+// What the front learns of a rank that ended.
 struct uno_exit {
     int32_t status;              // as waitpid() gives it
     int32_t state, code, pid;    // of the board
-    int32_t asleep;              // it slept in `call`; else that is the MPI call it entered last
+    int32_t asleep;              // it slept in `call`; otherwise `call` is the MPI call that it entered last
     char call[UNO_NAME_MAX], why[256];
 };
 
-// What is told of where a rank is: the call it sleeps in, or the one it entered last.
+// What the front learns of where a rank is: the call it sleeps in, or the one it entered last.
 struct uno_wait {
     int32_t rank, pid, peer, tag, asleep;
     char call[UNO_NAME_MAX], comm[UNO_NAME_MAX];
@@ -69,7 +69,7 @@ struct uno_node_place {
 
 // node.c. Does not return to the caller's work: the result is the exit status of the process.
 int uno_node_run(struct uno_plan *p, const struct uno_node_place *place, struct uno_relay *up);
-int uno_node_refuse(struct uno_relay *up, int index, const char *what, int err);    // instead: tells why and ends
+int uno_node_refuse(struct uno_relay *up, int index, const char *what, int err);    // instead: says why and ends
 void uno_node_tell(struct uno_node *n, uint32_t type, int rank, int64_t arg, const void *data, size_t bytes);
 void uno_node_reap(struct uno_node *n);
 void uno_node_settle(struct uno_node *n);    // a rank or a subtree has ended: if all have, begin to leave
@@ -92,12 +92,12 @@ int uno_guard_adopt(void);     // descendants become ours when their parents end
 bool uno_guard_alone(void);    // no child is left
 void uno_guard_sweep(int sigfd, void (*reap)(void *), void *self);
 
-// threads.c: what the kernel tells of a process.
+// threads.c: what the kernel says about a process.
 bool uno_threads_parked(int pid, int sleeper);    // all its threads are asleep for good, `sleeper` in MPI
 bool uno_threads_reads(int pid);                  // it, or a process it started, sits reading standard input
 bool uno_threads_quiet_sockets(int pid);          // no byte is on its way in its TCP connections
 
-// watch.c: who sleeps in MPI.
+// watch.c: which ranks sleep in MPI.
 struct uno_watch *uno_watch_new(struct uno_node *n);
 void uno_watch_tick(struct uno_watch *w);    // every UNO_WATCH_MS
 void uno_watch_confirm(struct uno_watch *w, int64_t round);

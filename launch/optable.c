@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The table of options (options.h), the look-up of a name in it, and what is printed from it: --help and suggestions.
 // One and two dashes mean the same everywhere. Names that users of Open MPI, MPICH and Intel MPI type are listed where
-// the meaning is the same; what has no meaning here is named in a warning, or refused with what to use instead.
+// the meaning is the same; an option without a meaning here is named in a warning, or refused with what to use instead.
 #include "options.h"
 
 #include <stdio.h>
@@ -52,7 +52,7 @@ const struct uno_opt_row uno_opt_rows[] = {
     {UNO_OPT_DISPLAY_WHAT, "display", "map,bind", "the same"},
     {UNO_OPT_AGENT, "launch-agent launcher-exec rsh-agent bootstrap-exec r", "CMD",
      "what runs a command on another host (default: ssh); called as CMD HOST COMMAND"},
-    {UNO_OPT_LAUNCHER, "launcher bootstrap", "ssh|rsh", "the same by name"},
+    {UNO_OPT_LAUNCHER, "launcher bootstrap", "ssh|rsh", "the agent by its name"},
     {UNO_OPT_IFACE, "iface", "NAME", "network interface; as --set tcp_interface=NAME"},
     {UNO_OPT_HELP, "", "", "What it prints and reads"},
     {UNO_OPT_TAG, "tag-output l prepend-rank", "", "begin every line with the rank"},
@@ -69,16 +69,16 @@ const struct uno_opt_row uno_opt_rows[] = {
     {UNO_OPT_HELP, "", "", "When it ends"},
     {UNO_OPT_TIMEOUT, "timeout", "SECONDS", "end the job after so many seconds (status 124)"},
     {UNO_OPT_KEEP, "keep-waiting", "", "do not end the job when all ranks wait for each other"},
-    {UNO_OPT_CODES, "print-all-exitcodes", "", "tell how each rank ended"},
+    {UNO_OPT_CODES, "print-all-exitcodes", "", "say how each rank ended"},
     {UNO_OPT_HELP, "", "", "Settings and insight"},
     {UNO_OPT_SET, "set", "NAME=VALUE", "set a parameter (unisono-info lists them)"},
     {UNO_OPT_PROFILE, "profile", "[=FILE]",
      "time, bytes and callers of every MPI call, as a table at the end or\nin FILE (JSON when its name ends in .json)"},
     {UNO_OPT_MCA, "mca gmca prtemca pmixmca omca", "NAME VALUE",
-     "settings of Open MPI: those that have a meaning here are taken, the\nothers named in a warning"},
-    {UNO_OPT_USIZE, "usize", "N", "what MPI_UNIVERSE_SIZE tells (default: the number of ranks)"},
+     "settings of Open MPI: those that have a meaning here are used, the\nothers are named in a warning"},
+    {UNO_OPT_USIZE, "usize", "N", "value of MPI_UNIVERSE_SIZE (default: the number of ranks)"},
     {UNO_OPT_DRY, "dry-run do-not-launch", "", "show what would be started, and where, and stop"},
-    {UNO_OPT_VERBOSE, "v verbose", "", "tell what is done"},
+    {UNO_OPT_VERBOSE, "v verbose", "", "say what is done"},
     {UNO_OPT_VERSION, "V version info", "", "print the version"},
     {UNO_OPT_HELP, "h help", "", "print this page"},
     {UNO_OPT_ENVALL, "genvall envall", "", NULL},
@@ -96,7 +96,7 @@ const struct uno_opt_row uno_opt_rows[] = {
      "runtime-options with-ft max-restarts localhost ckpoint-interval ckpoint-prefix ckpointlib",
      "X", NULL},
     {UNO_OPT_OTHER, "membind", "", "use numactl --membind as the program: mpiexec -n 2 numactl --membind=0 ./program"},
-    {UNO_OPT_OTHER, "rankfile rf", "", "use --cpu-set LIST --bind-to cpu-list, which gives rank by rank its processor"},
+    {UNO_OPT_OTHER, "rankfile rf", "", "use --cpu-set LIST --bind-to cpu-list, one processor per rank in that order"},
     {UNO_OPT_OTHER, "gpus-per-proc", "",
      "let a script set CUDA_VISIBLE_DEVICES=$UNISONO_LOCAL_RANK and run the program"},
     {UNO_OPT_OTHER, "path gpath", "", "use -x PATH=DIR:$PATH"},
@@ -146,8 +146,8 @@ const struct uno_opt_row *uno_opt_glued(const char *arg, size_t *len)
     return r;
 }
 
-// By these a program of another MPI would look for the launcher that started mpiexec itself, and take itself for one of
-// its ranks.
+// A program of another MPI would use these variables to find the launcher that started mpiexec itself, and take itself
+// for one of that launcher's ranks.
 bool uno_opt_is_foreign(const char *variable)
 {
     static const char *const prefixes[] = {
@@ -198,7 +198,7 @@ void uno_help(void)
 {
     puts("Usage: mpiexec [options] program [arguments] [: [options] program [arguments]]...\n"
          "Starts the ranks of an MPI job, on this machine or on several hosts, and ends with their status.\n"
-         "One dash or two mean the same.");
+         "One dash and two mean the same.");
     for (const struct uno_opt_row *r = uno_opt_rows; r->names != NULL; r++) {
         if (r->names[0] == '\0')
             printf("\n%s:\n", r->help);

@@ -371,7 +371,7 @@ static void expand(struct uno_words *word, int argc, char **argv, int depth)
     }
 }
 
-// The library says "environment UNISONO_NAME: why"; who wrote --set NAME=VALUE has not set a variable.
+// The library says "environment UNISONO_NAME: why"; a user who wrote --set NAME=VALUE has not set a variable.
 static _Noreturn void refuse_parameter(void)
 {
     const char *text = uno_fail_text(), *name = strstr(text, "UNISONO_"), *why = strstr(text, ": ");
@@ -434,7 +434,7 @@ void uno_options_read(struct uno_plan *p, int argc, char **argv)
     int i = 0;
     do i = read_app(p, &word, i);
     while (i < word.count);
-    if (word.count > 0 && strcmp(word.item[word.count - 1], ":") == 0) uno_usage("no program behind the last \":\"");
+    if (word.count > 0 && strcmp(word.item[word.count - 1], ":") == 0) uno_usage("no program after the last \":\"");
     make_environment(p, environ);
     read_parameters(p);
     if (p->profile) uno_profile_prepare(p);

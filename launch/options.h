@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The command line. One table says every option: names, arguments, help. It is read by the parser, by --help and by the
-// suggestion for a mistyped name, so that the three cannot disagree. Mistakes end mpiexec with one line and status 2.
+// The command line. One table lists every option: names, arguments, help. It is read by the parser, by --help and by
+// the suggestion for a mistyped name, so that the three cannot disagree. Mistakes end mpiexec with one line and status
+// 2.
 #pragma once
 #include "plan.h"
 
@@ -57,25 +58,25 @@ enum uno_opt {
     UNO_OPT_DRY,
     UNO_OPT_HELP,
     UNO_OPT_VERSION,
-    UNO_OPT_IGNORED,    // as it is anyway
-    UNO_OPT_WARNED,     // without a meaning here, and told so
+    UNO_OPT_IGNORED,    // asks for what happens anyway
+    UNO_OPT_WARNED,     // without a meaning here, and named in a warning
     UNO_OPT_OTHER,      // refused: `help` says what to use instead
 };
 
 struct uno_opt_row {
     enum uno_opt id;
     const char *names;    // separated by blanks, without dashes; the first ones are shown by --help
-    const char *args;     // as shown by --help; one word an argument; "" none; [=X] only behind an equals sign
+    const char *args;     // as shown by --help; one word per argument; "" none; [=X] only behind an equals sign
     const char *help;     // for UNO_OPT_OTHER: what to use instead
 };
 extern const struct uno_opt_row
-    uno_opt_rows[];    // ends with names == NULL; a row without args and id IGNORED.. heads a group
+    uno_opt_rows[];    // ends with names == NULL; a row whose names are "" heads a group of --help
 
 // The row that `arg` (with its dashes) names, or NULL.
 const struct uno_opt_row *uno_opt_find(const char *arg, size_t len);
-// The row of -n4, where the number stands behind the name; *len is then that of the name. NULL: it is none such.
+// The row of -n4, where the number stands behind the name; *len is then the length of the name. NULL: not of that form.
 const struct uno_opt_row *uno_opt_glued(const char *arg, size_t *len);
-// True for a variable by which a launcher around mpiexec tells its ranks who they are.
+// True for a variable that a launcher around mpiexec sets to tell its ranks who they are.
 bool uno_opt_is_foreign(const char *variable);
 const char *uno_opt_nearest(const char *arg, size_t len);    // a name that may have been meant, or NULL
 

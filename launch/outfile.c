@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Makes the files of the ranks' output (outfile.h). Ranks whose patterns give the same name share the file; lines stay
+// Makes the files for the ranks' output (outfile.h). Ranks whose patterns give the same name share the file; lines stay
 // whole.
 #include "outfile.h"
 

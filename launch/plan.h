@@ -5,7 +5,7 @@
 #pragma once
 #include "util.h"
 
-// In this order, options.c lists their names.
+// layout.c lists their names in this order.
 enum uno_unit {
     UNO_BY_AUTO,
     UNO_BY_NONE,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Keeps and serves the keys of a node's ranks (pm.h). One request of a rank is under way at a time, so nothing needs a
-// queue. A rank's answers fit its socket's buffer; should a write fail, the rank is gone and its end is told elsewhere.
+// queue. A rank's answers fit its socket's buffer; if a write fails, the rank is gone and its end is reported
+// elsewhere.
 #include "pm.h"
 
 #include <stdlib.h>

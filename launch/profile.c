@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The reading half of `mpiexec --profile` (profile.h): packs what a rank recorded, adds the ranks up by call and call
-// site, and hands all to report.c, which prints it.
+// site, and hands everything to report.c, which prints it.
 #include "profile.h"
 
 #include <limits.h>
@@ -192,7 +192,7 @@ char *uno_profile_end(struct uno_profile *f)
     if (!f) return NULL;
     int there = 0;
     for (int r = 0; r < f->nranks; r++) there += f->rank[r].there;
-    if (there == 0) return uno_xstrdup("mpiexec: --profile: no rank called MPI_Init, so there is nothing to tell");
+    if (there == 0) return uno_xstrdup("mpiexec: --profile: no rank called MPI_Init, so there is nothing to report");
     resolve(f);
     merge_lines(f);
     qsort(f->site, f->nsites, sizeof *f->site, by_time);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Frames between the front (the mpiexec that the user sees) and the nodes (one process a host that starts and guards
+// Frames between the front (the mpiexec that the user sees) and the nodes (one process per host that starts and guards
 // ranks), over a socket pair on this host or the standard input and output of a launch agent. Nothing here blocks. A
 // frame is a head and `bytes` bytes behind it. Both ends run the same build; `UNO_HELLO` says so.
 #pragma once

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A job's profile, added up by profile.c and printed by report.c; nobody else looks inside.
+// A job's profile, added up by profile.c and printed by report.c; no other file looks inside.
 #pragma once
 #include "profile.h"
 #include "prof.h"

@@ -41,7 +41,7 @@ struct uno_sinks {
     const struct uno_plan *plan;
     struct sink *file;             // by index of the file
     struct sink own[2], *to[2];    // both `to` are the same one when both descriptors name the same file
-    struct stream *stream;         // two a rank
+    struct stream *stream;         // two per rank
     int *pid;                      // by rank, of those on this host
     bool failed;
     int waiting;    // streams with a part

@@ -16,7 +16,7 @@ void uno_sinks_end(struct uno_sinks *s, int rank);            // the rank writes
 void uno_sinks_say(struct uno_sinks *s, const char *text);    // one line of mpiexec's own on standard error
 
 void uno_sinks_flush(struct uno_sinks *s);    // writes what can be written now
-// Writes everything, waiting if it must; a signal from sigfd that asks for the end makes it give up what nobody reads.
+// Writes everything, waiting if it must; on a signal from sigfd that asks for the end, gives up what nobody reads.
 // 0, or that signal.
 int uno_sinks_drain(struct uno_sinks *s, int sigfd);
 bool uno_sinks_full(const struct uno_sinks *s);             // do not put more for now

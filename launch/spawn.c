@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Finds a program and starts one rank of it. Called by a node for each of its ranks.
-// The child shares the node's memory until it has executed the program (CLONE_VFORK): nothing is copied, and what went
-// wrong in the child is simply written down. Between clone and execve the child only makes system calls.
+// The child shares the node's memory until it has executed the program (CLONE_VFORK): nothing is copied, and the child
+// simply writes down what went wrong in it. Between clone and execve the child only makes system calls.
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -13,7 +13,7 @@
 
 #include "profile.h"
 
-#define AT_ONCE 256    // addresses a call of addr2line
+#define AT_ONCE 256    // addresses per call of addr2line
 
 // Starts addr2line; a stream of two lines an address. NULL: it cannot be started.
 static FILE *ask(const char *module, const struct uno_place *place, size_t count, pid_t *pid)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Looks at a rank's process from outside, through /proc: are its threads asleep for good, are its TCP connections
-// empty. Called by watch.c, and only when a deadlock is about to be told, and by sink.c to know a prompt. What cannot
-// be read counts as "no".
+// Looks at a rank's process from outside, through /proc: whether its threads are asleep for good and its TCP
+// connections empty. Called by watch.c, only when a deadlock is about to be reported, and by sink.c to recognise a
+// prompt. What cannot be read counts as "no".
 #include <dirent.h>
 #include <fcntl.h>
 #include <linux/futex.h>

@@ -309,7 +309,7 @@ int uno_tree_children(const struct uno_tree *t)
     return t->count;
 }
 
-// The agent has ended: that is how a host is lost.
+// The agent has ended: its host is lost.
 static void tell_end(struct uno_node *n, struct child *c, int status)
 {
     const struct uno_host *h = &n->plan->host[c->host[0]];
@@ -376,7 +376,7 @@ int uno_tree_daemon(const struct rlimit *files)
     if (!take_link(&link)) return refuse(uno_reason(errno));
     signal(SIGPIPE, SIG_IGN);
     uno_relay_send(&link, &hello, version);
-    if (!await_plan(&link, &f, &data)) return refuse("what comes on standard input is not a plan of mpiexec's");
+    if (!await_plan(&link, &f, &data)) return refuse("standard input is not a plan from mpiexec");
     memcpy(&count, data, sizeof count);
     size_t list = sizeof count + (size_t)count * sizeof(int);
     if (f.bytes < list || !uno_plan_unpack(&plan, data + list, f.bytes - list)) return refuse("the plan is damaged");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The hosts below a node. A node starts its children through the launch agent, sends each the plan and the hosts that
-// it shall start in turn, and passes frames up and down. What a child says is passed on as it is; what it asks of other
-// nodes is routed.
+// it has to start in turn, and passes frames up and down. What a child says is passed on as it is; what it asks of
+// other nodes is routed.
 #pragma once
 #include "node.h"
 

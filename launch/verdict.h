@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Why a job ended, in one line, and with which exit status. The front asks for each rank that ended whether that is a
+// Why a job ended, in one line, and with which exit status. The front asks of each rank that ended whether that is a
 // failure; the first failure decides. The text is complete only when all ranks are gone.
 #pragma once
 #include "node.h"
 
 struct uno_verdict {
     int status;        // of mpiexec
-    char *what;        // NULL: nothing to tell
-    int others;        // ranks that were running when it was decided, to be told in the line; 0: not told
+    char *what;        // NULL: nothing to report
+    int others;        // ranks that were running when it was decided, for the line; 0: not mentioned
     char *forgot;      // the first rank that ended well but did not call MPI_Finalize; NULL none
     int forgetters;    // how many did
 };
@@ -20,8 +20,8 @@ char *uno_verdict_warning(const struct uno_verdict *v);    // of what is no fail
 
 char *uno_verdict_codes(const struct uno_plan *p, const int *status);    // how each rank ended; -1: not known
 
-// Where the ranks of a node are, a line each; the caller frees.
+// Where the ranks of a node are, one line per rank; the caller frees it.
 char *uno_verdict_where(const struct uno_plan *p, const struct uno_wait *wait, size_t count);
 
-// The deadlock report: what each rank waits for, and a cycle if there is one. `wait` has one entry a sleeping rank.
+// The deadlock report: what each rank waits for, and a cycle if there is one. `wait` has one entry per sleeping rank.
 char *uno_verdict_deadlock(const struct uno_plan *p, const struct uno_wait *wait, size_t count);

@@ -3,12 +3,12 @@
 // second. Reads only; ranks pay nothing. It must never be wrong: a rank counts as asleep only if the kernel says that
 // all its threads sleep (one that was stopped, is traced, or waits for a core does not), one of them at its door, which
 // nobody has rung, the others on futexes without a time limit, which only another thread of the job could end. A rank
-// that has threads in anything else (a timer, a socket, a read) may wake by itself, and nothing is told; nor while a
-// TCP connection holds bytes. A channel that waits to reconnect sleeps with a limit below STILL_MS, so that its naps
-// count up.
+// that has threads in anything else (a timer, a socket, a read) may wake by itself, and nothing is reported; nor is it
+// while a TCP connection holds bytes. A channel that waits to reconnect sleeps with a limit below STILL_MS, so that its
+// naps count up.
 //
 // Why that is enough: naps and bells are the same before and after the look at the threads, and no door is rung then.
-// So no rank woke in between, and at one moment all of them slept. Whoever leaves a message rings before it sleeps;
+// So no rank woke in between, and at one moment all of them slept. A rank that leaves a message rings before it sleeps;
 // bytes between two sockets are in one of their queues at the first look or at the second.
 #include <stdlib.h>
 #include <string.h>

@@ -145,7 +145,7 @@ def exemptions():
 
 
 def verdict(rules):
-    """Prints findings and one line a rule; the exit status for main. `rules` maps a name to a function of findings."""
+    """Prints findings and one line per rule; the exit status for main. `rules` maps names to functions of findings."""
     known = exemptions()
     used, failed = set(), 0
     for rule, find in rules.items():

@@ -128,7 +128,7 @@ static void port_octant(struct domain *d, int corner)
 #else
 static void port_begin(struct domain *d)
 {
-    fprintf(stderr, "sweep: the port needs an MPI that knows partitioned communication (MPI 4)\n");
+    fprintf(stderr, "sweep: the port needs an MPI with partitioned communication (MPI 4)\n");
     MPI_Abort(d->grid, 2);
 }
 static void port_end(struct domain *d)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the generated wrappers (tools/abi/profile.py) call: one record a call of MPI. Private to the preloaded library.
+// What the generated wrappers (tools/abi/profile.py) call: one record per MPI call. Private to the preloaded library.
 #pragma once
 #include <mpi.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // run: np=1,2,3,4 chan=shm,tcp threads
-// Four threads a rank, each with a communicator of its own, run blocking, nonblocking and persistent collectives at
+// Four threads per rank, each with a communicator of its own, run blocking, nonblocking and persistent collectives at
 // once; each rank starts its threads in another order, so that threads of one process wait for different ones of
 // another.
 #include <pthread.h>

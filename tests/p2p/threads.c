@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // run: np=1,2 chan=shm,tcp threads
-// MPI_THREAD_MULTIPLE: four threads a rank exchange messages of all sizes with the same thread of the other rank, on
+// MPI_THREAD_MULTIPLE: four threads per rank exchange messages of all sizes with the same thread of the other rank, on
 // one communicator and on their own, while others wait, test and probe.
 #include "../check.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // run: np=8 chan=shm,tcp set="hw_synthetic=pack:2 numa:2 l3:1 core:2 pu:1"
-// Splitting by hardware and reordering on an imagined machine of 2 sockets with 2 NUMA nodes each, a rank a core.
+// Splitting by hardware and reordering on an imagined machine of 2 sockets with 2 NUMA nodes each, one rank per core.
 #include "machine.h"
 
 #include <string.h>

@@ -5,8 +5,8 @@ wrong handles for every handle. Called by tests/suites/12-arguments.
 
     argument_tests.py SOURCE...      the sources of the library tell which functions are written
 
-The program's runs on tests/abi/arguments.h: it has the objects that the expressions below name. All other arguments of
-a call are right, so that the error can only mean the one that is wrong.
+The program runs on tests/abi/arguments.h, which has the objects that the expressions below name. All other arguments of
+a call are right, so that the error can only mean the wrong one.
 """
 
 import re

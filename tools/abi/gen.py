@@ -73,7 +73,7 @@ def wrapped(text):
 
 
 def handle_types(abi):
-    """One pointer to an incomplete struct a handle, then the predefined values."""
+    """One pointer to an incomplete struct per handle, then the predefined values."""
     out = ["", "/* Handles: pointers to structs that only the library completes; predefined ones are integers. */"]
     out += [f"typedef struct {struct_name(h)} *{h};" for h in abi["handles"]]
     for handle, names in abi["handles"].items():

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Generates the wrappers of `mpiexec --profile` from abi.json: one function a call of MPI that communicates or waits.
+"""Generates the wrappers of `mpiexec --profile` from abi.json: one function per MPI call that communicates or waits.
 
     profile.py wrappers    C: MPI_X times PMPI_X and records it (launch/profiler/record.h)
     profile.py names       C: the table of the calls' names, for the reader of a profile
 
-What a call moves is told by the names of its parameters: `sendcount` of `sendtype`, else `count` of `datatype`; a
+The names of its parameters say what a call moves: `sendcount` of `sendtype`, else `count` of `datatype`; a
 message goes to `dest`; a `request` that is given out is an operation that was started.
 Called by launch/meson.build.
 """

@@ -13,7 +13,7 @@ def key(record: dict) -> tuple:
 
 
 def records(path: str) -> dict[tuple, dict]:
-    """The measured records of a file, one JSON object a line."""
+    """The measured records of a file, one JSON object per line."""
     try:
         with open(path) as file:
             found = [json.loads(line) for line in file if line.startswith("{")]

@@ -61,7 +61,7 @@ def validate(r: object) -> int:
 
 
 def warm_up(r: object) -> float:
-    """Blocks of growing length until two agree within 10 %; seconds an operation, alike on all ranks."""
+    """Blocks of growing length until two agree within 10 %; seconds per operation, alike on all ranks."""
     last, left, n = 1e9, 0.2 * r.o.time, r.o.warmup or 1
     for _ in range(16):
         r.comm.Barrier()
@@ -108,7 +108,7 @@ def wait_until(when: float) -> bool:
 
 
 def one_sample(r: object, plan: SimpleNamespace, i: int) -> tuple[float, float, float, float]:
-    """(seconds an operation, start, end, late) of one sample."""
+    """(seconds per operation, start, end, late) of one sample."""
     if r.o.cache == "flush":
         flush(r.o.flush_bytes)
     if r.o.root < 0:

@@ -36,7 +36,7 @@ struct part {
     void *at;
     int count;
     MPI_Datatype type;
-    int width;    // bytes an element; 0: elements that no reduction can combine
+    int width;    // bytes per element; 0: elements that no reduction can combine
     int held;     // view is to be released
     Py_buffer view;
 };

@@ -59,7 +59,7 @@ class Team:
 
 
 def crew(r, work, slots=1):
-    """Buffers and communicators a thread, and the team that works on them."""
+    """Buffers and communicators per thread, and the team that works on them."""
     p, threads = r.priv, r.o.threads
     r.buffers(r.count * slots * threads, r.count * slots * threads)
     own = r.variant == "own" or not r.row.variants
@@ -195,11 +195,11 @@ add("mt-lat", "ping-pong of each thread pair, half the round trip", lat_setup, f
 add("mt-pingping", "both send at once, per thread pair", lambda r: crew(r, pingping_work), **PEER)
 add("mt-sendrecv", "ring of threads, to the right and from the left", lambda r: crew(r, ring_work),
     variants=OWN, fill=fill, check=check_left)  # fmt: skip
-add("mt-bw", "a window a thread, one way", window_setup, **PEER | {"check": check_receiver})
-add("mt-bibw", "a window a thread, both ways", window_setup, **PEER)
+add("mt-bw", "a window per thread, one way", window_setup, **PEER | {"check": check_receiver})
+add("mt-bibw", "a window per thread, both ways", window_setup, **PEER)
 COLL = {"setup": lambda r: crew(r, coll_work)}
-add("mt-barrier", "a barrier a thread, each on its communicator", flags=NOSIZE, **COLL)
-add("mt-bcast", "a broadcast a thread", flags=VECTOR, fill=bcast_fill,
+add("mt-barrier", "a barrier per thread, each on its communicator", flags=NOSIZE, **COLL)
+add("mt-bcast", "a broadcast per thread", flags=VECTOR, fill=bcast_fill,
     check=lambda r: r.verify(1, len(r.received())), **COLL)  # fmt: skip
-add("mt-reduce", "a reduction a thread", flags=TYPED, fill=values_fill, check=values_check, **COLL)
-add("mt-allreduce", "an allreduce a thread", flags=TYPED, fill=values_fill, check=values_check, **COLL)
+add("mt-reduce", "a reduction per thread", flags=TYPED, fill=values_fill, check=values_check, **COLL)
+add("mt-allreduce", "an allreduce per thread", flags=TYPED, fill=values_fill, check=values_check, **COLL)

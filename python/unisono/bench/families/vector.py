@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Family coll, movement of one share a rank: gather, scatter, allgather, alltoall and their vector forms.
+"""Family coll, movement of one share per rank: gather, scatter, allgather, alltoall and their vector forms.
 
-Size is the share of one rank (the mean share for vector forms), or one block a peer for alltoall. A block from rank s
+Size is the share of one rank (the mean share for vector forms), or one block per peer for alltoall. A block from rank s
 to rank d has the seed 1 + s * 4099 + d, so that a misplaced block is found.
 """
 
@@ -27,7 +27,7 @@ def share(r, i, draw):
         "heavy": n * count // 2 if i == 0 else n * count // 2 // max(n - 1, 1),
         "random": int(draw.random() * 2 * count),
         "holes": 0 if i % 2 else 2 * count,
-        "sparse": count if i < 2 else 0,  # two partners a rank
+        "sparse": count if i < 2 else 0,  # two partners per rank
     }.get(r.variant, count)
 
 
