@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Keeps the reason of a failure, one line a thread (fail.h), and writes the library's log lines. Called from
-// everywhere; the only place of the library that prints. A log line is one write(2), so lines of several threads or
+// Keeps the reason for a failure, one line per thread (fail.h), and writes the library's log lines. Called from
+// everywhere; the only place in the library that prints. A log line is one write(2), so lines of several threads or
 // ranks never mix inside a line.
 #include "base/fail.h"
 
@@ -18,7 +18,7 @@
 
 static struct uno_param verbose =
     UNO_PARAM_INT("verbose", 0, 0, 3,
-                  "how much the library tells on standard error: 0 nothing but fatal errors and strangers on the "
+                  "how much the library says on standard error: 0 nothing but fatal errors and strangers on the "
                   "network, 1 fallbacks and leaks, 2 set-up, 3 everything");
 UNO_PARAM_DECLARE(verbose);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Hierarchical collectives (hier.h): which ranks share a host, and the builders. Cost of all: two in-node collectives
 // and one between H leaders instead of one over n ranks whose every round crosses the network; each byte crosses it
-// once a host.
+// once per host.
 //
 // Always holds: the parts inside are ordinary collectives of the communicator `node` in a blocking call (shared memory
 // where it can), and their builders on a view of this host's ranks elsewhere. Data of a host travel in the order of
@@ -21,7 +21,7 @@
 #include "core/world.h"
 
 static struct uno_param enabled =
-    UNO_PARAM_BOOL("coll_hier", 1, "collectives over hosts: inside each host first, then one rank a host");
+    UNO_PARAM_BOOL("coll_hier", 1, "collectives over hosts: inside each host first, then between one rank per host");
 UNO_PARAM_DECLARE(enabled);
 static struct uno_param alltoall_max =
     UNO_PARAM_INT("coll_hier_alltoall", 1024, 0, 1 << 30,

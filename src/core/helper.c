@@ -20,7 +20,7 @@
 
 static struct uno_param wanted = UNO_PARAM_BOOL(
     "progress_thread", 0,
-    "a thread a rank that moves nonblocking collectives on while the program computes (for machines with idle cores)");
+    "each rank has a thread that moves nonblocking collectives on while it computes (for machines with idle cores)");
 UNO_PARAM_DECLARE(wanted);
 
 bool uno_helper_on;
