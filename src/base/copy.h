@@ -35,7 +35,7 @@ static inline void uno_copy_small(void *dst, const void *src, size_t n)
 }
 
 // Into memory that another core has read, and out of memory that another core has written: in whole lines by the widest
-// instructions there are; writing, lines are asked for eight ahead, because a store that misses holds up all later
+// instructions there are. For writing, lines are asked for eight ahead, because a store that misses holds up all later
 // ones. Together they save a third of a 4 KiB message (bench: lat --sizes 256:8K).
 void uno_copy_out(void *dst, const void *src, size_t n);
 void uno_copy_in(void *dst, const void *src, size_t n);

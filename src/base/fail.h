@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a failure travels inside the library: the first place that knows says why (uno_fail, kept a thread), the return
+// How a failure travels inside the library: the first place that knows says why (uno_fail, kept per thread), the return
 // value carries the MPI error class. Only src/api raises error handlers, and it appends the text kept here to its
 // message.
 #pragma once
 
-// On functions that can fail: who calls them looks at the result, or says why not.
+// On functions that can fail: the caller looks at the result, or says why not.
 #define UNO_MUST_USE __attribute__((warn_unused_result))
 
 // Keeps the reason, returns `mpi_class`. The text is one line without a full stop.
@@ -14,7 +14,7 @@ int uno_fail(int mpi_class, const char *fmt, ...) __attribute__((format(printf, 
 int uno_fail_errno(int mpi_class, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 #ifdef __clang_analyzer__
-// The analyzer does not see across files what these return: without it, whatever was checked elsewhere may be NULL.
+// The analyzer does not see across files what these return: without this, it takes for NULL what was checked elsewhere.
 #define uno_fail(mpi_class, ...) ((uno_fail)(mpi_class, __VA_ARGS__), (mpi_class))
 #define uno_fail_errno(mpi_class, ...) ((uno_fail_errno)(mpi_class, __VA_ARGS__), (mpi_class))
 #endif
@@ -23,7 +23,7 @@ int uno_fail_errno(int mpi_class, const char *fmt, ...) __attribute__((format(pr
 const char *uno_fail_text(void);
 void uno_fail_clear(void);
 
-// Who speaks in log lines: `unisono: rank N:` from here on (`unisono:` before; mpiexec leaves it so).
+// Sets the prefix of log lines: `unisono: rank N:` from here on (`unisono:` before; mpiexec keeps that).
 void uno_log_rank(int rank);
 
 // One line on stderr, prefixed as above; printed when the parameter `verbose` is at least `level`.

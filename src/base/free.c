@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads what the kernel tells of memory (free.h): /proc/meminfo, and the limit of the own control group (version 2).
+// Reads what the kernel says about memory (free.h): /proc/meminfo, and the limit of this process's control group
+// (version 2).
 #include "base/free.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How much memory this process may still hope for. Asked before much of it is laid out, because pages come only when
-// they are touched, and then there is no error to return.
+// How much memory this process may still hope for. Asked before a large amount is laid out, because pages come only
+// when they are touched, and then there is no error to return.
 #pragma once
 #include <stdint.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Blocks of IEEE binary16 to and from float, eight at a time with the F16C instructions where the processor has them
-// (every one with AVX2 does), chosen at load. Called by the reduction loops.
+// (every one with AVX2 has them), chosen at load. Called by the reduction loops.
 #include "base/half.h"
 
 #include "base/isa.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // IEEE binary16: one number in integer arithmetic, for compilers and processors without it, and blocks of them with the
-// conversion instructions where there are (half.c). User: the reduction loops.
+// conversion instructions where there are any (half.c). User: the reduction loops.
 // Always holds: rounding is to nearest even; infinities, subnormals and NaNs are kept; block and single conversions
 // agree.
 #pragma once

@@ -4,7 +4,7 @@
 #pragma once
 #include <stddef.h>
 
-// Called by the owner of a buffer each time peers are about to read or write it. When what was copied in a region of 2
-// MiB has cost about what it costs to gather the region into one page, it is gathered, once. Nothing else changes: the
-// content, addresses and rights stay, and no memory is added (a region that is not all there is left alone).
+// Called by the owner of a buffer each time peers are about to read or write it. Once the copies in a region of 2 MiB
+// have cost about what it costs to gather the region into one page, it is gathered, once. Nothing else changes: the
+// content, addresses and rights stay, and no memory is added (a region with pages that are not present is left alone).
 void uno_huge_use(const void *at, size_t bytes);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reads the machine (hw.h): through hwloc when it can be loaded, else from the kernel's files in sysfs.
-// Always holds: a table is read once a process and never changes; which of its processors a process may use is asked
+// Always holds: a table is read once per process and never changes; which of its processors a process may use is asked
 // elsewhere, since a process may be bound at any moment.
 #define _GNU_SOURCE
 #include "base/hw.h"

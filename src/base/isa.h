@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Instruction sets that hot loops are compiled for besides the baseline. A loop is written once, inlined into one
-// function an instruction set (UNO_FOR_AVX2, UNO_FOR_AVX512), and the function is chosen once at load by uno_isa().
+// function per instruction set (UNO_FOR_AVX2, UNO_FOR_AVX512), and the function is chosen once at load by uno_isa().
 // Always holds: on other processors the attributes are empty and uno_isa() is 0.
 #pragma once
 #include <stdbool.h>

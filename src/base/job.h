@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The job segment: one sparse memfd a host, made by mpiexec (or by a singleton for itself) and mapped by every rank on
-// that host.
+// The job segment: one sparse memfd per host, made by mpiexec (or by a singleton for itself) and mapped by every rank
+// on that host.
 //
-// It holds all that ranks of a host share: the head, one board and one door a rank, the pair areas (rings), and a heap
-// of chunks for communicator segments. Pages cost memory only when touched, so the segment is laid out for all pairs at
-// once. mpiexec formats it, hands its descriptor to the ranks (environment UNISONO_JOB=FD:LOCAL:KEEPER) and afterwards
-// only reads the boards. KEEPER is a process that keeps the descriptor open under the same number, for ranks whose
-// parent closed theirs. Ranks are numbered twice: by world rank, and by local index (0 .. nlocal-1) in this segment.
+// It holds all that ranks of a host share: the head, one board and one door per rank, the pair areas (rings), and a
+// heap of chunks for communicator segments. Pages cost memory only when touched, so the segment is laid out for all
+// pairs at once. mpiexec formats it, hands its descriptor to the ranks (environment UNISONO_JOB=FD:LOCAL:KEEPER) and
+// afterwards only reads the boards. KEEPER is a process that keeps the descriptor open under the same number, for ranks
+// whose parent closed theirs. Ranks are numbered twice: by world rank, and by local index (0 .. nlocal-1) in this
+// segment.
 #pragma once
 #include <stdatomic.h>
 #include <stddef.h>
@@ -57,8 +58,8 @@ struct uno_board {
 
 enum uno_door_mode { UNO_DOOR_AWAKE = 0, UNO_DOOR_FUTEX = 1, UNO_DOOR_FD = 2 };
 
-// Where a rank is woken. The owner stores mode, others read it after each message they left and ring when it is not
-// AWAKE.
+// Where a rank is woken. The owner stores mode; others read it after each message that they have left, and ring when it
+// is not AWAKE.
 struct uno_door {
     _Atomic uint32_t mode;     // enum uno_door_mode
     _Atomic uint32_t bell;     // futex word, bumped by each ring
@@ -96,7 +97,7 @@ size_t uno_job_bytes(uint32_t nlocal);
 // Creates the memfd (no close-on-exec), sizes and formats it. 0, or an errno value; *fd on success.
 int uno_job_create(const struct uno_job_spec *spec, int *fd);
 
-// The descriptor and the local index that the environment variable tells; -1 in *local_index if it is malformed. Opens
+// The descriptor and the local index that the environment variable holds; -1 in *local_index if it is malformed. Opens
 // the keeper's descriptor if our own is not the segment. The caller closes *fd. 0 or an errno value.
 int uno_job_find(const char *text, int *fd, int *local_index);
 
@@ -113,7 +114,7 @@ static inline struct uno_door *uno_job_door(struct uno_job_head *h, uint32_t loc
     return (struct uno_door *)((char *)h + h->door_off) + local;
 }
 
-// One bit a sender: set once when `from` starts to use its ring towards `to`.
+// One bit per sender: set once when `from` starts to use its ring towards `to`.
 static inline _Atomic uint64_t *uno_job_active(struct uno_job_head *h, uint32_t to)
 {
     return (_Atomic uint64_t *)((char *)h + h->active_off) + (size_t)to * ((h->nlocal + 63) / 64);

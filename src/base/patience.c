@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The policy of waits (patience.h) and its parameters. uno_world_open decides; whoever waits asks.
+// The policy of waits (patience.h) and its parameters. uno_world_open decides; everything that waits asks.
 #define _GNU_SOURCE
 #include "base/patience.h"
 

@@ -35,7 +35,7 @@ struct uno_door;
 struct uno_patience_policy {
     uint64_t spin;                // ticks that a wait may spin; 0: never
     uint32_t yields;              // times that it then gives the core away before it sleeps
-    bool crowded;                 // more ranks than processors here: who spins keeps the core from whom it waits for
+    bool crowded;                 // more ranks than processors here: a spinning rank keeps another off its core
     _Atomic uint64_t no_yield;    // in ticks: until then others are known to take the core for long
     _Atomic uint32_t since;       // yields since the last that took it for long
     _Atomic uint64_t spun, yielded, slept;    // since the start
@@ -57,10 +57,10 @@ void uno_give_core(void);
 
 void uno_rest(void);    // the processor, for a moment: for what another core is about to write
 
-// Tells which ranks may come to run on this one's processor: those of `doors` ([n], this process's own among them).
+// Names the ranks that may come to run on this one's processor: those of `doors` ([n], this process's own among them).
 void uno_patience_neighbours(struct uno_door *doors, uint32_t n, uint32_t own);
 
-// Says in the own door where this process runs; true if an awake rank of the job was last seen there too.
+// Says in this process's door where it runs; true if an awake rank of the job was last seen there too.
 bool uno_patience_meets(void);
 
 // Every 64 looks the clock is read. False: the time is over, or another rank wants this processor.
@@ -77,11 +77,11 @@ static inline bool uno_patience_spin(struct uno_patience *p)
 }
 
 // For a wait that cannot sleep, because the other side is in the middle of a copy: it will be there soon, unless it
-// lost its core, which it then gets.
+// lost its core, which this gives it back.
 static inline void uno_patience_copy(struct uno_patience *p)
 {
     if (p->looks > UNO_COPY_LOOKS || !uno_patience_spin(p)) uno_give_core();
 }
 
-// Whether it may give the core away instead of sleeping: only where a rank of the job may want it.
+// Whether this wait may give the core away instead of sleeping: only where a rank of the job may want it.
 bool uno_patience_yield(struct uno_patience *p);

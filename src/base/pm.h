@@ -2,7 +2,7 @@
 // Wire-up: a rank tells the others how it can be reached, through the launcher. A value is fetched when first asked
 // for.
 //
-// The ranks' side of launch/pm.c. One stream of requests a process, over the socket that UNISONO_PM_FD names; the
+// The ranks' side of launch/pm.c. One stream of requests per process, over the socket that UNISONO_PM_FD names; the
 // caller serialises (the library's lock). All functions return 0 or an errno value; ENOTCONN when there is no launcher.
 #pragma once
 #include <stdbool.h>
@@ -12,7 +12,7 @@
 #define UNO_PM_KEY_MAX 128    // with its final zero
 #define UNO_PM_VALUE_MAX (32 * 1024)
 
-// Seen by launch/pm.c too: a request is this head, the key with its zero, the value. The answer is a head and a value.
+// Used by launch/pm.c too: a request is this head, the key with its zero, the value. The answer is a head and a value.
 enum uno_pm_op { UNO_PM_NONE, UNO_PM_PUT, UNO_PM_ASK, UNO_PM_MEET };
 struct uno_pm_head {
     int op, rank, key_bytes, value_bytes;
@@ -20,7 +20,7 @@ struct uno_pm_head {
 
 bool uno_pm_there(void);
 
-// Publishes a value of this rank's; putting a key again replaces the value for those who have not asked yet.
+// Publishes a value of this rank's; putting a key again replaces the value for ranks that have not asked yet.
 int uno_pm_put(const char *key, const void *value, size_t bytes);
 
 // Fetches what world rank `rank` has put; waits until it has. *bytes: room at value, then the length. EMSGSIZE: no

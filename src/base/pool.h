@@ -13,11 +13,11 @@ struct uno_head {
     struct uno_head *next_free;
 };
 
-// Handles below are numbers: the ABI's predefined ones, and what is no handle at all; no object lies in the first page.
+// Handles below this are numbers: the ABI's predefined ones, or no handles at all; no object lies in the first page.
 #define UNO_HANDLE_FIRST ((uintptr_t)4096)
 
-// Whether a handle that is no predefined one leads to an object of this kind. An address where nothing is mapped cannot
-// be told.
+// Whether a handle that is not predefined leads to an object of this kind. An address where nothing is mapped cannot be
+// recognised.
 static inline bool uno_head_is(const void *h, uint32_t magic)
 {
     uintptr_t v = (uintptr_t)h;

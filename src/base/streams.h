@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Keeps descriptors 0, 1 and 2 taken. A program may be started with some of them closed; the next descriptor that
-// anything opens would then be taken for standard output. Called first thing by every program of ours and when the
+// anything opens would then be taken for standard output. Called first by every program of ours, and when the
 // library opens.
 #pragma once
 
-// Opens nothing-in-particular on those of the three that are closed. 0 or an errno value.
+// Opens what uno_streams_null opens on those of the three that are closed. 0 or an errno value.
 int uno_streams_hold(void);
 
 // A descriptor (close-on-exec) that reads as empty and swallows what is written: /dev/null, or, where that is missing,
