@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The contract of a channel: a transport of messages between two processes, in order and reliable. A channel knows
 // nothing of communicators, matching or requests. Components: self.c, shm/, tcp/. Each ends in its const table; chan.c
-// lists who is asked first.
+// lists them in the order in which they are asked.
 //
 // A link is one peer as reached by one channel; the channel embeds struct uno_link in its own and finds itself by its
 // place in it. All functions are called with the library lock held. Upwards a channel calls uno_deliver (and the
-// rendezvous hooks below), which src/p2p defines. No function blocks, but for the bounded wait in `look` for a sender
-// in the middle of its copy.
+// rendezvous hooks below), which src/p2p defines. No function blocks, except that `look` waits for a sender in the
+// middle of its copy.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,8 +19,8 @@
 #define UNO_DECLINED (-2)    // this channel cannot: take the next one, or the other protocol
 #define UNO_INLINE_MAX 40    // payload that fits the header's cache line on shm; control messages fit everywhere
 
-// The kind of a message says who handles it above (p2p/kind.h). A channel knows one: whole messages of users, most of
-// all that travels, may have a short form.
+// The kind of a message says what handles it above (p2p/kind.h). A channel knows one: whole messages of users, most of
+// what travels, may have a short form.
 #define UNO_EAGER 1
 
 // On the wire and in a slot. 24 bytes; the stamp belongs to the channel.
@@ -36,7 +36,7 @@ struct uno_hdr {
 
 struct uno_rts {
     uint64_t token, bytes, addr;
-    uint32_t desc, direct;    // direct: desc names memory both sides can copy, of so many runs
+    uint32_t desc, direct;    // direct: desc names memory that both sides can copy, in so many runs
     uint32_t row, tile;       // the order that the sender's layout likes (core/pack.h)
 };
 
@@ -73,12 +73,12 @@ struct uno_link;
 
 // What a channel can do: callers ask for that, never for a name.
 enum uno_chan_can {
-    UNO_CAN_ALWAYS = 1,    // needs no leave of the parameter `chan`
+    UNO_CAN_ALWAYS = 1,    // is used whatever the parameter `chan` lists
     UNO_CAN_SHARE = 2,     // reaches every process of this host, and shares the job segment's memory and doors with it
 };
 
 struct uno_chan_ops {
-    const char *name;    // for messages and the parameter `chan`: nobody decides by it
+    const char *name;    // for messages and the parameter `chan`: nothing else depends on it
     uint32_t can;        // enum uno_chan_can
     // Sets up what does not depend on peers. UNO_DECLINED: not usable in this job (said at verbosity 1).
     int (*open)(struct uno_chan *self);
@@ -122,17 +122,18 @@ struct uno_link {
 
 // ---- upwards, defined in src/p2p/deliver.c ----
 
-// A message arrived. payload points to all h->bytes of it, or is NULL: fetch them by uno_link_read or link->ops->look
-// before returning. NULL, or what is wrong with the message, of which nothing was used or taken: the channel decides
-// what becomes of the link.
+// A message arrived. payload points to all h->bytes of it, or is NULL: then uno_link_read or link->ops->look fetches
+// them before this returns. Returns NULL, or what is wrong with the message, of which nothing was used or taken: the
+// channel decides what becomes of the link.
 const char *uno_deliver(struct uno_link *link, const struct uno_hdr *h, const void *payload);
 
-// The header of a message arrived, its payload is still under way. NULL: the channel collects the payload and delivers
-// the whole. Else the receive is found: the payload goes to that address, then uno_direct_done(*token) ends it.
+// The header of a message arrived, and its payload is still under way. NULL: the channel collects the payload and
+// delivers the whole. Otherwise the receive is found: the payload goes to that address, then uno_direct_done(*token)
+// ends it.
 void *uno_deliver_into(struct uno_link *link, const struct uno_hdr *h, uint64_t *token);
 
-// A direct copy ended on this side; token is that of offer's rts, accept's or uno_deliver_into's. failed: the memory
-// could not be reached.
+// A direct copy ended on this side; token is the one of offer's rts, of accept or of uno_deliver_into. failed: the
+// memory could not be reached.
 void uno_direct_done(uint64_t token, size_t bytes, int failed);
 
 // src/core/pack.c: how a channel takes bytes out of a message that is packed while it is copied.

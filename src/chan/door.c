@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Arming, sleeping at and ringing doors. The futex lies in the job segment; the descriptor is a datagram socket with an
-// abstract name, so that a crash leaves no file. Called by core/progress.c (own door) and by whoever leaves something
-// for another process of the host (shm channel, collectives' segments).
-// Always holds: the name is random, so that nobody else can have taken it, and the kernel drops what does not carry the
-// key beside it in the segment: other users see the name in /proc, and can neither wake nor fill the socket.
+// abstract name, so that a crash leaves no file. Called by core/progress.c (own door) and by everything that leaves
+// something for another process of the host (shm channel, collectives' segments).
+// Always holds: the name is random, so that no other process can have taken it, and the kernel drops what does not
+// carry the key beside it in the segment: other users see the name in /proc, and can neither wake nor fill the socket.
 #define _GNU_SOURCE
 #include "chan/door.h"
 

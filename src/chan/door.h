@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Doors: how a process on this host is woken (base/job.h holds the words). A sender looks at the mode after each
-// message it left and pays nothing more while the receiver is awake: the sleeper makes the order right with a
+// message that it has left, and pays nothing more while the receiver is awake: the sleeper makes the order right with a
 // membarrier before it sleeps.
 #pragma once
 #include <stdatomic.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The doorbell's socket against a process that does not belong to the job (another user's, where the test may become
-// one): what it sends to every socket of ours that it can see neither wakes nor keeps a ring out.
+// one): what it sends to every socket of ours that it can see neither wakes a rank nor keeps a ring out.
 #include "chan/door.h"
 
 #include <poll.h>

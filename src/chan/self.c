@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The channel of a process to itself: sending is delivering. Smallest of the channels, and the template for a new one.
+// The channel of a process to itself: sending is delivering. It is the smallest channel, and the template for a new
+// one.
 #include "chan/self.h"
 
 #include <mpi.h>

@@ -107,7 +107,7 @@ static inline void poll_once(void)
 // All ranks meet; the channel is kept going meanwhile when `polling`.
 static inline void meet(bool polling)
 {
-    // Seq_cst, as all atomics of these tests: what a rank did before it came is seen by all who leave.
+    // Seq_cst, as all atomics of these tests: what a rank did before it came is seen by all that leave.
     uint32_t round = atomic_load(&shared->round);
     if (atomic_fetch_add(&shared->arrived, 1) + 1 == (uint32_t)ranks) {
         atomic_store(&shared->arrived, 0);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Rendezvous by cross-memory attach in which both ranks copy. The sender offers a descriptor (ring.h); the receiver
 // names the destination and says GO; from then on whichever of the two is inside MPI claims pieces, the receiver
-// reading, the sender writing. Whoever ends the last piece wakes the other. Without permission for such copies offer
-// declines, and p2p streams instead.
+// reading, the sender writing. The rank that ends the last piece wakes the other. Without permission for such copies,
+// offer declines, and p2p streams instead.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <mpi.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Direct copies between layouts: what each side keeps of a descriptor whose memory is a list of runs on either end, and
-// the copy itself, many runs a system call. Called by direct.c. Always holds: a list of the peer's is a copy, made when
-// the transfer was agreed on; the peer changes its own only after the end.
+// the copy itself, many runs per system call. Called by direct.c. Always holds: a list of the peer's is a copy, made
+// when the transfer was agreed on; the peer changes its own only after the end.
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <sys/uio.h>

@@ -4,7 +4,7 @@
 // A line holds one message with its full header, or up to four short ones in units of 16 bytes: eager messages of at
 // most SHORT_MAX bytes with the same context and source as the last full one (word: stamp, kind, bytes, tag; then the
 // payload). A line is full when its stamp equals the receiver's current lap, a further unit when its stamp equals that
-// of its line. The receiver never writes lines: it publishes how many it took once in a while, so that in a ping-pong
+// of its line. The receiver never writes lines: now and then it publishes how many it took, so that in a ping-pong
 // the only line that moves is the message itself; and a sender that is faster than lines travel fills the line that is
 // still on its way. A message of more than UNO_INLINE_MAX bytes lies in the byte ring, at a 64-byte boundary: small
 // ones are complete there when the line appears, larger ones are copied in pieces while the receiver already reads

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which addresses this rank is reached at, and those of other ranks. Ranks of the host find them in the boards of the
+// The addresses at which this rank and other ranks are reached. Ranks of the host find them in the boards of the
 // job segment, ranks of other hosts ask the process manager. Called when the channel opens and before each dial.
 #include <arpa/inet.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What proves that a frame is as it was sent: a CRC32C against damage, or, where the connection is authenticated
 // (parameter tcp_auth), Poly1305 under a key that no other frame has: alteration, replay, reordering and omission are
-// noticed, whoever does them. Never both.
+// noticed, whatever causes them. Never both.
 //
 // Each direction of a connection has a key of its own, from the job's secret and the nonces of the handshake. Frame n
 // of the direction has block n of the ChaCha20 stream under that key: one half for its header, the other for its

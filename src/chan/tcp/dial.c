@@ -2,8 +2,8 @@
 // Connections: dialling a peer, answering at the listener, the three steps of the handshake, and dialling again after a
 // break. Called by poll (events, timers) and by the first send to a peer.
 //
-// Both sides may dial at once: the dial of the lower rank has the right of way, the other is told CROSSED and waits for
-// it. Strangers are dropped: they may hold one of a few places for a short time, and the first is logged.
+// Both sides may dial at once: the dial of the lower rank has the right of way, the other rank is told CROSSED and
+// waits for it. Strangers are dropped: they may hold one of a few places for a short time, and the first is logged.
 #include <arpa/inet.h>
 #include <errno.h>
 #include <mpi.h>

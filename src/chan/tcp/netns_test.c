@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The TCP channel between two network namespaces joined by a veth pair that this test makes, with the line taken down
-// and up while messages are under way. Needs root and the command `ip` (package iproute2); ends with status 77
-// (skipped) and the reason without.
+// and up while messages are under way. Needs root and the command `ip` (package iproute2); without them it ends with
+// status 77 (skipped) and the reason.
 #include <fcntl.h>
 #include <sched.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The TCP channel's own header: frames, links, and who does what.
+// The TCP channel's own header: frames, links, and which file does what.
 //
 //   tcp.c      the component: open, connect, poll, close         send.c     the ring of frames; resending
 //   dial.c     connections: dial, answer, break, dial again      receive.c  reading, checking and delivering frames
@@ -25,7 +25,7 @@
 
 enum tcp_sort { TCP_MESSAGE, TCP_PULL, TCP_PIECE, TCP_ACK, TCP_BYE, TCP_SORT_END };    // in uno_hdr.chan
 
-// What travels: this header, then h.bytes of payload, padded to a multiple of 8. A PIECE is not padded; the check of
+// A frame: this header, then h.bytes of payload, padded to a multiple of 8. A PIECE is not padded; the check of
 // its payload follows it, so that the payload is summed after the kernel has copied it, while the cache still holds it.
 struct tcp_frame {
     struct tcp_check check;         // of the rest of the header
