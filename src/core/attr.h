@@ -19,14 +19,14 @@ struct uno_attrs {
     struct uno_attr *newest;
 };
 
-// All callbacks have the same shape but for the handle's type; they are kept as these.
+// All callbacks have the same shape except for the handle's type; they are kept as these.
 typedef int uno_attr_copy(void *object, int keyval, void *extra, void *in, void *out, int *flag);
 typedef int uno_attr_delete(void *object, int keyval, void *value, void *extra);
 
-// A new key. copy: the ABI's null copy function is 0 and the dup function 1; delete: the null delete function is 0.
+// Makes a key. copy: the ABI's null copy function is 0 and the dup function 1; delete: the null delete function is 0.
 int uno_keyval_make(enum uno_attr_kind kind, uno_attr_copy *copy, uno_attr_delete *del, void *extra, int *keyval);
-// MPI_ERR_KEYVAL when not a key of this kind. A freed key is good for reading and
-// deleting the attributes that objects have of it, until the last one is gone.
+// MPI_ERR_KEYVAL when not a key of this kind. A freed key still serves to read and
+// delete the attributes that objects have of it, until the last one is gone.
 int uno_keyval_free(enum uno_attr_kind kind, int keyval);
 
 // *list is created on first use. object is the handle that callbacks see.

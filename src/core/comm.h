@@ -23,7 +23,7 @@
 
 struct uno_peer;
 struct uno_attrs;
-struct uno_coll;    // what src/coll keeps a communicator: segment, cached schedules, choices
+struct uno_coll;    // what src/coll keeps per communicator: segment, cached schedules, choices
 struct uno_topo;    // what src/topo keeps: cart, graph, dist graph
 struct MPI_ABI_Errhandler;
 struct MPI_ABI_Info;
@@ -88,7 +88,7 @@ static inline int uno_comm_proc(const struct MPI_ABI_Comm *c, int r)
     return (c->remote ? c->remote : c->group)->proc[r];
 }
 
-// src/core/comm.c. Opens MPI_COMM_WORLD and MPI_COMM_SELF once rank and size are known; closes them, and tells at
+// src/core/comm.c. Opens MPI_COMM_WORLD and MPI_COMM_SELF once rank and size are known; closes them, and says at
 // verbosity 1 how many communicators, groups and error handlers were never freed.
 int uno_comm_open(void) UNO_MUST_USE;
 int uno_comm_delete_attrs(void)

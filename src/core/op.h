@@ -31,7 +31,7 @@ void uno_op_drop(struct MPI_ABI_Op *op);
 // MPI_SUCCESS, or MPI_ERR_OP when op is not defined for the type (reason in uno_fail_text).
 int uno_op_check(const struct MPI_ABI_Op *op, const struct MPI_ABI_Datatype *type);
 
-// Whether the standard defines it too.
+// Whether the standard defines op for the type, too.
 bool uno_op_standard(const struct MPI_ABI_Op *op, const struct MPI_ABI_Datatype *type);
 const char *uno_op_name(const struct MPI_ABI_Op *op);
 

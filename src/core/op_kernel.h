@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The loops of the predefined reductions, one a pair of operation and machine type. op_kernel.c compiles them for each
-// instruction set and picks one at load; op.c is the only caller.
+// The loops of the predefined reductions, one per pair of operation and machine type. op_kernel.c compiles them for
+// each instruction set and picks one at load; op.c is the only caller.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,7 +25,7 @@ enum uno_reduce {
 };
 
 // Whether there is a loop for the machine type. Characters and bytes count as integers of their width, which goes
-// beyond the standard's table: that one is uno_reduce_standard.
+// beyond the standard's table; uno_reduce_standard holds that table.
 bool uno_reduce_defined(enum uno_reduce op, enum uno_basic basic);
 bool uno_reduce_standard(enum uno_reduce op, enum uno_basic basic);
 

@@ -9,8 +9,8 @@
 #include "core/type.h"
 
 // Another order of the packed stream, which both sides of a transfer agree on: the stream as rows of `row` bytes, of
-// which `tile` bytes of each row come first, then the next ones. Columns of a matrix share lines: so each is touched
-// once.
+// which `tile` bytes of each row come first, then the next ones. Columns of a matrix share lines; in this order each
+// line is touched once.
 struct uno_order {
     uint32_t row, tile;    // row 0: the order of the type map
 };
@@ -22,7 +22,7 @@ struct uno_packer {
     size_t total;    // packed bytes of the whole: count * size
     size_t pos;      // next packed byte, in the order of `order`
     struct uno_order order;
-    size_t ordered;    // so many bytes are in that order, whole rows; 0: all in the order of the type map
+    size_t ordered;    // bytes in that order, whole rows; 0: all in the order of the type map
     bool columns;      // the order is that of our own columns
 };
 
@@ -37,7 +37,7 @@ void uno_packer_order(struct uno_packer *p, struct uno_order order, size_t n);
 size_t uno_pack(struct uno_packer *p, void *dst, size_t n);
 size_t uno_unpack(struct uno_packer *p, const void *src, size_t n);
 
-// The runs that the layout has at most, and the list of them (room for so many); returns how many there are.
+// The most runs that the layout can have, and the list of them (with room for as many); returns how many there are.
 struct uno_run;
 size_t uno_packer_runs(const struct uno_packer *p);
 size_t uno_packer_list(const struct uno_packer *p, struct uno_run *list);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Progress and waiting. There is one place where a call waits: uno_wait_on. It polls the channels for as long as the
+// Progress and waiting. A call waits in one place, uno_wait_on. It polls the channels for as long as the
 // policy says (base/patience.h), then sleeps on the door of this rank (base/job.h) until a peer rings. The lock is held
 // on entry and on return.
 #pragma once
@@ -10,7 +10,7 @@
 struct MPI_ABI_Comm;
 struct uno_patience;
 
-// What the launcher may tell about a wait (deadlock report). comm may be NULL; peer is a rank of comm, MPI_ANY_SOURCE
+// What the launcher may report about a wait (deadlock report). comm may be NULL; peer is a rank of comm, MPI_ANY_SOURCE
 // or MPI_UNDEFINED.
 struct uno_waiting {
     const struct MPI_ABI_Comm *comm;
@@ -46,7 +46,7 @@ bool uno_doorbell_arm(bool (*ready)(void *arg), void *arg);    // polls as a wai
 void uno_doorbell_disarm(void);
 void uno_progress_close(void);
 
-// Things that need polling when anybody makes progress: schedules of nonblocking collectives, timers. fn returns how
+// Things that need polling whenever a call makes progress: schedules of nonblocking collectives, timers. fn returns how
 // many things moved. A poller that has nothing left to do is removed, from within fn or outside.
 struct uno_poller {
     int (*fn)(struct uno_poller *self);

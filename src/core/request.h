@@ -32,7 +32,7 @@ struct uno_request_ops {
                  MPI_Status *s);    // called once at completion to fill *s (generalized); NULL: r->status as it is
     int (*end)(MPI_Request r);      // NULL, or called once when wait or test ends the operation; an error class
     void (*free)(MPI_Request r);    // gives back what the kind holds; the request itself is freed by the caller
-    bool (*poll)(MPI_Request r);    // NULL, or moves the operation on when somebody waits for it
+    bool (*poll)(MPI_Request r);    // NULL, or moves the operation on while a call waits for it
     void (*broken)(MPI_Request r, int error);    // NULL: uno_request_done. A message that the operation needs was lost
 };
 
@@ -80,7 +80,7 @@ extern struct uno_pool uno_request_pool;
 
 MPI_Request uno_request_new(enum uno_request_kind kind);
 void uno_request_release(MPI_Request r);            // frees an inactive or completed request object
-void uno_request_done(MPI_Request r, int error);    // completes; wakes whoever waits
+void uno_request_done(MPI_Request r, int error);    // completes; wakes what waits
 void uno_request_cancelled(MPI_Request r);          // the same for an operation that was taken back
 
 // How many requests hold c and have nothing under way: complete, or persistent and not started.

@@ -12,7 +12,7 @@ struct MPI_ABI_Session {
     struct MPI_ABI_Errhandler *errhandler;
     struct MPI_ABI_Info *info;
     struct uno_bsend *bsend;    // buffer attached to the session (src/p2p/buffered.c)
-    int thread_level;           // what it was given
+    int thread_level;           // the level that was granted
 };
 
 struct MPI_ABI_Session *uno_session(MPI_Session h);    // NULL when not a live handle (MPI_SESSION_NULL too)

@@ -2,7 +2,8 @@
 // Datatypes: what a handle points to, and the look-up that every call with a buffer makes.
 //
 // The send path asks one question, (flags & UNO_TYPE_READY) == UNO_TYPE_READY: alive, committed and plain in one test.
-// What fails it goes to the slow path, which tells an error from a type that needs its pack program (core/pack.h).
+// A type that fails it goes to the slow path, which tells an error from a type that needs its pack program
+// (core/pack.h).
 #pragma once
 #include <mpi.h>
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Waiting for a word of shared memory (word.h): looks at it alone for a moment, then goes by way of uno_wait_on.
+// Waiting for a word of shared memory (word.h): looks at it alone for a moment, then waits in uno_wait_on.
 #include "core/word.h"
 
 #include "base/patience.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Waiting for a word of shared memory that another process of the host raises. Whoever raises it rings the waiter's
-// door (chan/door.h) afterwards. Called by src/p2p and the collectives, with the library lock held.
+// Waiting for a word of shared memory that another process of the host raises. The process that raises it rings the
+// waiter's door (chan/door.h) afterwards. Called by src/p2p and the collectives, with the library lock held.
 #pragma once
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -10,10 +10,10 @@ struct MPI_ABI_Comm;
 
 static inline bool uno_word_reached(const _Atomic uint64_t *word, uint64_t least)
 {
-    // Acquire: pairs with the release of whoever raised the word; what it announces is there.
+    // Acquire: pairs with the release by the process that raised the word; what it announces is there.
     return atomic_load_explicit(word, memory_order_acquire) >= least;
 }
 
-// Until the word is `least` or more. Other operations make progress meanwhile, and the rank sleeps until rung. comm and
-// peer (a rank of it, or MPI_UNDEFINED) say in a deadlock report for whom.
+// Waits until the word is `least` or more. Other operations make progress meanwhile, and the rank sleeps until rung.
+// comm and peer (a rank of it, or MPI_UNDEFINED) say in a deadlock report what it waits for.
 void uno_word_wait(const _Atomic uint64_t *word, uint64_t least, const struct MPI_ABI_Comm *comm, int peer);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The process's own place: who it is in the job, whether threads are in play, and the lock of the library.
+// The process's own place: its rank in the job, whether it has threads, and the lock of the library.
 //
 // Every entry point that touches shared state runs between uno_lock() and uno_unlock(); without MPI_THREAD_MULTIPLE
 // both are one predicted branch. The lock is recursive (a callback of the user may call MPI). A wait releases it while
@@ -66,8 +66,8 @@ void uno_world_close(void);
 void uno_world_rest(void);
 void uno_world_wake(int thread_level);
 
-// Ends the job: tells the launcher `why` and exits with `code`. Does not return.
+// Ends the job: gives the launcher the reason `why` and exits with `code`. Does not return.
 _Noreturn void uno_world_abort(int code, const char *why);
 
-// Lets threads that want the lock have it, when there are any. Called by a thread that polls for long.
+// Lets threads that want the lock have it, if there are any. Called by a thread that polls for long.
 void uno_lock_offer(void);
