@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Cancelling a send that was announced (rendezvous, synchronous). The sender asks; the receiver drops the announcement
-// if no receive or matched probe has taken it, and says so; only then the send is cancelled. So a message is received
+// if no receive or matched probe has taken it, and says so; only then is the send cancelled. So a message is received
 // or cancelled, never both. A send that still waits in the sender's backlog is taken out of it at once. Called by
 // MPI_Cancel through uno_send_ops, and by delivery (kind.h).
 // Always holds: the question follows the announcement on the same ordered link, so the receiver knows the message when

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Unit test of delivery (deliver.c, kind.c): messages come from a channel of this test's own, into a job of one rank.
-// What makes no sense is refused with a reason and changes nothing; what is good meets its receive, now or later.
+// A message that makes no sense is refused with a reason and changes nothing; a good one meets its receive, now or
+// later.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

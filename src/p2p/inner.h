@@ -17,8 +17,8 @@ void uno_recv_broken(MPI_Request r, int error);
 // cancel.c: cancels a send if its message is not matched.
 int uno_cancel_send(MPI_Request r);
 
-// deliver.c: forgets the announcement with this token that came before its communicator was made. Whether there was
-// one.
+// deliver.c: forgets the announcement with this token that came before its communicator was made. Returns whether
+// there was one.
 bool uno_orphan_drop(const struct uno_link *link, uint64_t ctx, uint64_t token);
 
 // send.c, recv.c: set a request's envelope and data up; start it.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Kinds of messages: one row per kind, declared by the file that handles it. UNO_EAGER (chan/chan.h) has no row: it is
-// the one that delivery knows without a look into the table (deliver.c).
+// Kinds of messages: one row per kind, declared by the file that handles it. UNO_EAGER (chan/chan.h) has no row:
+// delivery knows it without a look into the table (deliver.c).
 //
 //   static const struct uno_kind row = {.number = UNO_SIGN, .name = "signature", .least = n, .most = n, ...};
 //   UNO_KIND_DECLARE(row);

@@ -12,8 +12,8 @@
 
 enum uno_mode { UNO_STANDARD, UNO_SYNC, UNO_READY, UNO_BUFFERED };
 
-// Where a message goes or comes from. coll: it belongs to a collective (its own context: never meets the user's
-// messages).
+// Where a message goes or comes from. coll: it belongs to a collective (in a context of its own, so that it never meets
+// the user's messages).
 struct uno_where {
     struct MPI_ABI_Comm *comm;
     int rank, tag;    // receives: MPI_ANY_SOURCE, MPI_ANY_TAG allowed
@@ -35,7 +35,7 @@ int uno_irecv(void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, const s
 // MPI_REQUEST_NULL. Returns the operation's error class.
 int uno_wait(MPI_Request *req, MPI_Status *status) UNO_MUST_USE;
 
-// As MPI_Sendrecv with one datatype a side.
+// As MPI_Sendrecv with one datatype per side.
 int uno_sendrecv(const void *sbuf, MPI_Count scount, struct MPI_ABI_Datatype *stype, const struct uno_where *to,
                  void *rbuf, MPI_Count rcount, struct MPI_ABI_Datatype *rtype, const struct uno_where *from,
                  MPI_Status *status) UNO_MUST_USE;

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The state of a partitioned operation, shared by partitioned.c (requests, marking, messages), part_match.c (how its
-// two sides find each other) and part_shared.c (partitions that move through shared memory). Nobody else looks inside.
+// two sides find each other) and part_shared.c (partitions that move through shared memory). No other file looks
+// inside.
 //
 // The sender's message is cut into chunks of whole partitions; a chunk leaves when the last of them was marked. Threads
 // mark without the lock: a word of marks that becomes full counts down its chunk's `missing`, a chunk whose count is
-// zero is sent by the one thread that sets its `left`, and only while `open`; whoever opens looks at all chunks.
+// zero is sent by the one thread that sets its `left`, and only while `open`; the thread that opens looks at all
+// chunks.
 #pragma once
 #include <stdatomic.h>
 
@@ -31,7 +33,7 @@ struct part {
     bool send, started;
     bool told;         // the other side: `proc` is known
     uint64_t token;    // sender: until the receiver has answered, else 0
-    int error;         // its two sides could not tell each other: each activation ends with it
+    int error;         // why its two sides could not meet: each activation ends with it
     _Atomic bool matched;
     enum part_mode mode;
     int id;          // the receiver's number for its chunks' tags
@@ -106,4 +108,4 @@ struct uno_peer;
 int part_announce(struct part *p, const struct uno_where *to, struct uno_peer *peer) UNO_MUST_USE;
 int part_expect(struct part *p, const struct uno_where *from) UNO_MUST_USE;
 bool part_is_near(const struct uno_link *link);    // partitions may move through shared memory
-void part_release(struct part *p);                 // frees what has met its other side, or told nobody
+void part_release(struct part *p);                 // frees what has met its other side, or has not announced itself

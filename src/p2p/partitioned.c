@@ -29,7 +29,7 @@ void part_cut(struct part *p, size_t bytes, int partitions, int per_chunk)
     p->chunk_bytes = one * (size_t)per_chunk;
 }
 
-// How many partitions the sender puts in a chunk: 2^marks.shift a word of marks, some words a chunk.
+// How many partitions the sender puts in a chunk: 2^marks.shift per word of marks, some words per chunk.
 static int choose_cut(struct part *p, bool near)
 {
     size_t small = p->bytes / 4 > PART_STAGE_CHUNK ? p->bytes / 4 : PART_STAGE_CHUNK;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Partitioned communication (MPI-4.1, chapter 4) for the entry points in src/api/partitioned.c. The lock is held but in
-// uno_part_ready and uno_part_arrived, which threads call at once and which take it themselves where they need it.
+// Partitioned communication (MPI-4.1, chapter 4) for the entry points in src/api/partitioned.c. The lock is held except
+// in uno_part_ready and uno_part_arrived, which threads call at once and which take it themselves where they need it.
 #pragma once
 #include <stdbool.h>
 
@@ -49,7 +49,7 @@ static inline bool uno_part_ready_alone(MPI_Request req, int i)
 // The same from threads at once.
 bool uno_part_ready(MPI_Request req, int i);
 
-// Why not, for a request that is an active partitioned send.
+// Says why a partition may not be marked, for a request that is an active partitioned send.
 int uno_part_refusal(MPI_Request req, int i) UNO_MUST_USE;
 
 // Whether partition i of a receive is there (always, when it is not active).

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Peers: one structure a process we talk to, made on first use, with its link and what waits to be sent on it.
-// Everything that goes to a peer passes its backlog in order: nothing overtakes.
+// Peers: one structure per process that this one talks to, made on first use, with its link and what waits to be sent
+// on it. Everything that goes to a peer passes its backlog in order: nothing overtakes.
 #pragma once
 #include <stdbool.h>
 
@@ -16,7 +16,7 @@ struct uno_out {
     struct uno_msg msg;
     char control[UNO_INLINE_MAX];    // payload of a control message (msg.data points here)
     MPI_Request req;                 // eager: completes when sent; stream: sends its data; NULL: control
-    MPI_Request owner;               // control: fails when this cannot be sent (uno_request_fail); NULL: nobody
+    MPI_Request owner;               // control: fails when this cannot be sent (uno_request_fail); NULL: none
     bool stream;
 };
 
@@ -51,13 +51,13 @@ static inline struct uno_peer *uno_peer(struct MPI_ABI_Comm *c, int rank)
 int uno_peer_send(struct uno_peer *p, const struct uno_msg *m, MPI_Request req) UNO_MUST_USE;
 
 // The same for a control message, whose payload is copied. An error class when it cannot be sent; when that turns out
-// later, owner fails (NULL: nobody misses it).
+// later, owner fails (NULL: nothing waits for it).
 int uno_peer_tell(struct uno_peer *p, const struct uno_msg *m, MPI_Request owner) UNO_MUST_USE;
 
 // To the process at the other end of the link.
 int uno_peer_answer(const struct uno_link *link, const struct uno_msg *m, MPI_Request owner) UNO_MUST_USE;
 
-// The request goes: what is still to be sent for it leaves without an owner.
+// The request goes away: what is still to be sent for it leaves without an owner.
 void uno_peer_disown(struct uno_peer *p, MPI_Request owner);
 
 // Queues the data of a streamed rendezvous: req->moved .. req->bytes go as UNO_DATA to `token`; req completes or fails.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Receiving. A receive looks at the unexpected messages, is posted, and waits. A blocking one lives on the caller's
-// stack and looks at the one ring that its message will come by. Called by the entry points and by collectives.
+// stack and looks at the one ring by which its message will come. Called by the entry points and by collectives.
 #include <stdlib.h>
 
 #include "base/fail.h"

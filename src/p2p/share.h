@@ -9,7 +9,7 @@
 #include "base/fail.h"
 #include "core/comm.h"
 
-// One member's view. Owned by whoever made it; copies are fine.
+// One member's view. Owned by the caller that made it; copies are fine.
 struct uno_share {
     char *base;      // page-aligned, zero at first; a page costs memory when it is first touched
     size_t bytes;    // as asked for

@@ -12,7 +12,7 @@ struct uno_link;
 
 extern struct uno_param uno_signing;
 
-// Sender, before the message itself: tells the peer what it will hold.
+// Called by the sender before the message itself: tells the peer what it will hold.
 void uno_sign_send(const struct MPI_ABI_Datatype *type, MPI_Count count, const struct uno_where *to);
 
 // The receive, or the persistent send, is for these. Holds the type: a persistent request until it is freed, a receive
@@ -22,7 +22,7 @@ void uno_sign_expect(MPI_Request r, struct MPI_ABI_Datatype *type, MPI_Count cou
 // A persistent send starts: as uno_sign_send, for what it was set up with.
 void uno_sign_start(MPI_Request r);
 
-// A signature came by this link; the next message of it is the one that it belongs to.
+// A signature came by this link; it belongs to the link's next message.
 void uno_sign_arrived(struct uno_link *link, const struct uno_signature *s);
 // Takes it; .elements is UINT64_MAX when there is none.
 struct uno_signature uno_sign_take(struct uno_link *link);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Binomial trees over a team (team.h), where index i receives from i without its lowest set bit, and a barrier by
-// dissemination. Called by what makes communicators, shares and barriers.
-// Always holds: in a tree whoever sends has its data complete, so no two members ever wait for each other.
+// dissemination. Called by the makers of communicators, shares and barriers.
+// Always holds: in a tree a member that sends has its data complete, so no two members ever wait for each other.
 #include "p2p/team.h"
 
 #include "p2p/p2p.h"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Tokens: how a message names an operation that is under way at the other side, which gave the token and gets it back.
-// A token is an index into a table of this process with the generation of its entry: what comes back is looked up with
-// the kind of operation and the process it was given to, so that a wrong one finds nothing. The lock is held.
+// A token is an index into a table of this process with the generation of its entry: a token that comes back is looked
+// up with the kind of operation and the process that it was given to, so that a wrong one finds nothing. The lock is
+// held.
 #pragma once
 #include <stdint.h>
 
@@ -16,11 +17,11 @@ enum uno_token_kind {
 // For an operation with proc (world rank); never 0. Ends the job when memory is out.
 uint64_t uno_token_take(enum uno_token_kind kind, void *object, int proc);
 
-// NULL: it is not (or no longer) one of that kind that was given to proc.
+// NULL: the token is not (or no longer) one of that kind that was given to proc.
 void *uno_token_find(uint64_t token, enum uno_token_kind kind, int proc);
 
 // The end of a direct copy: of either kind and any process, because it comes from a channel. The token is given back.
 void *uno_token_end(uint64_t token);
 
-void uno_token_give(uint64_t token);    // one that was found
+void uno_token_give(uint64_t token);    // back, after it was found
 void uno_tokens_close(void);

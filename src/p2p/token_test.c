@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tokens: what is found, and that nothing else is.
+// Tokens: what is given out is found, and nothing else is.
 #include "p2p/token.h"
 
 #include <setjmp.h>
