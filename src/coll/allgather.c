@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Allgather and allgatherv over messages. Called by coll.c. n ranks, m bytes a rank, latency a, time per byte b:
+// Allgather and allgatherv over messages. Called by coll.c. n ranks, m bytes per rank, latency a, time per byte b:
 //   bruck   ceil(log2 n) a + (n - 1) m b       small blocks of one size: packed, doubled each round
 //   ring    (n - 1) (a + m b)                  large blocks and the v form: neighbours only
 //   linear  a + (n - 1) m b                    all at once: few ranks

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Alltoall, v and w over messages. Called by coll.c. n ranks, m bytes a pair, latency a, time per byte b:
+// Alltoall, v and w over messages. Called by coll.c. n ranks, m bytes per pair, latency a, time per byte b:
 //   bruck     log2 n (a + n/2 m b)             small blocks of one size, many ranks
 //   linear    a + (n - 1) m b                  all messages at once, each rank begins with its next neighbour
-//   pairwise  (n - 1) (a + m b)                large blocks: one partner a round, no crowd
+//   pairwise  (n - 1) (a + m b)                large blocks: one partner per round, no crowd
 // In place, what leaves is packed aside first.
 #include "coll/build.h"
 #include "coll/choose.h"

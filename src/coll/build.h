@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The builders: one a collective, each in its own file, called by coll.c (and by each other for parts of an operation).
+// The builders: one per collective, each in its own file, called by coll.c (and by each other for parts of an
+// operation).
 //
 // A builder emits the steps of its rank for one call into the schedule, on the schedule's view. Algorithm names are
 // those of the selection table (choose.h). A builder may be given IN_PLACE; it must not look at counts that other ranks
@@ -26,7 +27,7 @@ void uno_build_alltoall(struct uno_sched *s, const struct uno_call *c);
 void uno_build_reduce_scatter(struct uno_sched *s, const struct uno_call *c);
 void uno_build_scan(struct uno_sched *s, const struct uno_call *c);
 void uno_build_neighbor(struct uno_sched *s, const struct uno_call *c);
-// Straight between the buffers of the ranks of one host; nothing (false) where that does not fit.
+// Copies straight between the buffers of the ranks of one host; nothing (false) where that does not fit.
 bool uno_build_direct(struct uno_sched *s, const struct uno_call *c);
 void uno_build_inter(struct uno_sched *s, const struct uno_call *c);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Schedules kept after their operation, to be run again by the next call with the same arguments. A few a
+// Schedules kept after their operation, to be run again by the next call with the same arguments. A few per
 // communicator, given back with it; only those whose arguments are plain values and predefined handles. Called by
 // coll.c and schedule.c.
 #pragma once

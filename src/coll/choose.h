@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Selection: which algorithm a builder takes for a collective, a number of ranks and a number of bytes. A table of
-// rules decides, the last one that fits wins: the built-in table, then the file that the parameter coll_table names
-// (written by unisono-tune), then the parameter coll_force. All ranks read the same values, so all decide alike.
+// rules decides, of which the last one that fits wins: the built-in table, then the file that the parameter coll_table
+// names (written by unisono-tune), then the parameter coll_force. All ranks read the same values, so all decide alike.
 #pragma once
 #include <stddef.h>
 

@@ -2,7 +2,7 @@
 // Collective operations: what the entry points (src/api/twice/coll_*.c) hand over and how an operation is run.
 //
 // A call is a struct uno_call: arguments checked, handles resolved. It is run blocking (uno_coll_run), started as a
-// request (uno_coll_start) or kept for later starts (uno_coll_persist); the three share one builder a collective
+// request (uno_coll_start) or kept for later starts (uno_coll_persist); the three share one builder per collective
 // (build.h). The library lock is held by the caller. Results: 0 or an MPI error class.
 #pragma once
 #include <mpi.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Construction of communicators: what needs the other members. Called by src/api/{comm,intercomm,session}.c and
-// src/topo with the library lock held and arguments checked. Results: 0 or an MPI error class; *out is set on success,
-// NULL where the caller is no member (MPI_COMM_NULL). New communicators inherit error handler and session from the one
-// they come from.
+// Construction of communicators: the parts that need the other members. Called by src/api/{comm,intercomm,session}.c
+// and src/topo with the library lock held and arguments checked. Results: 0 or an MPI error class; *out is set on
+// success, NULL where the caller is no member (MPI_COMM_NULL). New communicators inherit error handler and session from
+// the one they come from.
 #pragma once
 #include <mpi.h>
 
@@ -42,7 +42,7 @@ int uno_intercomm_from_groups(struct MPI_ABI_Group *local, int local_leader, str
 struct MPI_ABI_Comm *uno_intercomm_make(struct MPI_ABI_Group *local, struct MPI_ABI_Group *remote, bool low,
                                         uint64_t base);
 
-// Takes over what is inherited.
+// Takes over what a new communicator inherits.
 void uno_comm_inherit(struct MPI_ABI_Comm *child, const struct MPI_ABI_Comm *parent);
 
 // What a process gets from the tables {int color, int key} of both groups of an intercommunicator: the number of its

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Gather and scatter (and v) over messages. Called by coll.c. n ranks, m bytes a rank, latency a, time per byte b:
+// Gather and scatter (and v) over messages. Called by coll.c. n ranks, m bytes per rank, latency a, time per byte b:
 //   linear    (n - 1) (a + m b) at the root            large blocks, few ranks, and the v forms
 //   binomial  log2 n a + (n - 1) m b                   small blocks: subtrees travel packed
 #include "coll/build.h"

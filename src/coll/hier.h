@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Collectives of a communicator that spans hosts, several ranks on some: a part inside each host, a part between one
-// rank a host (its leader), and a part inside again. Called by coll.c, which takes the flat builders where this
+// rank per host (its leader), and a part inside again. Called by coll.c, which takes the flat builders where this
 // declines.
 #pragma once
 #include "coll/schedule.h"
@@ -15,9 +15,9 @@ struct uno_hier {
     bool blocks;                  // consecutive ranks share a host: member[i] == i
 };
 
-// The layout, NULL where there is nothing to gain (one host, one rank a host, switched off). It is found in the first
-// blocking or persistent call (`settle`), in which all ranks take part; until then a nonblocking call gets NULL, on all
-// ranks alike. *err is set when memory is out on this rank.
+// The layout, NULL where there is nothing to gain (one host, one rank per host, switched off). It is found in the
+// first blocking or persistent call (`settle`), in which all ranks take part; until then a nonblocking call gets NULL,
+// on all ranks alike. *err is set when memory is out on this rank.
 struct uno_hier *uno_hier_get(struct MPI_ABI_Comm *comm, bool settle, int *err);
 
 // Emits the call, or nothing (false): decided by what all ranks know.

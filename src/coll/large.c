@@ -100,7 +100,7 @@ static size_t root_share(const struct uno_coll *u, size_t bytes)
     return share < SHARE_MIN ? 0 : share;
 }
 
-// ---- one address a rank: blocks of one size, or allgatherv ----
+// ---- one address per rank: blocks of one size, or allgatherv ----
 
 // share: what the root moves itself of each copy.
 struct place {
@@ -267,7 +267,7 @@ static void gather(struct job *j)
     if (p.share) uno_seg_wait_done(u, c->root, k);
 }
 
-// ---- a table of blocks a rank: alltoallv, alltoallw, gatherv, scatterv. Small blocks travel in the slot ----
+// ---- a table of blocks per rank: alltoallv, alltoallw, gatherv, scatterv. Small blocks travel in the slot ----
 
 struct entry {
     uint64_t addr, bytes;

@@ -114,7 +114,7 @@ void *uno_scratch_bytes(struct uno_sched *s, size_t bytes);
 // For count elements of a type in its own layout: the address to use as buffer.
 void *uno_scratch_typed(struct uno_sched *s, MPI_Count count, const struct MPI_ABI_Datatype *type);
 
-// Life: new, build, then run (blocking), start or persist (the request then owns it), or free.
+// The life of a schedule: new, build, then run (blocking), start or persist (the request then owns it), or free.
 struct uno_sched *uno_sched_new(struct MPI_ABI_Comm *comm, struct MPI_ABI_Op *op, int tag);
 int uno_sched_hold(struct uno_sched *s, struct MPI_ABI_Datatype *type);
 int uno_sched_run(struct uno_sched *s);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The shared segment of a communicator whose ranks are all on one host, and the one protocol in it. Used by shm.c,
-// small.c, tree.c, large*.c and direct.c.
+// The shared segment of a communicator whose ranks are all on one host, and the one protocol in it. Used by what runs
+// inside a host (shm.c, small.c, tree.c, large*.c, direct.c) and by what is kept beside it (schedule.c, cache.c,
+// hier.c).
 //
 // A collective is made of phases, numbered alike on all ranks. In a phase a rank may post: it fills its slot and stamps
 // it with the phase's number; others see the stamp and read. A rank says with its `done` stamp which phases it will not
@@ -29,7 +30,7 @@ struct uno_tree {
     struct uno_line *line;         // [n][3], NULL for few ranks
     uint64_t ops;                  // the operations so far
     uint64_t up_at, down_at;       // the last ones that filled this rank's lines, 0 when free
-    int up_reader, down_reader;    // who reads them; -1: the children
+    int up_reader, down_reader;    // the ranks that read them; -1: the children
 };
 
 // What a communicator keeps for its collectives.
@@ -63,14 +64,14 @@ struct uno_coll *uno_seg_get(struct MPI_ABI_Comm *comm, int *err);
 // What comm keeps, without any agreement with others. NULL: memory is out, and *err says so.
 struct uno_coll *uno_coll_of(struct MPI_ABI_Comm *comm, int *err);
 
-// What else hangs there is given back by its own file: cache.c, hier.c.
+// Their own files give back what else hangs there: cache.c, hier.c.
 void uno_cache_drop(struct uno_coll *u);
 void uno_hier_free(struct uno_hier *h);
 
-// Begins a phase in which this rank posts: waits until its slot is free. Or one in which it only reads: plain
-// ++u->phase.
+// Begins a phase in which this rank posts: waits until its slot is free. A phase in which it only reads begins with a
+// plain ++u->phase.
 uint64_t uno_seg_begin(struct uno_coll *u);
-void uno_seg_post(struct uno_coll *u, uint64_t k);           // stamps, wakes whoever sleeps
+void uno_seg_post(struct uno_coll *u, uint64_t k);           // stamps, wakes those that sleep
 void uno_seg_wait(struct uno_coll *u, int r, uint64_t k);    // until rank r has posted in phase k
 void uno_seg_wait_all(struct uno_coll *u, uint64_t k);
 void uno_seg_done(struct uno_coll *u, uint64_t k);    // this rank reads nothing of phases up to k any more

@@ -240,7 +240,7 @@ static void gather(struct uno_coll *u, const struct uno_call *c, size_t bytes)
     uno_seg_done(u, k);
 }
 
-// One block a rank, or (scatter, alltoall) one a pair: block i at i * bytes of the slot.
+// One block per rank, or (scatter, alltoall) one per pair: block i at i * bytes of the slot.
 static void scatter(struct uno_coll *u, const struct uno_call *c, size_t bytes)
 {
     size_t all = bytes * (size_t)u->n;
