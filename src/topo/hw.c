@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // MPI_Comm_split_type: by host, by part of the hardware, by process set.
-// Always holds: all processes see the whole table of who is where, so they come to the same parts.
+// Always holds: all processes see the whole table of places, so they come to the same parts.
 #include "topo/hw.h"
 
 #include <stdio.h>

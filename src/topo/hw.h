@@ -9,6 +9,6 @@ struct MPI_ABI_Info;
 // over c.
 int uno_hw_color(struct MPI_ABI_Comm *c, int split_type, struct MPI_ABI_Info *info, int *color);
 
-// Sets a key a kind of part that MPI_Comm_split_type takes: `true` when this process stays in one such part, else
+// Sets a key per kind of part that MPI_Comm_split_type takes: `true` when this process stays in one such part, else
 // `false`.
 int uno_hw_info(struct MPI_ABI_Info *info);

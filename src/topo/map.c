@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Mapping of graphs onto the machine (map.h). Called by MPI_Graph_create and MPI_Dist_graph_create(_adjacent) when the
 // user allows ranks to change. Nodes are placed one after the other along the machine, each time the one that talks
-// most with those placed near by; then pairs swap places as long as that pays. Always holds: the answer depends on the
+// most with those placed nearby; then pairs swap places as long as that pays. Always holds: the answer depends on the
 // arguments alone, so all processes that see the same tables agree on it.
 #include "topo/map.h"
 

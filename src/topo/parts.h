@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where processes are: on which host, and in which parts of its hardware they stay. What splits by hardware (hw.c) and
-// what puts ranks near each other (order.c, map.c) look at it.
+// Where processes are: on which host, and in which parts of its hardware they stay. Used by what splits by hardware
+// (hw.c) and by what puts ranks near each other (order.c, map.c).
 #pragma once
 #include "base/hw.h"
 #include "core/comm.h"
@@ -13,7 +13,7 @@ struct uno_spot {
 // Of this process, as it is bound at the moment.
 struct uno_spot uno_spot_here(void);
 
-// The same, but hwloc is not asked when the process may run everywhere: enough for who wants to put ranks in order.
+// The same, but hwloc is not asked when the process may run everywhere: enough for putting ranks in order.
 struct uno_spot uno_spot_if_bound(void);
 
 // Of all ranks of c, collectively: [size], the caller frees. NULL, with the error in *err, when that fails.
