@@ -34,7 +34,7 @@ int MPIX_Doorbell_fd(int *fd);
  * readable. Errors: MPI_ERR_REQUEST a handle is not alive; MPI_ERR_COUNT. */
 int MPIX_Doorbell_arm(int count, const MPI_Request requests[], int *ready);
 
-/* Ends the armed state: the descriptor stays quiet. Peers pay a system call a message while a rank is armed. */
+/* Ends the armed state: the descriptor stays quiet. Peers pay a system call per message while a rank is armed. */
 int MPIX_Doorbell_disarm(void);
 
 #ifdef __cplusplus

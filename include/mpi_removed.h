@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* mpi_removed.h - the names that MPI-3 removed, for programs written before it: #include it, or compile with
  * -DMPI_REMOVED, which makes mpi.h include it. For C and C++, any dialect. Nothing of it is in the library: names
- * become today's, and what has no equal is a function in the program itself.
+ * become today's, and what has no equivalent is a function in the program itself.
  *
  * MPI_LB and MPI_UB are markers for MPI_Type_struct alone: the new type's lower (upper) bound is the least (greatest)
  * displacement of such a marker. Every other call refuses them. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MPI-5.0, "Application binary interface": what a program may ask about the ABI, and what a Fortran binding tells us
-// once about its LOGICAL and its types, to be asked for by others. Callable at any time, by any thread. Always holds:
+// MPI-5.0, "Application binary interface": what a program may ask about the ABI, and what a Fortran binding says
+// once about its LOGICAL and its types, for others to ask for. Callable at any time, by any thread. Always holds:
 // the values of a LOGICAL size, and the Fortran info, are set at most once.
 #include <mpi.h>
 #include <pthread.h>

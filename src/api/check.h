@@ -42,7 +42,7 @@ static inline void uno_leave(void)
 int uno_raise_comm(MPI_Comm comm, const char *call, int err);
 int uno_raise_self(const char *call, int err);    // no object: MPI_COMM_SELF's handler (datatypes, groups, info, ...)
 int uno_raise_session(MPI_Session session, const char *call, int err);
-// The handler that the call was given for what it makes, of the kind of that. It sees a null handle: nothing was made.
+// The handler that the call was given for what it makes, and of that kind. It sees a null handle: nothing was made.
 int uno_raise_given(MPI_Errhandler errhandler, const char *call, int err);
 
 #ifdef __clang_analyzer__    // which does not see across files what these return (base/fail.h)
@@ -83,7 +83,7 @@ static inline int uno_finish_any(const char *call, int err)
     return uno_raise_self(call, err);
 }
 
-// An argument that must not be NULL is, found before the call has entered: enters, and raises MPI_ERR_ARG.
+// An argument that must not be NULL is NULL, found before the call has entered: enters, and raises MPI_ERR_ARG.
 __attribute__((cold)) int uno_refuse_null(MPI_Comm comm, const char *call, const char *name);
 
 // The message of the error last raised in this thread if it was of this code, else "": MPI_Error_string appends it.

@@ -301,7 +301,7 @@ static int check_own(const struct uno_call *c)
     MPI_Count count = own ? uno_at(c->rcounts, c->comm->rank) : c->rcount;
     MPI_Count out = c->scount * c->stype->size, in = count * c->rtype->size;
     if (out > in) {
-        return uno_fail(MPI_ERR_TRUNCATE, "sendcount and sendtype make %lld bytes a block, %s and recvtype %lld",
+        return uno_fail(MPI_ERR_TRUNCATE, "sendcount and sendtype make %lld bytes per block, %s and recvtype %lld",
                         (long long)out, own ? "this rank's recvcounts" : "recvcount", (long long)in);
     }
     return MPI_SUCCESS;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MPI chapter "Point-to-point communication": waiting and testing, all forms, and what else is asked of a request.
+// MPI chapter "Point-to-point communication": waiting and testing in all forms, and the other questions about a
+// request.
 #include "api/p2p.h"
 #include "core/progress.h"
 

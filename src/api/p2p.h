@@ -24,7 +24,7 @@ int uno_check_recv(struct uno_args a);
 
 // One test that an ordinary call passes: live communicator, rank in range, tag and count not negative, type live,
 // committed and plain, buffer an address and not NULL or
-// MPI_IN_PLACE. Whoever fails it is looked at closely.
+// MPI_IN_PLACE. A call that fails it is looked at closely.
 static inline __attribute__((always_inline)) bool uno_quick_check(const struct MPI_ABI_Comm *c,
                                                                   const struct MPI_ABI_Datatype *t, struct uno_args a)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Virtual topologies: Cartesian grids; and what is known of the real one. Graphs are in graph.c.
+// Virtual topologies: Cartesian grids; and what is known about the real topology. Graphs are in graph.c.
 // Always holds: a call on a communicator of another kind is MPI_ERR_TOPOLOGY; outputs are written on success only.
 #include <limits.h>
 #include <stdlib.h>
