@@ -76,7 +76,7 @@ static int waits(const char *call)
 }
 
 // {"app_s": seconds over ranks, "calls": [{"call": "MPI_Send", "site": "f.c:9", "count": n, "time_s": t, "bytes": b},
-// ...]}. Where the time of waits is told by what was started ("wait_s"), the waits themselves are left out; "sized":
+// ...]}. Where the time of waits is given with what was started ("wait_s"), the waits themselves are left out; "sized":
 // how many of the calls had a size.
 static int read_own(const char *json)
 {

@@ -24,7 +24,7 @@ struct cpu {
 
 static struct cpu *cpus;    // that this process may use, in the order of the machine
 static int ncpus, ncores;
-static bool imagined;    // no such machine is here: nothing is bound, so nobody has to be asked
+static bool imagined;    // no such machine is here: nothing is bound, so no job has to be asked
 
 static void describe(struct cpu *c, const struct uno_hw_pu *pu)
 {
@@ -96,7 +96,7 @@ int uno_cpus_count(const struct uno_plan *p)
 
 enum claim { CLAIM_MADE, CLAIM_OURS, CLAIM_STRANGER };
 
-// Takes a name of this user's, or finds out whether it is this user who holds it: abstract names have no owner, so
+// Takes a name of this user's, or finds out whether this user holds it: abstract names have no owner, so
 // another user may have taken it. The kernel frees a name when the process ends, however it ends.
 static enum claim claim_name(int number)
 {

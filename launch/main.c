@@ -38,7 +38,7 @@ static bool is_of_job(const char *name, int fd)
     return readlink(path, target, sizeof target - 1) > 0 && strstr(target, "unisono-job") != NULL;
 }
 
-// What a surrounding job told its ranks is not for ours; its descriptors would keep its segment alive.
+// What a surrounding job gave its ranks is not for ours; its descriptors would keep its segment alive.
 static void forget_outer_job(void)
 {
     static const char *const names[] = {UNO_JOB_ENV, "UNISONO_PM_FD"};

@@ -84,7 +84,8 @@ static struct entry *find(const struct uno_pm *pm, int rank, const char *key)
     return NULL;
 }
 
-// Answers those who wait for a key of that rank: with the entry, or, where e is NULL, that none of its keys will come.
+// Answers the ranks that wait for a key of that rank: with the entry, or, where e is NULL, that none of its keys will
+// come.
 static void settle_wishes(struct uno_node *n, int rank, const struct entry *e)
 {
     for (struct wish **at = &n->pm->wishes; *at != NULL;) {

@@ -20,7 +20,7 @@
 #include "base/streams.h"
 #include "pm.h"
 
-// A question on its way to a subtree: who asked for a key.
+// A question on its way to a subtree: the rank that asked for a key.
 struct asked {
     int host;
     int64_t asker;
@@ -95,7 +95,7 @@ static void forget_asked(struct child *c, int host, int64_t asker)
     }
 }
 
-// Nothing more comes from there: whoever waits for a key of that subtree is told so.
+// Nothing more comes from there: a rank that waits for a key of that subtree is told so.
 static void close_child(struct uno_node *n, struct child *c)
 {
     c->done = true;
@@ -269,7 +269,7 @@ void uno_tree_event(struct uno_node *n, int index)
         uno_relay_close(&c->link);
     }
     while (uno_relay_next(&c->link, &f, &data)) take(n, c, &f, data);
-    if (c->link.ended && c->link.rd >= 0) uno_relay_close(&c->link);    // the agent's end tells more: uno_tree_reaped()
+    if (c->link.ended && c->link.rd >= 0) uno_relay_close(&c->link);    // the agent's end says more: uno_tree_reaped()
 }
 
 void uno_tree_down(struct uno_node *n, const struct uno_frame *f, const char *data)

@@ -72,7 +72,7 @@ static void add(struct uno_bytes *b, char *text)
     free(text);
 }
 
-// "0-2: 0, 3: signal 9": ranks that ended alike are told together.
+// "0-2: 0, 3: signal 9": ranks that ended alike are listed together.
 char *uno_verdict_codes(const struct uno_plan *p, const int *status)
 {
     struct uno_bytes b = {0};
@@ -149,7 +149,7 @@ static void add_wait(struct uno_bytes *b, const struct uno_plan *p, const struct
     add_call(b, first, all, count);
 }
 
-// Follows who waits for whom; a rank met twice closes a cycle.
+// Follows which rank waits for which; a rank met twice closes a cycle.
 static void add_cycle(struct uno_bytes *b, const struct uno_wait *w, size_t count)
 {
     for (size_t start = 0; start < count; start++) {

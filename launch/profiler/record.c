@@ -52,7 +52,7 @@ static void add(_Atomic uint64_t *counter, uint64_t n)
     atomic_fetch_add_explicit(counter, n, memory_order_relaxed);
 }
 
-// Takes chunks of the job's heap and tells them on this rank's board.
+// Takes chunks of the job's heap and names them on this rank's board.
 static void find_place(void)
 {
     const char *job = getenv(UNO_JOB_ENV), *rank = getenv("UNISONO_RANK"), *size = getenv("UNISONO_SIZE");
@@ -162,7 +162,7 @@ static void add_message(int world, double bytes)
     add(&prof->peer[world].bytes, (uint64_t)bytes);
 }
 
-// ---- who is who ----
+// ---- world ranks of peers ----
 
 // The world ranks that the ranks of a communicator (of its remote group) are. Under the lock.
 static struct known *learn(MPI_Comm comm)

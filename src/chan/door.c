@@ -88,7 +88,7 @@ void uno_door_ring_slow(uint32_t local)
     // Acq_rel: one of several ringers takes the mode; pairs with the store in uno_door_arm.
     uint32_t mode = atomic_exchange_explicit(&d->mode, UNO_DOOR_AWAKE, memory_order_acq_rel);
     if (mode == UNO_DOOR_AWAKE) return;
-    uno_patience_meets();    // who slept because this process seemed to run beside it hears where it does
+    uno_patience_meets();    // a rank that slept because this process seemed to run beside it hears where it runs
     // Release: pairs with the acquire in uno_door_arm.
     atomic_fetch_add_explicit(&d->bell, 1, memory_order_release);
     if (mode == UNO_DOOR_FUTEX) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Runs a collective call: in the node's shared memory when it can (shm.h), else by a schedule. Called by
-// src/api/twice/coll_*.c and by whoever constructs communicators.
+// src/api/twice/coll_*.c and by the construction of communicators.
 //
 // Always holds: every rank takes one number of the communicator's sequence for each blocking or nonblocking call and
 // for each persistent initialisation, in the same order, so that tags agree and never meet.

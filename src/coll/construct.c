@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Construction of intracommunicators: create, split, from a group (construct.h). Duplication is in dup.c.
 // Always holds: the leader of the new communicator takes its context and the others learn it from the leader, over the
-// collective context of the old one; nobody waits for members that do not need to say anything.
+// collective context of the old one; no rank waits for members that have nothing to say.
 #include "coll/construct.h"
 
 #include <limits.h>

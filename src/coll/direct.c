@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Large nonblocking and persistent collectives inside a host as schedules: ranks tell each other addresses by message,
-// copy straight between their buffers by cross-memory attach, every rank a share, and tell each other when they are
+// Large nonblocking and persistent collectives inside a host as schedules: ranks send each other addresses,
+// copy straight between their buffers by cross-memory attach, each rank its share, and tell each other when they are
 // done. Called by coll.c. n ranks, m bytes, latency a, time per byte b of moving and g of combining:
 //   allreduce, reduce, reduce_scatter   2 a + 2 m (n - 1) / n b + m g     a rank combines one part and writes it out
 //   allgather, alltoall                 2 a + (n - 1) m b                 a rank reads what is for it
@@ -27,7 +27,7 @@ struct direct {
     struct uno_sched *s;
     const struct uno_call *c;
     int n, me;
-    uint64_t *word;    // [n][2] what each rank told: addresses, 0 for none
+    uint64_t *word;    // [n][2] what each rank sent: addresses, 0 for none
 };
 
 // As a step: others will copy from or to this buffer, now and at every later start.

@@ -24,7 +24,7 @@ static void barrier(struct uno_sched *s)
     if (s->comm->rank == 0) uno_emit_signal(s, 0, 0);
     uno_emit_fence(s);
     locally(s);
-    uno_build_barrier(s);    // nobody passes before its rank 0 has heard from the other group
+    uno_build_barrier(s);    // no rank passes before its rank 0 has heard from the other group
 }
 
 static void bcast(struct uno_sched *s, const struct uno_call *c)

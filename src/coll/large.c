@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Large collectives in a host: ranks tell each other addresses in one phase of the segment and then copy straight
+// Large collectives in a host: ranks exchange addresses in one phase of the segment and then copy straight
 // between their buffers, all at once (cross-memory attach). Called by shm.c when every rank may.
 //
 // Always holds: a buffer whose address was told is left alone until every rank that uses it has said done; what is not
-// plain travels as a packed copy. An error is kept and the protocol goes on, so that nobody is left waiting.
+// plain travels as a packed copy. An error is kept and the protocol goes on, so that no rank is left waiting.
 #include <stdlib.h>
 
 #include "base/fail.h"
@@ -191,7 +191,7 @@ static void alltoall(struct job *j)
     wait_done_all(u, k);
 }
 
-// Every rank tells where its block is. The owners read theirs; the root copies its own or, in place, takes a share.
+// Every rank posts where its block is. The owners read theirs; the root copies its own or, in place, takes a share.
 static void scatter(struct job *j)
 {
     struct uno_coll *u = j->u;
@@ -476,7 +476,7 @@ int uno_large_move(struct uno_coll *u, const struct uno_call *c)
     return finish(&j);
 }
 
-// Every rank tells where its copy is. The root writes a share of each, the owners read the rest.
+// Every rank posts where its copy is. The root writes a share of each, the owners read the rest.
 int uno_large_bcast(struct uno_coll *u, const struct uno_call *c, size_t bytes)
 {
     struct job j = {.u = u, .c = c};

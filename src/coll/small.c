@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Small collectives in shared memory: everybody who has something posts it in one phase of the segment, everybody who
-// needs it reads. Called by shm.c. Cost: one cache line's way for up to 56 bytes.
+// Small collectives in shared memory: every rank that has something posts it in one phase of the segment, and every
+// rank that needs it reads. Called by shm.c. Cost: one cache line's way for up to 56 bytes.
 //
 // Reductions fold from the last rank to the first on every rank, so that all get the same bits. Where all ranks would
 // combine much, each combines a part and posts it in a second phase.

@@ -91,7 +91,7 @@ static void fold(struct uno_coll *u, const struct uno_call *c, size_t bytes, uin
     }
 }
 
-// A line of this rank is free when who reads it is done with the operation that it was last filled for. Barrier and
+// A line of this rank is free when its reader is done with the operation that it was last filled for. Barrier and
 // allreduce know that anyway: all ranks have come.
 static void claim_up(struct uno_coll *u)
 {
@@ -145,7 +145,7 @@ static void all(struct uno_coll *u, const struct uno_call *c, size_t bytes, uint
     if (u->me) {
         send_up(u, parent(u, u->me), t);
         result = from_above(u, t);
-        u->tree.up_at = 0;    // who has answered has read it
+        u->tree.up_at = 0;    // a rank that has answered has read it
     }
     uno_copy_small(c->rbuf, result, bytes);
     if (reach(u, u->me) > 1) send_down(u, result, bytes, t);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Info objects. Called by src/api/info.c and by whoever reads hints.
+// Info objects. Called by src/api/info.c and by the readers of hints.
 // Always holds: keys of one object differ; an object is used by one thread at a time, the pool by any (it has its own
 // mutex, because info calls are allowed before MPI_Init, when the library lock does not exist yet).
 #include "core/info.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Counts what is kept for each sender and tells it to hold back or to go on (peer.h). Called by delivery, and by the
 // queues of a communicator that goes (core/comm.c). Memory goes back to the system when many were kept.
-// Always holds: a sender that was told to hold is told to go on once it may; nobody waits for anything here.
+// Always holds: a sender that was told to hold is told to go on once it may; nothing waits here.
 #include <stdlib.h>
 
 #include "base/fail.h"

@@ -260,7 +260,7 @@ static int copy_pieces(struct part *p, int k, int most)
     for (; n < most && claim_piece(p, k, &i); n++) {
         size_t at = i * piece;
         copy_piece(p, (size_t)k * p->chunk_bytes + at, bytes - at < piece ? bytes - at : piece);
-        // Acq_rel: pairs with the acquire in has_arrived; whoever sees the full count sees all copies.
+        // Acq_rel: pairs with the acquire in has_arrived; a thread that sees the full count sees all copies.
         uint64_t done = atomic_fetch_add_explicit(&p->block->chunk[k].done, 1, memory_order_acq_rel) + 1;
         if ((uint32_t)done == pieces_in(p, k)) ring(p);
     }
@@ -302,7 +302,7 @@ void part_direct_put(struct part *p, int k)
     atomic_store_explicit(&c->claim, word_of(p, 0), memory_order_release);
     ring(p);
     if (!started) return;
-    if (left_alone(p)) help(p, 0, INT32_MAX);    // `first` belongs to who has the lock
+    if (left_alone(p)) help(p, 0, INT32_MAX);    // `first` belongs to the thread that has the lock
     if (k >= (p->chunks + 1) / 2 || pieces_in(p, k) > 1) copy_pieces(p, k, INT32_MAX);
     // Relaxed: a hint.
     atomic_store_explicit(&p->last_put, uno_ticks(), memory_order_relaxed);

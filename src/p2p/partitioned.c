@@ -164,7 +164,7 @@ static bool word_full(struct part *p, unsigned word)
 {
     int k = p->words > 1 ? (int)((word << p->marks.shift) / (unsigned)p->per_chunk) : 0;
     uint32_t rest;
-    // Seq_cst, and so is the look at `open`: either we see it open, or whoever opens sees the chunk full.
+    // Seq_cst, and so is the look at `open`: either we see it open, or the thread that opens sees the chunk full.
     if (uno_world.threads)
         rest = atomic_fetch_sub(&p->missing[k], 1) - 1;
     else
@@ -398,7 +398,7 @@ static int make_marks(struct part *p, bool near)
 
 static int give_up(MPI_Request *req, int err)
 {
-    ((struct part *)(*req)->extra)->matched = true;    // it has told nobody
+    ((struct part *)(*req)->extra)->matched = true;    // it has announced itself to no rank
     uno_request_release(*req);
     return err;
 }

@@ -164,7 +164,7 @@ static int send_pieces(struct uno_peer *p, struct uno_out *o, int *moved)
     return r->move.moved == r->move.bytes ? MPI_SUCCESS : UNO_FULL;
 }
 
-// What has left, or never will, is off the backlog: whoever waits for it hears how it went.
+// What has left, or never will, is off the backlog: the request that waits for it learns how it went.
 static void tell_outcome(const struct uno_out *o, int err)
 {
     if (o->req)

@@ -32,10 +32,10 @@ UNO_PARAM_DECLARE(by_file);
 
 struct head {
     unsigned char key[KEY];
-    _Atomic uint32_t users;    // of the heap: who has not let go
+    _Atomic uint32_t users;    // of the heap: members that have not let go
 };
 
-// What rank 0 tells.
+// What rank 0 announces.
 struct place {
     int32_t pid, fd;    // fd -1: there is none, and `error` says why
     int32_t error;      // an errno value

@@ -75,7 +75,7 @@ void uno_sign_match(MPI_Request r, const struct uno_signature *s, int src, int t
     struct MPI_ABI_Datatype *type = r->move.sign.type;
     if (!type) return;
     r->move.sign.error = MPI_SUCCESS;
-    // A message that is too long is told as truncated, and one without a signature passes.
+    // A message that is too long is reported as truncated, and one without a signature passes.
     struct uno_signature own = uno_signature_of(type, r->move.sign.count, s->elements);
     if (s->elements != UINT64_MAX && own.elements == s->elements && !uno_signature_same(s, &own))
         r->move.sign.error =

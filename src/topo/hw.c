@@ -42,7 +42,7 @@ static int pset_color(const char *pset)
     return strcasecmp(pset, "mpi://SELF") == 0 ? uno_world.rank : MPI_UNDEFINED;
 }
 
-// What can be told without the others. An unknown name gives MPI_UNDEFINED: the caller then gets MPI_COMM_NULL, as the
+// What is known without the others. An unknown name gives MPI_UNDEFINED: the caller then gets MPI_COMM_NULL, as the
 // standard says.
 static int own_color(int split_type, const struct MPI_ABI_Info *info, const struct uno_spot *me)
 {

@@ -17,7 +17,7 @@ static const char usage_text[] =
     "  (none)              version, ABI and all parameters\n"
     "  --params [TEXT]     the parameters whose name or help holds TEXT: value, origin, what is allowed, help\n"
     "  --table             all parameters with their defaults as a Markdown table (docs/parameters.md)\n"
-    "  --missing           the functions of the MPI standard that this version does not have yet, one a line\n"
+    "  --missing           the functions of the MPI standard that this version does not have yet, one per line\n"
     "  --version           the version alone\n"
     "  --help              this text\n"
     "Parameters are set by `mpiexec --set NAME=VALUE`, the environment (UNISONO_<NAME>) or the file that\n"

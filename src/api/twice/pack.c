@@ -83,7 +83,7 @@ static int external(const char *datarep, const struct args *a, MPI_Count *positi
     return MPI_SUCCESS;
 }
 
-// A position argument that is NULL is told by the position -1, which check_args refuses.
+// The position -1, which check_args refuses, stands for a position argument that is NULL.
 #define PLACE(position) ((position) ? *(position) : -1)
 
 int MPI_Pack(const void *inbuf, uno_count incount, MPI_Datatype datatype, void *outbuf, uno_count outsize,

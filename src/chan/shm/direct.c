@@ -133,7 +133,7 @@ static enum copied copy_pieces(struct shm_link *l, struct shm_desc *d, const str
                     : shm_copy_plain(pid, (void *)(uintptr_t)here, (void *)(uintptr_t)there, n, reading);
         // Relaxed: published by the count below.
         if (!ok) atomic_store_explicit(&d->failed, 1, memory_order_relaxed);
-        // Acq_rel: pairs with the acquire in ended(); all copies are seen by whoever sees the full count.
+        // Acq_rel: pairs with the acquire in ended(); a thread that sees the full count sees all copies.
         if (atomic_fetch_add_explicit(&d->done, n, memory_order_acq_rel) + n == d->bytes) return COPIED_LAST;
     }
     return COPIED_SOME;

@@ -9,7 +9,7 @@
 #include "chan/self.h"
 #include "chan/shm/ring.h"
 
-#define RUNS_A_CALL 256    // a call then moves half a megabyte at least, and its lists stay in the first cache
+#define RUNS_PER_CALL 256    // moves moves half a megabyte at least, and its lists stay in the first cache
 
 bool shm_copy_plain(int pid, void *mine, void *theirs, size_t n, bool reading)
 {
@@ -101,11 +101,11 @@ static void take(struct cursor *c, size_t n, struct iovec *v, int *count)
 
 bool shm_copy_layouts(int pid, const struct shm_layouts *y, size_t at, size_t n, bool reading)
 {
-    struct iovec mine[RUNS_A_CALL], theirs[RUNS_A_CALL];
+    struct iovec mine[RUNS_PER_CALL], theirs[RUNS_PER_CALL];
     struct cursor m = cursor_at(y->mine, y->nmine, at), t = cursor_at(y->theirs, y->ntheirs, at);
     for (size_t bytes; n > 0; n -= bytes) {
         int nm = 0, nt = 0;
-        for (bytes = 0; bytes < n && nm < RUNS_A_CALL && nt < RUNS_A_CALL;) {
+        for (bytes = 0; bytes < n && nm < RUNS_PER_CALL && nt < RUNS_PER_CALL;) {
             size_t k = n - bytes;
             if (k > m.run->end - m.at) k = m.run->end - m.at;
             if (k > t.run->end - t.at) k = t.run->end - t.at;

@@ -76,7 +76,7 @@ int tcp_own_card(struct tcp_card *card)
     for (int k = 0; k < 2; k++)
         for (struct ifaddrs *i = all; i; i = i->ifa_next)
             if (i->ifa_addr && i->ifa_addr->sa_family == order[k] && is_wanted(i, remote)) add(card, i->ifa_addr);
-    // Inside one host one address of the loopback is enough, and nobody else can reach that.
+    // Inside one host one address of the loopback is enough, and no other host can reach it.
     if (!remote && !*interfaces.text && card->count > 1) card->count = 1;
     freeifaddrs(all);
     if (card->count > 0) return MPI_SUCCESS;

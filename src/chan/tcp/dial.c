@@ -265,7 +265,7 @@ static const char *answer_hello(struct tcp_shake *s)
     return NULL;
 }
 
-// A whole message arrived from one who dials us. NULL, or why it is dropped.
+// A whole message arrived from a process that dials us. NULL, or why it is dropped.
 static const char *answer(struct tcp_shake *s)
 {
     const char *why = tcp_verify(&s->in, TCP_HELLO, s->mine);
@@ -393,7 +393,7 @@ void tcp_take_down(struct tcp_link *l)
         begin_anew(l);
         return;
     }
-    // What stays without fruit is given up in the end: somebody alters all that comes, or the peer is wrong itself.
+    // A link that stays fruitless is given up in the end: somebody alters all that comes, or the peer itself is wrong.
     if (l->fruitful || err != EPROTO) l->since = 0;
     uno_log(err == EPROTO ? 0 : 1, "the connection to rank %d broke (%s%s), it is made again", l->base.proc,
             err == EPROTO ? "protocol violation: " : "", err == EPROTO ? l->broken_why : strerror(err));
@@ -474,7 +474,7 @@ int tcp_listen(void)
     }
     int fd = socket(a.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), off = 0;
     if (fd < 0) return uno_fail_errno(MPI_ERR_OTHER, "open a socket for the tcp channel");
-    set_options(fd);    // those who call inherit them
+    set_options(fd);    // the connections it accepts inherit them
     if (a.ss_family == AF_INET6) setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
     err = bind_range(fd, &a, len);
     len = sizeof a;

@@ -325,7 +325,7 @@ static void tcp_close(struct uno_chan *self)
 {
     (void)self;
     uno_tcp_state.closing = true;
-    // Relaxed: who reads it late dials in vain, and again.
+    // Relaxed: a rank that reads it late dials in vain, and again.
     if (uno_chan_self.board) atomic_store_explicit(&uno_chan_self.board->card_bytes, 0, memory_order_relaxed);
     if (uno_tcp_state.listener.fd >= 0) say_bye();
     tcp_unlisten();
