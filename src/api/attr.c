@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Attribute caching on communicators and datatypes, the keys of all kinds, and the deprecated names of MPI-1. Windows
-// cache through the same functions of core/attr.h (src/api/win*.c).
+// Attribute caching on communicators and datatypes, the keys of all kinds, and the deprecated names of MPI-1. The
+// keys of windows go through the same functions of core/attr.h.
 // Always holds: predefined attributes are read-only and are values kept here; the pointer given out stays valid.
 #include "api/check.h"
 #include "core/attr.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Asks the launcher (pm.h). One request, one answer, over a socket that keeps message boundaries. Called by the
-// channels that need addresses and, in a job of several hosts, by the opening of the library.
+// channels that need addresses.
 #include "base/pm.h"
 
 #include <errno.h>

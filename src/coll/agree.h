@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The checking mode (parameter check_collectives): before a collective runs, its ranks compare what they call, and all
-// of them fail with both calls in the message instead of hanging. Called by coll.c.
+// of them fail with both calls in the message instead of hanging. Called by coll.c; others ask whether the mode is on.
 #pragma once
 #include "coll/schedule.h"
 

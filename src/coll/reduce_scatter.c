@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reduce_scatter and its block form over messages. Called by coll.c. n ranks, m bytes in all, latency a, time per byte
-// b, g to combine:
-//   direct  a + m b + m g                      every rank gets its block from all and combines them in the order of the
-//   ranks reduce  2 log2 n a + ...                   small: reduce to rank 0, scatter ring    (n - 1) a + m b + m g
-//   commutative, large: partial results travel round
+// b of moving and g of combining:
+//   direct  a + m b + m g            every rank gets its block from all and combines them in the order of the ranks
+//   reduce  2 log2 n a + ...         small: reduce to rank 0, scatter
+//   ring    (n - 1) a + m b + m g    commutative, large: partial results travel round
 #include "coll/build.h"
 #include "coll/choose.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Makes and frees a communicator's segment (segment.h) out of the job segment's heap, and carries its protocol:
-// posting, waiting. Called by shm.c, small.c and large.c under the library lock.
+// posting, waiting. Called under the library lock by the files that segment.h names.
 //
 // Always holds: stamps only grow. Waiting spins a moment, then goes through uno_wait_on, where other operations make
 // progress and a rank sleeps until rung.

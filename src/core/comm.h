@@ -68,7 +68,7 @@ struct MPI_ABI_Comm {
 };
 
 extern struct MPI_ABI_Comm uno_comm_world, uno_comm_self, uno_comm_invalid;
-extern struct MPI_ABI_Comm *uno_comm_parent;    // set by src/dpm in a spawned process: what MPI_Comm_get_parent gives
+extern struct MPI_ABI_Comm *uno_comm_parent;    // of a spawned process: what MPI_Comm_get_parent gives; NULL otherwise
 extern struct MPI_ABI_Comm *const uno_predefined_comm[4];    // null (invalid), world, self, invalid
 
 static inline struct MPI_ABI_Comm *uno_comm(MPI_Comm c)

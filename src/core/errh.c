@@ -2,7 +2,8 @@
 // Error handlers, the standard's error classes with their texts, and the classes and codes that the user adds.
 // Called by src/api (raising, MPI_Error_*, MPI_Add_error_*), also before MPI_Init, when the library lock does not exist
 // yet: a mutex of this file guards all it holds.
-// Always holds: codes above MPI_ERR_LASTCODE are entries of `added`; a removed entry is never given out again.
+// Always holds: codes above MPI_ERR_LASTCODE are entries of `added`; a removed entry is given out again, the last
+// removed first.
 #include "core/errh.h"
 
 #include <pthread.h>

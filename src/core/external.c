@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Conversion to and from external32, element by element along the type map. Called by MPI_Pack_external and by files.
+// Conversion to and from external32, element by element along the type map. Called by MPI_Pack_external.
 // Always holds: as the standard's table says, long takes 4 bytes and wchar_t 2 (values that do not fit lose their upper
 // bits), long double 16 bytes of IEEE binary128.
 #include "core/external.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The external32 representation: big-endian, without gaps, in the sizes that the standard fixes. Users:
-// MPI_Pack_external, files.
+// The external32 representation: big-endian, without gaps, in the sizes that the standard fixes. User:
+// MPI_Pack_external.
 #pragma once
 #include "core/type.h"
 

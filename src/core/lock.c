@@ -10,7 +10,7 @@
 
 #define LOOKS 400    // a holder lets go soon, or has lost its core
 #define OFFER_YIELDS 64
-#define NAP_NS 1000000    // a contender looks again after this, should it have missed a wake
+#define NAP_NS 1000000    // a contender looks again after this time, in case it has missed a wake
 
 static struct {
     _Atomic uint32_t held;

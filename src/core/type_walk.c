@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Counting basic elements along a type map, without unrolling it. Called by MPI_Get_elements, MPI_Status_set_elements
-// and partial reads of files. A pair type counts as two basic elements. Always holds: uno_type_elements(t,
+// Counting basic elements along a type map, without unrolling it. Called by MPI_Get_elements and
+// MPI_Status_set_elements. A pair type counts as two basic elements. Always holds: uno_type_elements(t,
 // uno_type_bytes(t, n)) == n for every n.
 #include "core/type_make.h"
 

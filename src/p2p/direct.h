@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The memory of a request as the channels copy it directly (chan.h: struct uno_mem). Called by send.c and deliver.c.
+// The memory of a request as the channels copy it directly (chan.h: struct uno_mem). Called by send.c, deliver.c and
+// cancel.c.
 #pragma once
 #include "chan/chan.h"
 #include "core/request.h"

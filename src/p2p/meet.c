@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Barriers through shared words (meet.h). Each member counts itself in; the last one of a turn raises the turn and
-// rings those that sleep. Both words only grow. Called by windows and files.
+// rings those that sleep. Both words only grow. Made for windows and files.
 #include "p2p/meet.h"
 
 #include "chan/door.h"

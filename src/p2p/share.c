@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Makes shares (share.h). Rank 0 makes a memfd and announces where it is open; the others open it through /proc, as
 // they find the job segment, and check a random key in it. Where one of them may not, a share that fits lies in the
-// job's heap, which all have mapped already. Called by meet.c, and by windows and files.
+// job's heap, which all have mapped already. Called by meet.c; made for windows and files.
 //
 // Always holds: the first page is the key and the count of users, then the members' bytes.
 #define _GNU_SOURCE

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The table of tokens (token.h). Called by send.c, deliver.c and partitioned.c. Always holds: an entry that is free has
-// the kind FREE and the generation that its next token will carry.
+// The table of tokens (token.h). Called by everything here that announces a message or answers an announcement. Always
+// holds: an entry that is free has the kind FREE and the generation that its next token will carry.
 #include "p2p/token.h"
 
 #include <stdlib.h>

@@ -9,7 +9,7 @@
 #include "chan/self.h"
 #include "chan/shm/ring.h"
 
-#define RUNS_PER_CALL 256    // moves moves half a megabyte at least, and its lists stay in the first cache
+#define RUNS_PER_CALL 256    // which move at least half a megabyte, while the lists stay in the first cache
 
 bool shm_copy_plain(int pid, void *mine, void *theirs, size_t n, bool reading)
 {

@@ -274,7 +274,7 @@ static const char *answer(struct tcp_shake *s)
     return answer_hello(s);
 }
 
-// A whole message arrived from one whom we dialled.
+// A whole message arrived from a process that we dialled.
 static const char *go_on(struct tcp_shake *s)
 {
     struct tcp_link *l = s->link;
