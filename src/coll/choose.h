@@ -20,7 +20,7 @@ enum uno_alg {
     UNO_ALG_DIRECT,
     UNO_ALG_REDUCE,
     UNO_ALG_SLOTS,     // inside a host: through the segment's slots (small.c)
-    UNO_ALG_COPIES,    // inside a host: straight between the ranks' buffers (large.c)
+    UNO_ALG_COPIES,    // inside a host: straight between the ranks' buffers (large.h)
     UNO_ALG_END
 };
 

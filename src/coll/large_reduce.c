@@ -9,7 +9,7 @@
 #include "base/fail.h"
 #include "base/huge.h"
 #include "base/param.h"
-#include "coll/build.h"
+#include "coll/large.h"
 #include "coll/shm.h"
 
 static struct uno_param piece_max = UNO_PARAM_INT("coll_piece", 128 << 10, 4096, 16 << 20,
@@ -149,14 +149,6 @@ static void combine_part(struct job *j, MPI_Count first, MPI_Count end, char *ou
     }
 }
 
-// Everybody's buffers are free, and what others hand out has come, once all are done.
-static void wait_done_all(struct uno_coll *u, uint64_t k)
-{
-    uno_seg_done(u, k);
-    for (int i = 1; i < u->n; i++) uno_seg_wait_done(u, (u->me + i) % u->n, k);
-    u->safe = k > u->safe ? k : u->safe;
-}
-
 static void run(struct job *j)
 {
     struct uno_coll *u = j->u;
@@ -177,7 +169,9 @@ static void run(struct job *j)
     if (c->kind == UNO_ALLREDUCE || c->kind == UNO_REDUCE) out += (size_t)first * j->size;
     if (c->kind == UNO_REDUCE && u->me != c->root) out = NULL;
     combine_part(j, first, end, out, k & 1);
-    wait_done_all(u, k);
+    // Everybody's buffers are free, and what others hand out has come, once all are done.
+    uno_seg_done(u, k);
+    uno_large_wait_done(u, k);
 }
 
 int uno_large_reduce(struct uno_coll *u, const struct uno_call *c)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Collectives inside a host (shm.c): small ones in one phase of the communicator's segment (small.c) or, among many
-// ranks, over a tree of lines (tree.c), large ones by reading the peers' buffers (large.c). Called by coll.c.
+// ranks, over a tree of lines (tree.c), large ones by copying between the ranks' buffers (large.h). Called by coll.c.
 #pragma once
 #include "coll/segment.h"
 

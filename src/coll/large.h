@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Large collectives in a host: ranks exchange addresses in one phase of the segment and then copy straight
+// between their buffers, all at once (cross-memory attach). One collective, and its form with counts, per file
+// (large_bcast.c and so on); the reductions (large_reduce.c) share the waiting alone. Called by shm.c where every
+// rank may.
+#pragma once
+#include "coll/build.h"
+#include "coll/segment.h"
+
+#define UNO_SHARE_UNIT 64
+
+// One call under way. copies: packed blocks, given back by uno_large_finish().
+struct uno_large {
+    struct uno_coll *u;
+    const struct uno_call *c;
+    struct uno_large_copy *copies;
+    int error;
+};
+
+void uno_large_keep(struct uno_large *j, int err);    // the first error stays
+int uno_large_finish(struct uno_large *j);            // unpacks what is not plain, frees; the error kept
+void uno_large_wait_done(struct uno_coll *u, uint64_t k);
+
+// Plain addresses: the block's own or that of a packed copy, NULL (and the error is kept) when memory is out. to read
+// the bytes of b; all blocks of the send buffer side by side; to fill, and uno_large_finish() unpacks.
+const char *uno_large_readable(struct uno_large *j, struct uno_block b);
+const char *uno_large_all_readable(struct uno_large *j);
+char *uno_large_writable(struct uno_large *j, struct uno_block b);
+bool uno_large_is_plain(struct uno_block b);
+
+// The part that a root moves, from the start, of each copy of `bytes` between it and another rank.
+size_t uno_large_root_share(const struct uno_coll *u, size_t bytes);
+
+// ---- one address per rank: blocks of one size, or allgatherv ----
+
+// share: what the root moves itself of each copy.
+struct uno_large_place {
+    uint64_t addr, share;
+};
+
+// Begins the phase, which it returns, and posts a place in it; told() waits for that of rank r.
+uint64_t uno_large_tell_share(struct uno_coll *u, const void *at, size_t bytes, size_t share);
+uint64_t uno_large_tell(struct uno_coll *u, const void *at, size_t bytes);
+struct uno_large_place uno_large_told(struct uno_coll *u, int r, uint64_t k);
+void uno_large_pull_block(struct uno_large *j, int r, uint64_t from, struct uno_block to);
+bool uno_large_own_last(uint64_t k, size_t bytes);
+
+// ---- a table of blocks per rank: alltoallv, alltoallw, gatherv, scatterv. Small blocks travel in the slot ----
+
+// at: place in the slot, 0 when addr says where; share: of the root, in units (gatherv: whether it takes one).
+struct uno_large_entry {
+    uint64_t addr, bytes;
+    uint32_t at, share;
+};
+
+struct uno_large_entry *uno_large_table(struct uno_coll *u, int r, uint64_t k);
+// *used: bytes of the slot taken so far.
+struct uno_large_entry uno_large_describe(struct uno_large *j, struct uno_block b, char *slot, size_t *used);
+bool uno_large_fits(struct uno_large *j, int r, const struct uno_large_entry *e, struct uno_block to);
+// at: where the bytes go, NULL when there was no memory for them; the sender writes its share of them itself.
+void uno_large_take_bytes(struct uno_large *j, int r, uint64_t k, const struct uno_large_entry *e, char *at);
+void uno_large_take_block(struct uno_large *j, int r, uint64_t k, const struct uno_large_entry *e, struct uno_block to);
+
+// ---- the collectives ----
+
+void uno_large_allgather(struct uno_large *j);
+void uno_large_alltoall(struct uno_large *j);
+void uno_large_alltoallv(struct uno_large *j);
+void uno_large_gather(struct uno_large *j);
+void uno_large_gatherv(struct uno_large *j);
+void uno_large_scatter(struct uno_large *j);
+void uno_large_scatterv(struct uno_large *j);

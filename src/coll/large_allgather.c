@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Large allgather and allgatherv in a host (large.h). With n ranks, m bytes of each, latency a of a phase, c of a call
+// that copies across memory, time per byte b:
+//   2 a + (n - 1) c + n m b    every rank reads the blocks of all others and copies its own
+#include "coll/large.h"
+
+void uno_large_allgather(struct uno_large *j)
+{
+    struct uno_coll *u = j->u;
+    const struct uno_call *c = j->c;
+    bool in_place = c->sbuf == MPI_IN_PLACE;
+    struct uno_block own = in_place ? uno_recv_block(c, u->me) : uno_send_block(c, 0);
+    uint64_t k = uno_large_tell(u, uno_large_readable(j, own), uno_block_bytes(own));
+    bool last = uno_large_own_last(k, uno_block_bytes(own));
+    if (!in_place && !last) uno_block_copy(uno_recv_block(c, u->me), own);
+    for (int i = 1; i < u->n; i++) {
+        int r = (u->me + (last ? u->n - i : i)) % u->n;
+        uno_large_pull_block(j, r, uno_large_told(u, r, k).addr, uno_recv_block(c, r));
+    }
+    if (!in_place && last) uno_block_copy(uno_recv_block(c, u->me), own);
+    uno_seg_done(u, k);
+    uno_large_wait_done(u, k);
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Large scatter and scatterv in a host (large.h). With n ranks, m bytes for each, latency a of a phase, c of a call
+// that copies across memory, time per byte b; all ranks at once:
+//   2 a + c + m b                        the owners read while the root copies its own block
+//   2 a + (n - 1) c + m b (n - 1) / n    in place: the root writes the start of each block, too
+// scatterv: blocks that fit the slot of the root wait there.
+#include "coll/large.h"
+
+// Every rank posts where its block is. The owners read theirs; the root copies its own or, in place, takes a share.
+void uno_large_scatter(struct uno_large *j)
+{
+    struct uno_coll *u = j->u;
+    const struct uno_call *c = j->c;
+    if (u->me == c->root) {
+        struct uno_block own = uno_send_block(c, u->me);
+        size_t bytes = uno_block_bytes(own), share = c->rbuf == MPI_IN_PLACE ? uno_large_root_share(u, bytes) : 0;
+        const char *all = uno_large_all_readable(j);
+        uint64_t k = uno_large_tell_share(u, all, bytes * (size_t)u->n, share);
+        if (c->rbuf != MPI_IN_PLACE) uno_block_copy(uno_recv_block(c, 0), own);
+        for (int i = 1; i < u->n && share; i++) {
+            int r = (u->me + i) % u->n;
+            uint64_t to = uno_large_told(u, r, k).addr;
+            if (all && to) uno_large_keep(j, uno_seg_push(u, r, to, all + (size_t)r * bytes, share));
+        }
+        uno_seg_done(u, k);
+        uno_large_wait_done(u, k);
+        return;
+    }
+    struct uno_block to = uno_recv_block(c, 0);
+    size_t bytes = uno_block_bytes(to);
+    char *at = uno_large_writable(j, to);
+    uint64_t k = uno_large_tell(u, at, bytes);
+    struct uno_large_place p = uno_large_told(u, c->root, k);
+    uint64_t from = p.addr + (uint64_t)u->me * bytes + p.share;
+    if (at && p.addr) uno_large_keep(j, uno_seg_pull(u, c->root, at + p.share, from, bytes - p.share));
+    uno_seg_done(u, k);
+    if (p.share) uno_seg_wait_done(u, c->root, k);
+}
+
+// What is too large for the slot goes as in scatter: the others post where.
+static void scatterv_take(struct uno_large *j)
+{
+    struct uno_coll *u = j->u;
+    int root = j->c->root;
+    struct uno_block to = uno_recv_block(j->c, 0);
+    char *at = uno_large_writable(j, to);
+    uint64_t k = uno_seg_begin(u);
+    *uno_large_table(u, u->me, k) =
+        (struct uno_large_entry){.addr = (uint64_t)(uintptr_t)at, .bytes = uno_block_bytes(to)};
+    uno_seg_post(u, k);
+    uno_seg_wait(u, root, k);
+    struct uno_large_entry e = uno_large_table(u, root, k)[u->me];
+    if (uno_large_fits(j, root, &e, to)) uno_large_take_bytes(j, root, k, &e, at);
+    uno_seg_done(u, k);
+    if (e.share) uno_seg_wait_done(u, root, k);
+}
+
+void uno_large_scatterv(struct uno_large *j)
+{
+    struct uno_coll *u = j->u;
+    const struct uno_call *c = j->c;
+    if (u->me != c->root) {
+        scatterv_take(j);
+        return;
+    }
+    uint64_t k = uno_seg_begin(u);
+    struct uno_large_entry *mine = uno_large_table(u, u->me, k);
+    size_t used = (size_t)u->n * sizeof *mine;
+    bool lent = false;
+    for (int r = 0; r < u->n; r++) {
+        if (r == u->me) continue;
+        mine[r] = uno_large_describe(j, uno_send_block(c, r), (char *)mine, &used);
+        lent |= mine[r].addr != 0;
+        if (c->rbuf == MPI_IN_PLACE && mine[r].addr)
+            mine[r].share = (uint32_t)(uno_large_root_share(u, mine[r].bytes) / UNO_SHARE_UNIT);
+    }
+    uno_seg_post(u, k);
+    if (c->rbuf != MPI_IN_PLACE) uno_block_copy(uno_recv_block(c, 0), uno_send_block(c, u->me));
+    for (int i = 1; i < u->n; i++) {
+        int r = (u->me + i) % u->n;
+        size_t share = (size_t)mine[r].share * UNO_SHARE_UNIT;
+        if (!share) continue;
+        uno_seg_wait(u, r, k);
+        const struct uno_large_entry *there = uno_large_table(u, r, k);
+        if (there->addr && there->bytes >= mine[r].bytes)
+            uno_large_keep(j, uno_seg_push(u, r, there->addr, (const void *)(uintptr_t)mine[r].addr, share));
+    }
+    uno_seg_done(u, k);
+    if (lent) uno_large_wait_done(u, k);
+}
