@@ -49,6 +49,7 @@ WRONG_BLOCKS = [
     ("parallel shared(nothing)", "pass", "no variable 'nothing'"),
     ("parallel copyin(nothing)", "pass", "threadprivate"),
     ("parallel private(nothing)", "pass", "no variable 'nothing'"),
+    ("parallel", "omp('flush(x, nothing)')", "no variable 'nothing'"),
     ("parallel shared(x) shared(x)", "x", "twice"),
     ("parallel shared(x) private(x)", "x", "both"),
     ("parallel num_threads(2) num_threads(3)", "pass", "twice"),

@@ -91,7 +91,10 @@ def check_loop(d, body, fail):
 
 
 def check_names(d, known):
-    """The variables in data clauses are variables of the function or its module."""
+    """The variables in data clauses, and of a flush, are variables of the function or its module."""
+    for n in d.argument if d.words == ["flush"] else ():
+        if n not in known:
+            raise d.error(f"flush({n}): the function and its module have no variable {n!r}")
     for c in d.clauses:
         for n in c.names:
             if n not in known and c.kind not in ("detach", "object"):
