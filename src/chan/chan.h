@@ -98,8 +98,12 @@ struct uno_chan_ops {
     // accept: the receiver names where up to all bytes of mem go; both sides then copy from within poll. UNO_DECLINED:
     // as for offer; the caller answers CTS.
     int (*accept)(struct uno_link *link, const struct uno_rts *rts, const struct uno_mem *mem, uint64_t token);
-    // The offer was not taken (the receiver answered CTS instead): forget it. False: it was taken.
+    // The offer was not taken (the receiver never saw it, or answered CTS instead): forget it. False: it was taken.
     bool (*withdraw)(struct uno_link *link, const struct uno_rts *rts);
+    // The memory of an offer goes away: its bytes are in copy from now on, until uno_direct_done or withdraw. The
+    // receiver is not asked, and may come to answer CTS. False: both sides copy already, and polling ends that on this
+    // side without the other's help.
+    bool (*replace)(struct uno_link *link, const struct uno_rts *rts, const void *copy);
     // A descriptor readable when poll would find something, -1: the door rings for this channel. Called before each
     // sleep on it.
     int (*wait_fd)(struct uno_chan *self);

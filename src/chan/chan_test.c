@@ -180,6 +180,83 @@ static void withdraw_body(void)
     direct_body();
 }
 
+// ---- offers whose memory is replaced before the receiver looks at them ----
+
+static struct uno_rts seen[TRANSFERS];
+static struct uno_link *seen_by;
+static size_t nseen;
+
+static void see_offer(struct uno_link *link, const struct uno_hdr *h, const void *payload)
+{
+    CHECK(h->kind == OFFER && nseen < TRANSFERS);
+    memcpy(&seen[nseen++], whole(link, h, payload), sizeof *seen);
+    seen_by = link;
+}
+
+// Accepts them all; those that it has to ask for by a message, as bits.
+static uint64_t accept_seen(void)
+{
+    uint64_t asked = 0;
+    for (size_t i = 0; i < nseen; i++) {
+        size_t k = seen[i].token & 0xffff;
+        target[k] = malloc(large[k] + 64);
+        memset(target[k], 0x77, large[k] + 64);
+        struct uno_run run = {target[k], room_of(k)};
+        int err = seen_by->ops->accept(seen_by, &seen[i], &(struct uno_mem){&run, 1}, 2 << 16 | k);
+        CHECK(err == 0 || err == UNO_DECLINED);
+        if (err) asked |= 1ULL << k;
+    }
+    return asked;
+}
+
+static void replace_offers(struct uno_link *l, struct uno_rts *rts)
+{
+    for (size_t k = 0; k < TRANSFERS; k++) {
+        char *old = source[k];
+        source[k] = malloc(large[k]);
+        fill_bytes(source[k], k, large[k]);
+        CHECK(l->ops->replace(l, &rts[k], source[k]));
+        memset(old, 0x33, large[k]);
+        free(old);
+    }
+}
+
+static void replace_body(void)
+{
+    struct uno_link *l = links[ranks == 1 ? 0 : 1 - me];
+    struct uno_rts rts[TRANSFERS];
+    on_arrival = see_offer;
+    on_done = direct_done;
+    bool sends = me == 0, takes = ranks == 1 || me == 1;
+    for (size_t k = 0; sends && k < TRANSFERS; k++) {
+        source[k] = malloc(large[k]);
+        fill_bytes(source[k], k, large[k]);
+        rts[k] = (struct uno_rts){.token = 1 << 16 | k, .bytes = large[k]};
+        struct uno_run run = {source[k], large[k]};
+        CHECK(l->ops->offer(l, &(struct uno_mem){&run, 1}, &rts[k]) == 0);
+        struct uno_msg m = {.kind = OFFER, .src = me, .bytes = sizeof *rts, .data = &rts[k]};
+        must_send(l, &m);
+    }
+    while (takes && nseen < TRANSFERS) poll_once();
+    meet(true);
+    if (sends) replace_offers(l, rts);
+    meet(true);
+    if (takes) atomic_store(&shared->number[0], accept_seen());
+    meet(true);
+    uint64_t asked = atomic_load(&shared->number[0]);
+    int direct = TRANSFERS - __builtin_popcountll(asked);
+    while ((sends && done_out < direct) || (takes && done_in < direct)) poll_once();
+    for (size_t k = 0; sends && k < TRANSFERS; k++)
+        if (asked >> k & 1) CHECK(l->ops->withdraw(l, &rts[k]));
+    meet(true);
+    CHECK(done_out == (sends ? direct : 0) && done_in == (takes ? direct : 0));
+    for (size_t k = 0; takes && k < TRANSFERS; k++) free(target[k]);
+    done_out = done_in = 0;
+    memset(moved_out, 0, sizeof moved_out);
+    memset(moved_in, 0, sizeof moved_in);
+    direct_body();    // nothing is left behind
+}
+
 // ---- sleeping: what was sent wakes the receiver, through the channel's descriptor or the door ----
 
 #define NAPS 30
@@ -293,6 +370,12 @@ static void withdrawn(void **state)
     assert_int_equal(run_ranks(tested == &uno_self ? 1 : 2, tested, withdraw_body, NULL), 0);
 }
 
+static void replaced(void **state)
+{
+    (void)state;
+    assert_int_equal(run_ranks(tested == &uno_self ? 1 : 2, tested, replace_body, NULL), 0);
+}
+
 static void woken(void **state)
 {
     (void)state;
@@ -313,7 +396,7 @@ static void closed(void **state)
     }
 #define ALL(which)                                                                                                     \
     ONE(order, which), ONE(order_of_four, which), ONE(full, which), ONE(direct, which), ONE(direct_cut_short, which),  \
-        ONE(layouts, which), ONE(withdrawn, which), ONE(woken, which), ONE(closed, which)
+        ONE(layouts, which), ONE(withdrawn, which), ONE(replaced, which), ONE(woken, which), ONE(closed, which)
 
 // With an argument, only the tests that match it: chan_test 'uno_tcp: *'.
 int main(int argc, char **argv)

@@ -18,7 +18,9 @@ extern struct uno_chan uno_self;
 static struct uno_link link_to_self;
 static const struct uno_msg *arriving;    // the message inside uno_deliver, for look; sends nest
 static size_t arrived;
-static char scratch[SCRATCH];    // packed bytes, until the next look
+static char scratch[SCRATCH];     // packed bytes, until the next look
+static const void *memory[64];    // of the offers that stand
+static uint64_t offered;          // which those are
 
 static int self_open(struct uno_chan *self)
 {
@@ -64,8 +66,11 @@ static int self_offer(struct uno_link *link, const struct uno_mem *mem, struct u
 {
     (void)link;
     if (mem->runs > 1) return UNO_DECLINED;
-    rts->addr = (uint64_t)(uintptr_t)mem->run->at;
+    if (offered == UINT64_MAX) return UNO_DECLINED;
+    rts->desc = (uint32_t)__builtin_ctzll(~offered);
     rts->direct = 1;
+    offered |= 1ULL << rts->desc;
+    memory[rts->desc] = mem->run->at;
     return MPI_SUCCESS;
 }
 
@@ -75,7 +80,8 @@ static int self_accept(struct uno_link *link, const struct uno_rts *rts, const s
     if (mem->runs > 1) return UNO_DECLINED;
     size_t room = mem->run->end;
     size_t n = rts->bytes < room ? rts->bytes : room;
-    if (n) memmove(mem->run->at, (const void *)(uintptr_t)rts->addr, n);
+    if (n) memmove(mem->run->at, memory[rts->desc], n);
+    offered &= ~(1ULL << rts->desc);
     uno_direct_done(rts->token, n, 0);
     uno_direct_done(token, n, 0);
     return MPI_SUCCESS;
@@ -84,7 +90,14 @@ static int self_accept(struct uno_link *link, const struct uno_rts *rts, const s
 static bool self_withdraw(struct uno_link *link, const struct uno_rts *rts)
 {
     (void)link;
-    (void)rts;
+    offered &= ~(1ULL << rts->desc);
+    return true;
+}
+
+static bool self_replace(struct uno_link *link, const struct uno_rts *rts, const void *copy)
+{
+    (void)link;
+    memory[rts->desc] = copy;
     return true;
 }
 
@@ -124,6 +137,7 @@ static const struct uno_chan_ops self_ops = {
     .offer = self_offer,
     .accept = self_accept,
     .withdraw = self_withdraw,
+    .replace = self_replace,
     .wait_fd = self_wait_fd,
     .close = self_close,
 };

@@ -145,18 +145,29 @@ static bool ended(struct shm_desc *d)
     return atomic_load_explicit(&d->done, memory_order_acquire) == d->bytes;
 }
 
+// The receiver takes the offer, unless the sender has withdrawn its memory since.
+static bool take_offer(struct shm_desc *d, enum desc_state as)
+{
+    uint16_t was = DESC_OFFERED;
+    // Release: pairs with the acquire in sender_poll and shm_offer: what was written into the descriptor is there. It
+    // pairs with shm_replace too: what was read before a success was the sender's.
+    // Relaxed where it fails: what was read is not used.
+    return atomic_compare_exchange_strong_explicit(&d->state, &was, (uint16_t)as, memory_order_release,
+                                                   memory_order_relaxed);
+}
+
 // A message of a few pages: the receiver reads it at once, from what the offer says, and touches the descriptor only to
-// end it.
-static void copy_alone(struct shm_link *l, const struct uno_rts *rts, void *dst, size_t n, uint64_t token)
+// end it. False: the memory went away meanwhile, and what was read is nothing.
+static bool copy_alone(struct shm_link *l, const struct uno_rts *rts, void *dst, size_t n, uint64_t token)
 {
     struct shm_desc *d = &l->rx->desc[rts->desc];
     int pid = uno_job_board(uno_chan_self.job, l->local)->pid;
     int failed = n > 0 && !shm_copy_plain(pid, dst, (void *)(uintptr_t)rts->addr, n, true);
     if (failed) atomic_store_explicit(&d->failed, 1, memory_order_relaxed);
-    // Release: pairs with the acquire in sender_poll and shm_offer.
-    atomic_store_explicit(&d->state, DESC_LEFT, memory_order_release);
+    if (!take_offer(d, DESC_LEFT)) return false;
     uno_door_ring(l->door, l->local);
     uno_direct_done(token, n, failed);
+    return true;
 }
 
 static void receiver_end(struct shm_link *l, struct shm_desc *d, int i)
@@ -197,9 +208,9 @@ static bool knows_layouts(struct shm_link *l, const struct shm_desc *d, int i)
 static int sender_poll(struct shm_link *l, int i)
 {
     struct shm_desc *d = &l->tx->desc[i];
-    // Acquire: pairs with the release in shm_accept: dst and bytes are there.
+    // Acquire: pairs with the release in take_offer: dst and bytes are there.
     unsigned state = atomic_load_explicit(&d->state, memory_order_acquire);
-    if (state == DESC_OFFERED) return 0;
+    if (state == DESC_OFFERED || state == DESC_KEPT) return 0;
     if (state == DESC_GO) {
         enum copied got = knows_layouts(l, d, i) ? copy_pieces(l, d, shm_layouts_of(l, i), false) : COPIED_NOTHING;
         if (got == COPIED_LAST)
@@ -237,10 +248,7 @@ int shm_accept(struct uno_link *link, const struct uno_rts *rts, const struct un
     if (rts->desc >= SHM_DESCS || l->copying & 1ULL << rts->desc) return UNO_DECLINED;    // p2p then asks by token
     size_t room = uno_mem_bytes(mem), n = rts->bytes < room ? rts->bytes : room;
     bool plain = rts->direct <= 1 && mem->runs <= 1;
-    if (n <= ALONE && plain) {
-        copy_alone(l, rts, mem->run->at, n, token);
-        return MPI_SUCCESS;
-    }
+    if (n <= ALONE && plain) return copy_alone(l, rts, mem->run->at, n, token) ? MPI_SUCCESS : UNO_DECLINED;
     if (!learn_layouts(l, rts, mem)) return UNO_DECLINED;
     struct shm_desc *d = &l->rx->desc[rts->desc];
     const void *to = mem->runs > 1 ? (const void *)mem->run : mem->run->at;
@@ -249,8 +257,10 @@ int shm_accept(struct uno_link *link, const struct uno_rts *rts, const struct un
     if (mem->runs == 1) uno_huge_use(to, n);
     l->recv_token[rts->desc] = token;
     d->bytes = n;
+    if (!take_offer(d, DESC_GO)) {
+        shm_layouts_forget(l, SHM_DESCS + (int)rts->desc);
+        return UNO_DECLINED;
+    }
     l->copying |= 1ULL << rts->desc;
-    // Release: pairs with the acquire in sender_poll.
-    atomic_store_explicit(&d->state, DESC_GO, memory_order_release);
     return MPI_SUCCESS;
 }

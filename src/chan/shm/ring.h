@@ -44,7 +44,9 @@ struct shm_desc {
     _Atomic uint64_t next, done;
 } __attribute__((aligned(UNO_LINE)));
 
-enum desc_state { DESC_FREE = 0, DESC_OFFERED = 1, DESC_GO = 2, DESC_LEFT = 3 };    // LEFT: the receiver saw the end
+// LEFT: the receiver saw the end. KEPT: the sender's memory is gone, and the receiver, who still has to find that, will
+// ask for the data.
+enum desc_state { DESC_FREE = 0, DESC_OFFERED = 1, DESC_GO = 2, DESC_LEFT = 3, DESC_KEPT = 4 };
 
 struct shm_pair {
     _Atomic uint32_t taken;          // written by the receiver: slots taken

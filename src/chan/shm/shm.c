@@ -381,9 +381,21 @@ static bool shm_withdraw(struct uno_link *link, const struct uno_rts *rts)
     struct shm_link *l = (struct shm_link *)link;
     struct shm_desc *d = &l->tx->desc[rts->desc];
     // Relaxed, here and below: the receiver answered CTS and does not look at the descriptor any more.
-    if (atomic_load_explicit(&d->state, memory_order_relaxed) != DESC_OFFERED) return false;
+    unsigned state = atomic_load_explicit(&d->state, memory_order_relaxed);
+    if (state != DESC_OFFERED && state != DESC_KEPT) return false;
     atomic_store_explicit(&d->state, DESC_FREE, memory_order_relaxed);
     l->desc_used &= ~(1ULL << rts->desc);
+    shm_layouts_forget(l, (int)rts->desc);
+    return true;
+}
+
+static bool shm_replace(struct uno_link *link, const struct uno_rts *rts, const void *copy)
+{
+    struct shm_link *l = (struct shm_link *)link;
+    uint16_t was = DESC_OFFERED;
+    (void)copy;    // the receiver asks for it by CTS
+    // Seq_cst: pairs with take_offer(), which fails from here on. The user's memory changes only after this.
+    if (!atomic_compare_exchange_strong(&l->tx->desc[rts->desc].state, &was, DESC_KEPT)) return false;
     shm_layouts_forget(l, (int)rts->desc);
     return true;
 }
@@ -406,6 +418,7 @@ static const struct uno_chan_ops shm_ops = {
     .offer = shm_offer,
     .accept = shm_accept,
     .withdraw = shm_withdraw,
+    .replace = shm_replace,
     .wait_fd = shm_wait_fd,
     .close = shm_close,
 };

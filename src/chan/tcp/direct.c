@@ -120,6 +120,15 @@ bool tcp_withdraw(struct uno_link *link, const struct uno_rts *rts)
     return true;
 }
 
+bool tcp_replace(struct uno_link *link, const struct uno_rts *rts, const void *copy)
+{
+    struct tcp_offer *o = lookup(&offers, rts->desc);
+    if (!o || o->link != tcp_of(link)) return false;
+    tcp_move_pieces(o->link, o, o->buf, copy);
+    o->buf = copy;
+    return true;
+}
+
 int tcp_accept(struct uno_link *link, const struct uno_rts *rts, const struct uno_mem *mem, uint64_t token)
 {
     if (mem->runs > 1) return UNO_DECLINED;

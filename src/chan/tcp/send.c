@@ -318,6 +318,14 @@ bool tcp_put_piece(struct tcp_link *l, struct tcp_offer *o, uint32_t landing, co
     return true;
 }
 
+void tcp_move_pieces(struct tcp_link *l, const struct tcp_offer *o, const char *from, const char *to)
+{
+    for (uint64_t at = l->tail; at < l->head; at += ring_bytes(frame_at(l, at))) {
+        struct tcp_frame *f = frame_at(l, at);
+        if (f->h.chan == TCP_PIECE && note_of(f)->offer == o) note_of(f)->base = to + (note_of(f)->base - from);
+    }
+}
+
 static void pop(struct tcp_link *l)
 {
     struct tcp_frame *f = frame_at(l, l->tail);

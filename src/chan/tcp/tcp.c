@@ -351,6 +351,7 @@ static const struct uno_chan_ops tcp_ops = {
     .offer = tcp_offer,
     .accept = tcp_accept,
     .withdraw = tcp_withdraw,
+    .replace = tcp_replace,
     .wait_fd = tcp_wait_fd,
     .close = tcp_close,
 };

@@ -168,6 +168,7 @@ int tcp_send(struct uno_link *link, const struct uno_msg *m);
 bool tcp_put(struct tcp_link *l, enum tcp_sort sort, const void *payload, size_t n);
 // A piece of an offer: its payload stays where it is until it is acknowledged.
 bool tcp_put_piece(struct tcp_link *l, struct tcp_offer *o, uint32_t landing, const void *base, size_t n);
+void tcp_move_pieces(struct tcp_link *l, const struct tcp_offer *o, const char *from, const char *to);
 void tcp_flush(struct tcp_link *l);
 void tcp_arm(struct tcp_link *l);                     // a blocked link: epoll is to tell when it can go on
 void tcp_acked(struct tcp_link *l, uint64_t ack);     // takes frames off the ring
@@ -230,6 +231,7 @@ bool tcp_is_near(const struct sockaddr *peer);          // this host, or one in 
 int tcp_offer(struct uno_link *link, const struct uno_mem *mem, struct uno_rts *rts);
 int tcp_accept(struct uno_link *link, const struct uno_rts *rts, const struct uno_mem *mem, uint64_t token);
 bool tcp_withdraw(struct uno_link *link, const struct uno_rts *rts);
+bool tcp_replace(struct uno_link *link, const struct uno_rts *rts, const void *copy);
 const char *tcp_pulled(struct tcp_link *l, const void *payload, size_t n);    // a PULL came; NULL: good
 void tcp_pump(struct tcp_link *l);                                            // puts pulls and pieces into the ring
 void tcp_piece_acked(struct tcp_offer *o, size_t n);
