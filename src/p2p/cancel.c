@@ -1,27 +1,90 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cancelling a send that was announced (rendezvous, synchronous). The sender asks; the receiver drops the announcement
-// if no receive or matched probe has taken it, and says so; only then is the send cancelled. So a message is received
-// or cancelled, never both. A send that still waits in the sender's backlog is taken out of it at once. Called by
-// MPI_Cancel through uno_send_ops, and by delivery (kind.h).
-// Always holds: the question follows the announcement on the same ordered link, so the receiver knows the message when
-// it is asked.
+// Cancelling a send, decided on the spot, because a wait for it must not need the other side. A message that has not
+// left this process, or lies unmatched in it, is taken back: the send is cancelled. One that was announced to another
+// process is not asked back: the library takes the send over, with a copy of the data, and the user's request is
+// complete, not cancelled. Called by MPI_Cancel through uno_send_ops. Why it is so: docs/design/messages.md.
+// Always holds: the request that takes over has all that names the old one (token, backlog, offer), or nothing.
 #include <stdlib.h>
-#include <string.h>
 
+#include "base/fail.h"
+#include "chan/self.h"
+#include "core/match.h"
 #include "p2p/direct.h"
 #include "p2p/inner.h"
 #include "p2p/kind.h"
 #include "p2p/peer.h"
-#include "p2p/sign.h"
 #include "p2p/token.h"
 
-// False: the offer of its memory was taken.
-static bool finish(MPI_Request r, struct uno_link *link)
+static void end_cancelled(MPI_Request r, struct uno_link *link)
 {
-    if (!uno_direct_withdraw(r, link)) return false;
+    uno_direct_withdraw(r, link);
     uno_token_give(r->move.token);
     uno_request_cancelled(r);
-    return true;
+}
+
+static void free_copy(MPI_Request r)
+{
+    free((void *)(uintptr_t)r->move.buf);
+}
+
+static const struct uno_request_ops kept_ops = {.name = "cancelled send", .broken = uno_send_broken, .free = free_copy};
+
+// A send of the same message out of memory of its own. It frees itself when it has ended.
+static MPI_Request make_copy(MPI_Request r)
+{
+    size_t all = r->move.room;
+    char *copy = malloc(all + 1);
+    MPI_Request k = copy ? uno_request_new(UNO_REQ_SEND) : NULL;
+    if (!k) {
+        free(copy);
+        uno_fail(MPI_ERR_NO_MEM, "no memory to keep the %zu bytes of a message whose send is cancelled", all);
+        return NULL;
+    }
+    struct uno_packer p;
+    uno_packer_init(&p, r->move.buf, r->move.count, r->move.type ? r->move.type : uno_type(MPI_BYTE));
+    uno_pack(&p, copy, all);
+    uno_send_setup(k, copy, (MPI_Count)all, uno_type(MPI_BYTE),
+                   &(struct uno_where){.comm = r->comm, .rank = r->rank, .tag = r->tag, .coll = r->move.coll});
+    k->ops = &kept_ops;
+    k->freed = true;
+    return k;
+}
+
+// Where the receiver has asked for the data: the rest comes out of the copy, in the order agreed.
+static void go_on(MPI_Request k, MPI_Request r)
+{
+    k->move.bytes = r->move.bytes;
+    k->move.moved = r->move.moved;
+    uno_packer_init(&k->move.packer, k->move.buf, (MPI_Count)k->move.bytes, uno_type(MPI_BYTE));
+    uno_packer_order(&k->move.packer, r->move.packer.order, k->move.bytes);
+    uno_packer_seek(&k->move.packer, k->move.moved);
+}
+
+static int take_over(MPI_Request r, struct uno_peer *p)
+{
+    MPI_Request k = make_copy(r);
+    if (!k) return MPI_ERR_NO_MEM;
+    struct uno_rts rts = {.desc = (uint32_t)r->move.direct};
+    if (r->move.direct >= 0 && !p->ops->replace(p->link, &rts, k->move.buf)) {
+        uno_request_release(k);    // both sides are copying: that ends in our own polling
+        return MPI_SUCCESS;
+    }
+    k->move.direct = r->move.direct;
+    k->move.token = r->move.token;
+    if (!uno_token_pass(r->move.token, r, k)) go_on(k, r);
+    uno_peer_pass(p, r, k);
+    uno_direct_forget(r);
+    uno_request_done(r, MPI_SUCCESS);
+    return MPI_SUCCESS;
+}
+
+// The announcement of r to this process itself, if nothing has taken it.
+static struct uno_unexp *find_own(const struct uno_match *m, MPI_Request r)
+{
+    struct uno_unexp *u = m->source[r->comm->rank].first;
+    while (u && !(u->kind == UNO_RTS && ((const struct uno_rts *)(const void *)u->data)->token == r->move.token))
+        u = u->next;
+    return u;
 }
 
 int uno_cancel_send(MPI_Request r)
@@ -29,66 +92,14 @@ int uno_cancel_send(MPI_Request r)
     if (uno_request_is_done(r) || r->rank == MPI_PROC_NULL) return MPI_SUCCESS;
     struct uno_peer *p = uno_peer(r->comm, r->rank);
     if (!p) return MPI_ERR_INTERN;
-    // A signature waits ahead of its message and would be left alone.
-    if (!uno_signing.num && uno_peer_unsend(p, r)) {
-        finish(r, p->link);
-        return MPI_SUCCESS;
+    struct uno_match *m = &r->comm->match[r->move.coll];
+    struct uno_unexp *own = p->proc == uno_chan_self.proc ? find_own(m, r) : NULL;
+    if (own) {
+        uno_match_take(m, own);
+        uno_unexp_free(own);
+    } else if (!uno_peer_unsend(p, r)) {
+        return take_over(r, p);
     }
-    struct uno_msg m = {
-        .kind = UNO_CANCEL, .src = r->comm->rank, .bytes = sizeof r->move.token, .data = &r->move.token};
-    m.ctx = r->comm->context | (r->move.coll ? UNO_CTX_COLL : 0);
-    return uno_peer_tell(p, &m, NULL);
+    end_cancelled(r, p->link);
+    return MPI_SUCCESS;
 }
-
-static struct uno_unexp *find(const struct uno_match *m, int src, uint64_t token)
-{
-    struct uno_unexp *u = m->source[src].first;
-    while (u && !(u->kind == UNO_RTS && ((const struct uno_rts *)(const void *)u->data)->token == token)) u = u->next;
-    return u;
-}
-
-static bool drop(struct uno_link *link, const struct uno_hdr *h, uint64_t token)
-{
-    struct MPI_ABI_Comm *c = uno_context_find(h->ctx & ~UNO_CTX_COLL);
-    if (!c) return uno_orphan_drop(link, h->ctx, token);
-    if ((unsigned)h->src >= (unsigned)c->npeers || uno_comm_proc(c, h->src) != link->proc) return false;
-    struct uno_match *m = &c->match[h->ctx >> 63];
-    struct uno_unexp *u = find(m, h->src, token);
-    if (!u) return false;
-    uno_match_take(m, u);
-    uno_unexp_free(u);
-    return true;
-}
-
-static const char *deliver_cancel(struct uno_link *link, const struct uno_hdr *h, const void *payload)
-{
-    uint64_t token;
-    memcpy(&token, payload, sizeof token);
-    if (!drop(link, h, token)) return NULL;    // it was matched, and goes its way
-    struct uno_msg m = {.kind = UNO_CANCELLED, .bytes = sizeof token, .data = &token};
-    return uno_peer_answer(link, &m, NULL) ? "the answer to a cancelled send could not be sent" : NULL;
-}
-
-static const char *deliver_cancelled(struct uno_link *link, const struct uno_hdr *h, const void *payload)
-{
-    uint64_t token;
-    (void)h;
-    memcpy(&token, payload, sizeof token);
-    MPI_Request r = uno_token_find(token, UNO_TOKEN_SEND, link->proc);
-    return r && finish(r, link) ? NULL : "a cancellation of no send arrived";
-}
-
-static const struct uno_kind cancel_kind = {.number = UNO_CANCEL,
-                                            .name = "cancel",
-                                            .least = sizeof(uint64_t),
-                                            .most = sizeof(uint64_t),
-                                            .whole = true,
-                                            .deliver = deliver_cancel};
-static const struct uno_kind cancelled_kind = {.number = UNO_CANCELLED,
-                                               .name = "cancelled",
-                                               .least = sizeof(uint64_t),
-                                               .most = sizeof(uint64_t),
-                                               .whole = true,
-                                               .deliver = deliver_cancelled};
-UNO_KIND_DECLARE(cancel_kind);
-UNO_KIND_DECLARE(cancelled_kind);

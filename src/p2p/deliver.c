@@ -160,19 +160,6 @@ static void keep_orphan(struct uno_link *link, int proc, const struct uno_hdr *h
     orphans_end = &o->next;
 }
 
-bool uno_orphan_drop(const struct uno_link *link, uint64_t ctx, uint64_t token)
-{
-    for (struct orphan **at = &orphans, *o; (o = *at); at = &o->next) {
-        if (o->h.kind != UNO_RTS || o->link != link || o->h.ctx != ctx) continue;
-        if (((const struct uno_rts *)(const void *)o->payload)->token != token) continue;
-        *at = o->next;
-        if (!o->next) orphans_end = at;
-        free(o);
-        return true;
-    }
-    return false;
-}
-
 void uno_p2p_keep(struct MPI_ABI_Comm *c)
 {
     for (int coll = 0; coll < 2; coll++) {

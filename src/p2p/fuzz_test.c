@@ -117,8 +117,6 @@ static size_t draw_payload(unsigned kind, char *out)
         w[4] = ack ? w[4] : draw(50);
         n = ack ? 32 : 40;
         if (ack && draw(2)) w[3] = draw(3);
-    } else if (kind == UNO_CANCEL || kind == UNO_CANCELLED) {
-        n = 8;
     } else {
         n = draw(4) ? draw(200) : draw(TCP_DATA_MAX + 9);
         memset(out, (int)draw(256), n);

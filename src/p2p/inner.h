@@ -14,12 +14,11 @@ void uno_recv_unexpected(MPI_Request r, struct uno_unexp *u);
 // deliver.c: a receive ends because its sender cannot be answered.
 void uno_recv_broken(MPI_Request r, int error);
 
-// cancel.c: cancels a send if its message is not matched.
-int uno_cancel_send(MPI_Request r);
+// cancel.c: takes a send back that has not left this process; else the library takes it over, and it is complete.
+int uno_cancel_send(MPI_Request r) UNO_MUST_USE;
 
-// deliver.c: forgets the announcement with this token that came before its communicator was made. Returns whether
-// there was one.
-bool uno_orphan_drop(const struct uno_link *link, uint64_t ctx, uint64_t token);
+// send.c: a send ends because its announcement cannot be sent.
+void uno_send_broken(MPI_Request r, int error);
 
 // send.c, recv.c: set a request's envelope and data up; start it.
 void uno_send_setup(MPI_Request r, const void *buf, MPI_Count count, struct MPI_ABI_Datatype *type,

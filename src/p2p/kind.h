@@ -19,8 +19,6 @@ enum {
     UNO_DATA,                   // a piece of a streamed message; header.ctx = the receiver's token
     UNO_SIGN,                   // type signature of the next message (sign.c)
     UNO_PART,                   // partitioned communication (part_match.c)
-    UNO_CANCEL,                 // the sender of an UNO_RTS asks for it back (cancel.c)
-    UNO_CANCELLED,              // the receiver has not matched it, and forgot it
     UNO_FLOW,                   // hold back, or go on (flow.c)
     UNO_KIND_END
 };

@@ -118,6 +118,16 @@ void uno_peer_disown(struct uno_peer *p, MPI_Request owner)
         if (o->owner == owner) o->owner = NULL;
 }
 
+void uno_peer_pass(struct uno_peer *p, MPI_Request from, MPI_Request to)
+{
+    for (struct uno_out *o = p->first; o; o = o->next) {
+        if (o->owner == from) o->owner = to;
+        if (o->req != from) continue;
+        o->req = to;
+        o->msg.packer = NULL;    // of `from`: send_pieces sets it anew
+    }
+}
+
 void uno_peer_stream(struct uno_peer *p, MPI_Request req, uint64_t token)
 {
     keep_out(p, &(struct uno_msg){.kind = UNO_DATA, .ctx = token}, req)->stream = true;

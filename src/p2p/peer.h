@@ -57,6 +57,9 @@ int uno_peer_tell(struct uno_peer *p, const struct uno_msg *m, MPI_Request owner
 // To the process at the other end of the link.
 int uno_peer_answer(const struct uno_link *link, const struct uno_msg *m, MPI_Request owner) UNO_MUST_USE;
 
+// What is still to be sent for one request is for the other, whose data are the same.
+void uno_peer_pass(struct uno_peer *p, MPI_Request from, MPI_Request to);
+
 // The request goes away: what is still to be sent for it leaves without an owner.
 void uno_peer_disown(struct uno_peer *p, MPI_Request owner);
 

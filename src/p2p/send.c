@@ -151,14 +151,14 @@ int uno_send_start(MPI_Request r)
     return start_rendezvous(r, p, &m);
 }
 
-static void fail_send(MPI_Request r, int error)
+void uno_send_broken(MPI_Request r, int error)
 {
     forget_announcement(r, uno_peer(r->comm, r->rank)->link);
     uno_request_done(r, error);
 }
 
 const struct uno_request_ops uno_send_ops = {
-    .name = "send", .start = uno_send_start, .cancel = uno_cancel_send, .broken = fail_send};
+    .name = "send", .start = uno_send_start, .cancel = uno_cancel_send, .broken = uno_send_broken};
 
 int uno_isend(const void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, const struct uno_where *to,
               enum uno_mode mode, MPI_Request *req)

@@ -60,6 +60,14 @@ void *uno_token_find(uint64_t token, enum uno_token_kind kind, int proc)
     return e && e->kind == kind && e->proc == proc ? e->object : NULL;
 }
 
+bool uno_token_pass(uint64_t token, const void *from, void *to)
+{
+    struct entry *e = entry_of(token);
+    if (!e || e->kind == UNO_TOKEN_FREE || e->object != from) return false;
+    e->object = to;
+    return true;
+}
+
 void uno_token_give(uint64_t token)
 {
     struct entry *e = entry_of(token);

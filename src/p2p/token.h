@@ -4,6 +4,7 @@
 // up with the kind of operation and the process that it was given to, so that a wrong one finds nothing. The lock is
 // held.
 #pragma once
+#include <stdbool.h>
 #include <stdint.h>
 
 enum uno_token_kind {
@@ -22,6 +23,9 @@ void *uno_token_find(uint64_t token, enum uno_token_kind kind, int proc);
 
 // The end of a direct copy: of either kind and any process, because it comes from a channel. The token is given back.
 void *uno_token_end(uint64_t token);
+
+// It names another object of the same kind from now on. False: it is not (or no longer) one of `from`.
+bool uno_token_pass(uint64_t token, const void *from, void *to);
 
 void uno_token_give(uint64_t token);    // back, after it was found
 void uno_tokens_close(void);

@@ -60,6 +60,18 @@ static void forged_ones_find_nothing(void **state)
     uno_tokens_close();
 }
 
+static void passed_on_by_its_owner(void **state)
+{
+    (void)state;
+    uint64_t t = uno_token_take(UNO_TOKEN_SEND, &object[0], 2);
+    assert_false(uno_token_pass(t, &object[1], &object[2]));
+    assert_true(uno_token_pass(t, &object[0], &object[1]));
+    assert_ptr_equal(uno_token_find(t, UNO_TOKEN_SEND, 2), &object[1]);
+    uno_token_give(t);
+    assert_false(uno_token_pass(t, &object[1], &object[2]));
+    uno_tokens_close();
+}
+
 static void ends_copies_alone(void **state)
 {
     (void)state;
@@ -87,11 +99,9 @@ static void grows(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(found_by_kind_and_process),
-        cmocka_unit_test(old_ones_find_nothing),
-        cmocka_unit_test(forged_ones_find_nothing),
-        cmocka_unit_test(ends_copies_alone),
-        cmocka_unit_test(grows),
+        cmocka_unit_test(found_by_kind_and_process), cmocka_unit_test(old_ones_find_nothing),
+        cmocka_unit_test(forged_ones_find_nothing),  cmocka_unit_test(passed_on_by_its_owner),
+        cmocka_unit_test(ends_copies_alone),         cmocka_unit_test(grows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

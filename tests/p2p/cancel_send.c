@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // run: np=2 chan=shm,tcp
 // run: np=2 chan=shm,tcp set=shm_cma=0 set=check_types=1
-// Cancelled sends: a message that nobody matched is taken back and never seen, one that was matched arrives, and the
-// status says which. By size, mode and layout, to the other rank and to oneself.
+// Cancelled sends: a message that was taken back is never seen, any other arrives, and the status says which. By size,
+// mode and layout, to the other rank and to oneself.
 #include "../check.h"
 
 #include <stdbool.h>
@@ -37,7 +37,7 @@ static int hear(void)
     return what;
 }
 
-// No receive is posted: the first message is cancelled for certain, and the second one is what arrives.
+// No receive is posted: the first message is taken back or arrives, and the second one arrives.
 static void unmatched(starter *start, int count, MPI_Datatype type)
 {
     if (rank == 0) {
@@ -45,17 +45,19 @@ static void unmatched(starter *start, int count, MPI_Datatype type)
         for (int i = 0; i < MOST; i++) out[i] = 1;
         CHECK(start(out, count, type, 1, TAG, MPI_COMM_WORLD, &r) == MPI_SUCCESS);
         CHECK(MPI_Cancel(&r) == MPI_SUCCESS);
-        CHECK(was_cancelled(&r) == 1 && r == MPI_REQUEST_NULL);
+        int gone = was_cancelled(&r);
+        CHECK(r == MPI_REQUEST_NULL);
         for (int i = 0; i < MOST; i++) out[i] = 2;    // the buffer is ours again
-        tell(1);
+        tell(gone);
         CHECK(MPI_Send(out, count, type, 1, TAG, MPI_COMM_WORLD) == MPI_SUCCESS);
         CHECK(hear() == 2);
     } else {
         int flag = -1;
-        CHECK(hear() == 1);
-        memset(in, 0, sizeof in);
-        CHECK(MPI_Recv(in, count, type, 0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE) == MPI_SUCCESS);
-        CHECK(count == 0 || in[0] == 2);
+        for (int i = 1 + hear(); i <= 2; i++) {
+            memset(in, 0, sizeof in);
+            CHECK(MPI_Recv(in, count, type, 0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+            CHECK(count == 0 || in[0] == i);
+        }
         CHECK(MPI_Iprobe(0, TAG, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS && !flag);
         tell(2);
     }
@@ -133,23 +135,25 @@ static void again(void)
             for (int i = 0; i < 3; i++) {
                 CHECK(MPI_Start(&r) == MPI_SUCCESS);
                 CHECK(MPI_Cancel(&r) == MPI_SUCCESS);
-                CHECK(was_cancelled(&r) == 1 && r != MPI_REQUEST_NULL);
+                tell(was_cancelled(&r));
+                CHECK(r != MPI_REQUEST_NULL);
             }
             CHECK(MPI_Start(&r) == MPI_SUCCESS);
-            tell(5);
             CHECK(was_cancelled(&r) == 0);
             CHECK(MPI_Request_free(&r) == MPI_SUCCESS);
             CHECK(MPI_Issend(out, count, MPI_INT, 1, TAG, MPI_COMM_WORLD, &one) == MPI_SUCCESS);
             CHECK(MPI_Cancel(&one) == MPI_SUCCESS && MPI_Request_free(&one) == MPI_SUCCESS);
             tell(6);
-            CHECK(hear() == 7);
         } else {
-            CHECK(hear() == 5);
-            CHECK(MPI_Recv(in, MOST, MPI_INT, 0, TAG, MPI_COMM_WORLD, &s) == MPI_SUCCESS);
-            CHECK(MPI_Get_count(&s, MPI_INT, &got) == MPI_SUCCESS && got == count);
-            CHECK(hear() == 6);
-            CHECK(MPI_Iprobe(0, TAG, MPI_COMM_WORLD, &got, MPI_STATUS_IGNORE) == MPI_SUCCESS && !got);
-            tell(7);
+            int due = 4;
+            for (int i = 0; i < 3; i++) due -= hear();
+            while (due-- > 0) {
+                CHECK(MPI_Recv(in, MOST, MPI_INT, 0, TAG, MPI_COMM_WORLD, &s) == MPI_SUCCESS);
+                CHECK(MPI_Get_count(&s, MPI_INT, &got) == MPI_SUCCESS && got == count);
+            }
+            CHECK(hear() == 6);    // what was freed has no status: it has come by now, or does not
+            CHECK(MPI_Iprobe(0, TAG, MPI_COMM_WORLD, &got, &s) == MPI_SUCCESS);
+            if (got) CHECK(MPI_Recv(in, count, MPI_INT, 0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE) == MPI_SUCCESS);
         }
     }
 }
@@ -169,7 +173,7 @@ static void to_self(void)
     }
 }
 
-// The other rank is told of the cancelled message before it has made its communicator.
+// The message comes before the other rank has made its communicator.
 static void early(void)
 {
     MPI_Comm comm;
@@ -177,8 +181,13 @@ static void early(void)
     int flag = -1;
     CHECK(MPI_Comm_dup(MPI_COMM_WORLD, &comm) == MPI_SUCCESS);
     if (rank == 0) {
+        out[0] = out[MOST - 1] = 77;
         CHECK(MPI_Issend(out, MOST, MPI_INT, 1, TAG, comm, &r) == MPI_SUCCESS);
-        CHECK(MPI_Cancel(&r) == MPI_SUCCESS && was_cancelled(&r) == 1);
+        CHECK(MPI_Cancel(&r) == MPI_SUCCESS);
+        tell(was_cancelled(&r));
+    } else if (!hear()) {
+        CHECK(MPI_Recv(in, MOST, MPI_INT, 0, TAG, comm, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+        CHECK(in[0] == 77 && in[MOST - 1] == 77);
     }
     CHECK(MPI_Barrier(comm) == MPI_SUCCESS);
     CHECK(MPI_Iprobe(MPI_ANY_SOURCE, TAG, comm, &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS && !flag);
