@@ -64,7 +64,7 @@ const struct uno_opt_row uno_opt_rows[] = {
      "write the output also (nocopy: only) to DIR/1/rank.N/stdout, stderr"},
     {UNO_OPT_OUTPUT, "output", "WORDS", "tag, timestamp, merge, dir=DIR, file=NAME"},
     {UNO_OPT_MERGE, "merge-stderr-to-stdout", "", "write the ranks' standard error to standard output"},
-    {UNO_OPT_STDIN, "stdin s", "WHO", "who reads standard input: a rank (default 0), all or none"},
+    {UNO_OPT_STDIN, "stdin s", "WHO", "reader of standard input: a rank (default 0), all or none"},
     {UNO_OPT_QUIET, "q quiet", "", "no warnings"},
     {UNO_OPT_HELP, "", "", "When it ends"},
     {UNO_OPT_TIMEOUT, "timeout", "SECONDS", "end the job after so many seconds (status 124)"},

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What texts must hold: licence lines, a head, partners of atomics, names in the tour, no paths of one machine.
+"""What texts must hold: licence lines, a head, partners of atomics, names in the tour, no paths of one machine, "per".
 
 Called by tests/suites/20-house.
 """
@@ -141,6 +141,34 @@ def readme():
                 yield Finding("readme", folder.relative_to(TOP), 1, "has no README.md")
 
 
+def index():
+    """docs/README.md names every page beside it."""
+    text = text_of(TOP / "docs" / "README.md")
+    for path in tracked(".md", under="docs"):
+        if path.parent.name == "docs" and path.name != "README.md" and f"`{path.name}`" not in text:
+            yield Finding("index", path, 1, "docs/README.md does not name it")
+
+
+UNIT = (
+    "rank host process call message file line thread link pair communicator window node collective request core team"
+    " region element piece step round channel size side socket job type handle function lane page slot entry block"
+    " member group level iteration chunk task barrier construct suite test partition peer connection record"
+).replace(" ", "|")
+# "one line a host", "once a call", "2 MB a rank"; not "one of a pair", "four share a line".
+NOUN = r" (?!(?:of|in|at|to|by|is|as|and|or|for|from|with|than|that|has|on|when|share|sends|inside|between)\b)[\w%/]+"
+A_FOR_PER = re.compile(
+    rf"\b(?:(?:one|once|twice)(?:{NOUN})?|(?:two|three|four|eight|\d+){NOUN}) an? (?:{UNIT})\b(?!['-])"
+)
+
+
+def per():
+    """Rates are written with "per": one line per host."""
+    for path in tracked(".c", ".h", ".py", ".md", ".1") + scripts():
+        for number, line in enumerate(text_of(path).splitlines(), 1):
+            if (match := A_FOR_PER.search(line)) and path.name != "check-texts.py":
+                yield Finding("per", path, number, f'"{match.group()}": write "per"')
+
+
 RULES = {
     "licence": licence,
     "head": head,
@@ -149,6 +177,8 @@ RULES = {
     "names": names,
     "machine": machine,
     "readme": readme,
+    "index": index,
+    "per": per,
 }
 
 if __name__ == "__main__":

@@ -36,7 +36,7 @@ def quad(n, a, b, t):
 
 @omp
 def jacobi(a, b, iterations, t):
-    """Rows of floats; each thread copies the vector it reads once an iteration."""
+    """Rows of floats; each thread copies the vector it reads once per iteration."""
     n = len(b)
     x, new = [0.0] * n, [0.0] * n
     change = 0.0

@@ -60,7 +60,7 @@ class Bytearray:
         return buf if code == "B" else [buf, self.types[code]]
 
     def vspec(self, buf: object, counts: list[int], displs: list[int], code: str) -> object:
-        """What a call with a count a rank gets."""
+        """What a call with a count per rank gets."""
         return [buf, counts, displs, self.types[code]]
 
 

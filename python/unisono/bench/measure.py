@@ -80,7 +80,7 @@ def warm_up(r: object) -> float:
 
 
 def batch_length(r: object, each: float, sync: int) -> int:
-    """Operations a sample."""
+    """Operations per sample."""
     if r.o.compat:
         return r.o.iterations  # the peers' figure: the mean of one loop
     if r.o.samples == "each" or sync != BATCH or r.o.cache != "hot":

@@ -23,7 +23,7 @@ TABLE = {
     "--warmup": ("count", 0, "-x --warm-up --skip", "fixed number of warm-up operations"),
     "--time": ("real", 1.0, "", "most seconds of sampling per size (default 1)"),
     "--ci": ("real", 2.0, "", "stop when the 95 % interval of the median is within this per cent (default 2)"),
-    "--samples": (("batch", "each"), "batch", "", "batch: many operations a sample; each: one, for the true spread"),
+    "--samples": (("batch", "each"), "batch", "", "batch: many operations per sample; each: one, for the true spread"),
     "--window": ("count", 64, "-W --window-size", "messages in flight (default 64)"),
     "--threads": ("count", 2, "-t", "threads per rank (default 2)"),
     "--parts": ("count", 8, "--partitions", "partitions of the sender (default 8)"),

@@ -238,6 +238,6 @@ def ordered_across(r, d, node, scope, known):
             result.append(expr(call(attribute(loop, "source"), *(name(v) for v in variables))))
             continue
         if len(c.exprs) != len(variables):
-            raise d.error(f"ordered depend(sink: ...): {len(variables)} values expected, one a loop")
+            raise d.error(f"ordered depend(sink: ...): {len(variables)} values expected, one per loop")
         result.append(expr(call(attribute(loop, "sink"), *c.exprs)))
     return result

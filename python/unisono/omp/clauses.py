@@ -226,7 +226,7 @@ def _across(p, kind, text):
     if word == "source" and right in ("", "omp_cur_iteration"):
         return Clause("doacross", value="source")
     if word != "sink" or not right:
-        raise p.fail(f"{kind}({text}): source, or sink: and one expression a loop expected")
+        raise p.fail(f"{kind}({text}): source, or sink: and one expression per loop expected")
     return Clause("doacross", exprs=[p.expression(part, kind) for part in split(right)], value="sink")
 
 

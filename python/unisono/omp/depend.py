@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Rewrites what tasks depend on: the items of depend clauses, iterators in them, and depobj. Used by tasks.py and
+"""Rewrites the dependences of tasks: the items of depend clauses, iterators in them, and depobj. Used by tasks.py and
 devices.py."""
 
 import ast

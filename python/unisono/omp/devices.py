@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Rewrites teams, distribute, target and what moves data. There is no device but the host: a target block runs here and
-at once, on the host's own data; the teams of a league run one after the other, each a team of one thread until it meets
-a parallel construct. So both are regions with initial tasks of their own (rt.league)."""
+"""Rewrites teams, distribute, target and the directives that move data. There is no device but the host: a target block
+runs here and at once, on the host's own data; the teams of a league run one after the other, each a team of one thread
+until it meets a parallel construct. So both are regions with initial tasks of their own (rt.league)."""
 
 import ast
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""rewrite(function): from a function to the one that runs its directives, once a code object. Called by @omp."""
+"""rewrite(function): from a function to the one that runs its directives, once per code object. Called by @omp."""
 
 import ast
 import types

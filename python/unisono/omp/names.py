@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Who binds and who reads which name, in evaluation order. Used by the rewriter to decide what is shared and what is
-private.
+"""Which nodes bind and which read a name, in evaluation order. Used by the rewriter to decide what is shared and what
+is private.
 
 Events of a function body are (name, kind, node) with kind 'load', 'store' (also del, import, def, ...), 'for' (target
 of a loop), 'except' (name of a handler), 'clause' (a clause says so) or 'nested' (bound by a nested function through

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Places for threads: parses OMP_PLACES, knows the machine's cores and sockets. Imported only when somebody asks for
+"""Places for threads: parses OMP_PLACES, knows the machine's cores and sockets. Imported only when the user asks for
 places.
 
 The topology comes from hwloc when its library is installed (in the XML that it exports, which all its versions read
@@ -126,7 +126,7 @@ def parse(text, cpus):
 
 
 def read(text):
-    """Sets the places from OMP_PLACES, or one a core."""
+    """Sets the places from OMP_PLACES, or one per core."""
     cpus = sorted(os.sched_getaffinity(0))
     try:
         places = parse(text or "cores", cpus)

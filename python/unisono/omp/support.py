@@ -261,7 +261,7 @@ def depobj_update(held, kind):
 
 
 class TaskReduction:
-    """The partial results of a taskgroup's task_reduction: one a thread and variable."""
+    """The partial results of a taskgroup's task_reduction: one per thread and variable."""
 
     def __init__(self, *entries):
         self.combine = {n: c for n, c, _, _ in entries}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Threadprivate variables: storage that each thread has its own of, made for a module or a function. Used by the
+"""Threadprivate variables: storage of which each thread has its own, made for a module or a function. Used by the
 rewriter and by what it writes."""
 
 import threading

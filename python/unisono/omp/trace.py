@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""UNISONO_OMP_TRACE=file.json: the timeline of regions, chunks, waits, locks and tasks, one row a thread, in the
+"""UNISONO_OMP_TRACE=file.json: the timeline of regions, chunks, waits, locks and tasks, one row per thread, in the
 Chrome trace format (chrome://tracing, Perfetto). Imported only when the variable is set; written when the program
 ends."""
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Of which arrays a thread may have its own view. A view is another object: `is`, id(), flags and resize() tell it from
-the array, so only where the text uses nothing but elements, lengths and shapes. Used by regions.py and loops.py."""
+"""The arrays of which a thread may have its own view. A view is another object: `is`, id(), flags and resize() tell it
+from the array, so only where the text uses nothing but elements, lengths and shapes. Used by regions.py and
+loops.py."""
 
 import ast
 import sys

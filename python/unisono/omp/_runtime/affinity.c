@@ -11,7 +11,7 @@ static int group_of(int num, int n, int places)
     return n <= places ? num : (int)((int64_t)num * places / n);
 }
 
-// spread: the parent's partition is cut into one part a thread. Thread 0 stays where the parent is, in the part that
+// spread: the parent's partition is cut into one part per thread. Thread 0 stays where the parent is, in the part that
 // has this place; the others take the first place of the following parts, the last one's successor being the first.
 static void spread(struct rt_team *team, struct rt_member *parent, struct rt_member *m)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Where threads of a team meet: barriers, the end of a region, reductions, single and copyprivate. A barrier is one
-// counter and one generation; whoever completes it (all arrived, no task left) opens it. Threads that wait run the
-// team's tasks. A cancelled team opens nothing any more: waits end with an exception and the threads meet again in
+// counter and one generation; the thread that completes it (all arrived, no task left) opens it. Threads that wait run
+// the team's tasks. A cancelled team opens nothing any more: waits end with an exception and the threads meet again in
 // rt_join().
 #include "rt.h"
 

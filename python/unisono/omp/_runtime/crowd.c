@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether other programs want our processors. A thread that spins then keeps the one that it waits for from running,
-// and is itself thrown out in the middle of its work; a thread that sleeps at once hands its processor over and has it
-// back when it is woken. So a process whose waits often outlast their spinning asks the kernel how long the threads of
-// the team have waited for a processor, and sleeps at once for a while when that was long. Called by wait.c alone.
+// Finds out whether other programs want our processors. A thread that spins then keeps the one that it waits for from
+// running, and is itself thrown out in the middle of its work; a thread that sleeps at once hands its processor over
+// and has it back when it is woken. So a process whose waits often outlast their spinning asks the kernel how long the
+// threads of the team have waited for a processor, and sleeps at once for a while when that was long. Called by wait.c
+// alone.
 #include "rt.h"
 #include <fcntl.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// task detach(event): a task that is over when its block has run and somebody, any thread of the process, has fulfilled
+// task detach(event): a task that is over when its block has run and any thread of the process has fulfilled
 // its event. Until then it waits in a list of its team; a fulfilled one is finished by the next member that looks for
 // work, since only members may touch the team's deques. A cancelled team waits for no event.
 #include "rt.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Doacross loops: `for ordered(n)` with `ordered depend(source)` and `ordered depend(sink: vector)`. The team has one
-// flag an iteration of the n loops; an iteration sets its own at its source, and waits at a sink for the flag of
+// flag per iteration of the n loops; an iteration sets its own at its source, and waits at a sink for the flag of
 // another. Iterations that a vector names outside the loops do not exist and are not waited for. Called through the
 // loop object, see loop.c.
 #include "rt.h"

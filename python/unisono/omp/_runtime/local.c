@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A thread's own copies of what it only reads. On a free-threaded CPython every use of an object changes its reference
 // count, and two threads that use the same object fight for its cache line; a thread's own copy of a float, an int or a
-// complex is counted by nobody else, and neither is its own view of an array of which the text uses nothing but
+// complex is counted by no other, and neither is its own view of an array of which the text uses nothing but
 // elements (views.py). With the GIL there is nothing to gain and objects are left alone.
 #include "rt.h"
 

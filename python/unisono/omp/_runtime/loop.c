@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Worksharing loops. A loop object is a thread's iterator over its share: a static share is computed, a dynamic or
-// guided one is claimed from the team's slot with one atomic operation a chunk. Ordered loops hand a token from
+// guided one is claimed from the team's slot with one atomic operation per chunk. Ordered loops hand a token from
 // iteration to iteration. Every thread of a team meets the same constructs in the same order, so their number names the
 // slot.
 #include "rt.h"

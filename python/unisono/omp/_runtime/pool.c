@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Threads and teams: who am I, starting a region, joining it, exceptions that leave it. Workers are kept: a team stays
-// with the membership that was its master, so the next region of the same size costs one store a worker. Idle workers
-// spin a bounded time, then sleep. Python starts the threads (rt_hook_spawn), so that tracing, profiling and its own
-// book-keeping apply.
+// Threads and teams: the calling thread's membership, starting a region, joining it, exceptions that leave it. Workers
+// are kept: a team stays with the membership that was its master, so the next region of the same size costs one store
+// per worker. Idle workers spin a bounded time, then sleep. Python starts the threads (rt_hook_spawn), so that tracing,
+// profiling and its own book-keeping apply.
 #include "rt.h"
 #include <pthread.h>
 #include <signal.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The run-time of unisono.omp: teams of threads, waiting, worksharing, tasks. Included by every file of this folder.
-// A thread has one membership (struct member) a team it is in; rt_me() is the innermost. All functions are called with
-// the thread attached to the interpreter unless they say otherwise; whoever waits detaches first. Functions that return
-// int give 0, or -1 with a Python exception set, unless they say otherwise.
+// A thread has one membership (struct rt_member) per team it is in; rt_me() is the innermost. All functions are called
+// with the thread attached to the interpreter unless they say otherwise; a thread that waits detaches first. Functions
+// that return int give 0, or -1 with a Python exception set, unless they say otherwise.
 #ifndef UNISONO_OMP_RT_H
 #define UNISONO_OMP_RT_H
 #define PY_SSIZE_T_CLEAN
@@ -119,7 +119,7 @@ struct rt_slot {
     _Atomic int left;                                             // threads that are through
     _Atomic int cancelled;
     PyObject *items;                            // a list, when the loop runs over something else than a range
-    _Atomic(_Atomic unsigned char *) across;    // ordered(n): a flag an iteration, set by depend(source)
+    _Atomic(_Atomic unsigned char *) across;    // ordered(n): a flag per iteration, set by depend(source)
 } __attribute__((aligned(RT_LINE)));
 
 struct rt_phase {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Mutual exclusion: one Lock type for critical sections and the omp_*_lock routines, and striped locks for atomic. A
-// lock is a futex word: 0 free, 1 held, 2 held and somebody sleeps. Waits are detached, bounded spins first; a
+// lock is a futex word: 0 free, 1 held, 2 held and some thread sleeps. Waits are detached, bounded spins first; a
 // cancelled team ends them.
 #include "rt.h"
 

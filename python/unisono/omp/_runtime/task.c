@@ -398,7 +398,7 @@ static struct rt_task *create(struct rt_member *m, PyObject *fn, PyObject *args,
     task->group = parent->group;
     if (task->group) atomic_fetch_add(&task->group->pending, 1);
     parent->born++;
-    // Release: pairs with the acquire in rt_tasks_left(). Once a region, as others look at the line all the time.
+    // Release: pairs with the acquire in rt_tasks_left(). Once per region, as others look at the line all the time.
     if (!atomic_load_explicit(&m->team->tasked, memory_order_relaxed))
         atomic_store_explicit(&m->team->tasked, 1, memory_order_release);
     count(&m->created);

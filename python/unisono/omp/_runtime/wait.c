@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Waiting, in one place: spin for a bounded time, then sleep on a futex. Everybody who waits in a team sleeps on the
-// team's event word; whoever changes something calls rt_wake(). A waiting thread is detached from the interpreter, so a
-// collector that stops the world never waits for it. The main thread looks for signals every 50 ms and when a signal
-// interrupts its sleep.
+// Waiting, in one place: spin for a bounded time, then sleep on a futex. All threads that wait in a team sleep on
+// the team's event word; a thread that changes something calls rt_wake(). A waiting thread is detached from the
+// interpreter, so a collector that stops the world never waits for it. The main thread looks for signals every 50 ms
+// and when a signal interrupts its sleep.
 #include "rt.h"
 #include <errno.h>
 #include <linux/futex.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // walk(node): all nodes of a syntax tree; locate(node): places for those without one, taken from the nodes around them;
-// events(...): who binds and who reads which name in it (names.py says what events are). The rewriter uses them so
+// events(...): what binds and what reads which name in it (names.py says what events are). The rewriter uses them so
 // often that their twins in Python's ast module were most of the time that a decoration took.
 #include "rt.h"
 
