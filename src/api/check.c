@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "rma/win.h"
+
 #include "core/errh.h"
 #include "core/info.h"
 #include "core/session.h"
@@ -14,6 +16,7 @@
 #undef uno_raise_comm    // what the analyzer sees in their place
 #undef uno_raise_self
 #undef uno_raise_session
+#undef uno_raise_win
 #undef uno_raise_given
 #undef uno_check_pointer
 
@@ -25,17 +28,16 @@ const char *uno_raised_text(int code)
     return code != MPI_SUCCESS && code == raised_code ? raised : "";
 }
 
-// Puts the message together from the reason that the failing place kept, and forgets that reason.
-static void compose(const char *call, int err, const struct MPI_ABI_Comm *c)
+// Puts the message together from the reason that the failing place kept, and forgets that reason. object: on what, NULL
+// when there is nothing to name.
+static void compose(const char *call, int err, const char *object, int rank)
 {
     const char *why = uno_fail_text();
     char text[MPI_MAX_ERROR_STRING] = "error";
     if (!*why) uno_error_text(err, text, sizeof text);
     int n = snprintf(raised, sizeof raised, "%s: %s", call, *why ? why : text);
-    if (c && n < (int)sizeof raised) {
-        snprintf(raised + n, sizeof raised - (size_t)n, " on %s, rank %d", c->name[0] ? c->name : "a communicator",
-                 c->rank);
-    }
+    if (object && n < (int)sizeof raised)
+        snprintf(raised + n, sizeof raised - (size_t)n, " on %s, rank %d", object, rank);
     raised_code = err;
     uno_fail_clear();
 }
@@ -59,7 +61,7 @@ static bool settle(const struct MPI_ABI_Errhandler *e, int err)
 
 static int raise_on(struct MPI_ABI_Comm *c, const char *call, int err, const struct MPI_ABI_Comm *named)
 {
-    compose(call, err, named);
+    compose(call, err, !named ? NULL : named->name[0] ? named->name : "a communicator", named ? named->rank : 0);
     if (!running()) uno_world_abort(err, raised);
     struct MPI_ABI_Errhandler *e = c->errhandler;
     uno_errh_hold(e);
@@ -90,7 +92,7 @@ int uno_raise_session(MPI_Session session, const char *call, int err)
 {
     struct MPI_ABI_Session *s = uno_session(session);
     if (!s) return uno_raise_self(call, err);
-    compose(call, err, NULL);
+    compose(call, err, NULL, 0);
     struct MPI_ABI_Errhandler *e = s->errhandler;
     uno_leave();
     if (!settle(e, err)) {
@@ -100,13 +102,31 @@ int uno_raise_session(MPI_Session session, const char *call, int err)
     return err;
 }
 
+int uno_raise_win(MPI_Win win, const char *call, int err)
+{
+    struct MPI_ABI_Win *w = uno_win(win);
+    if (!w || !running()) return uno_raise_self(call, err);
+    compose(call, err, w->name[0] ? w->name : "a window", w->comm->rank);
+    struct MPI_ABI_Errhandler *e = w->errhandler;
+    uno_errh_hold(e);
+    uno_leave();
+    if (!settle(e, err)) {
+        int code = err;
+        e->fn.win(&win, &code);
+    }
+    uno_lock();
+    uno_errh_drop(e);
+    uno_unlock();
+    return err;
+}
+
 int uno_raise_given(MPI_Errhandler errhandler, const char *call, int err)
 {
     struct MPI_ABI_Errhandler *e = uno_errh(errhandler);
     MPI_Comm comm = MPI_COMM_NULL;
     MPI_Session session = MPI_SESSION_NULL;
     int code = err;
-    compose(call, err, NULL);
+    compose(call, err, NULL, 0);
     uno_errh_hold(e);
     uno_leave();
     bool called = !settle(e, err);

@@ -42,6 +42,7 @@ static inline void uno_leave(void)
 int uno_raise_comm(MPI_Comm comm, const char *call, int err);
 int uno_raise_self(const char *call, int err);    // no object: MPI_COMM_SELF's handler (datatypes, groups, info, ...)
 int uno_raise_session(MPI_Session session, const char *call, int err);
+int uno_raise_win(MPI_Win win, const char *call, int err);
 // The handler that the call was given for what it makes, and of that kind. It sees a null handle: nothing was made.
 int uno_raise_given(MPI_Errhandler errhandler, const char *call, int err);
 
@@ -49,6 +50,7 @@ int uno_raise_given(MPI_Errhandler errhandler, const char *call, int err);
 #define uno_raise_comm(comm, call, err) ((uno_raise_comm)(comm, call, err), (err))
 #define uno_raise_self(call, err) ((uno_raise_self)(call, err), (err))
 #define uno_raise_session(session, call, err) ((uno_raise_session)(session, call, err), (err))
+#define uno_raise_win(win, call, err) ((uno_raise_win)(win, call, err), (err))
 #define uno_raise_given(errhandler, call, err) ((uno_raise_given)(errhandler, call, err), (err))
 #endif
 
@@ -90,8 +92,9 @@ __attribute__((cold)) int uno_refuse_null(MPI_Comm comm, const char *call, const
 const char *uno_raised_text(int code);
 
 // The checks. All are skipped by callers when !uno_world.checks, except that handles are always resolved.
-int uno_check_running(void);          // between Init and Finalize
-int uno_check_comm(MPI_Comm comm);    // MPI_ERR_COMM
+int uno_called_with(int errorcode);    // what MPI_Comm_call_errhandler and its like are given: MPI_ERR_ARG
+int uno_check_running(void);           // between Init and Finalize
+int uno_check_comm(MPI_Comm comm);     // MPI_ERR_COMM
 int uno_check_intracomm(MPI_Comm comm);
 int uno_check_count(MPI_Count count);     // MPI_ERR_COUNT
 int uno_check_type(MPI_Datatype type);    // MPI_ERR_TYPE: live and committed

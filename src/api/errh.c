@@ -122,7 +122,7 @@ int MPI_Comm_get_errhandler(MPI_Comm comm, MPI_Errhandler *errhandler)
 }
 
 // The reason for a handler that the user calls: the code and its text.
-static int called_with(int errorcode)
+int uno_called_with(int errorcode)
 {
     char text[MPI_MAX_ERROR_STRING];
     if (!uno_error_text(errorcode, text, sizeof text)) {
@@ -137,7 +137,7 @@ int MPI_Comm_call_errhandler(MPI_Comm comm, int errorcode)
     static const char call[] = "MPI_Comm_call_errhandler";
     uno_enter(call);
     int err = uno_check_comm(comm);
-    if (!err) err = called_with(errorcode);
+    if (!err) err = uno_called_with(errorcode);
     if (err) return uno_raise_comm(comm, call, err);
     uno_raise_comm(comm, call, errorcode);
     return MPI_SUCCESS;
@@ -178,7 +178,7 @@ int MPI_Session_call_errhandler(MPI_Session session, int errorcode)
     static const char call[] = "MPI_Session_call_errhandler";
     uno_enter(call);
     int err = uno_check_session(session);
-    if (!err) err = called_with(errorcode);
+    if (!err) err = uno_called_with(errorcode);
     if (err) return uno_raise_session(session, call, err);
     uno_raise_session(session, call, errorcode);
     return MPI_SUCCESS;

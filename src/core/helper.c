@@ -24,6 +24,7 @@ static struct uno_param wanted = UNO_PARAM_BOOL(
 UNO_PARAM_DECLARE(wanted);
 
 bool uno_helper_on;
+int uno_helper_users;
 
 static struct {
     pthread_t thread;
@@ -34,7 +35,7 @@ static struct {
 static bool step_aside(void *arg)
 {
     (void)arg;
-    return helper.stop || !uno_pollers_queued() || uno_others_wait(step_aside);
+    return helper.stop || (!uno_pollers_queued() && !uno_helper_users) || uno_others_wait(step_aside);
 }
 
 static void *work(void *arg)
@@ -63,19 +64,38 @@ void uno_helper_call(void)
     uno_futex_wake(&helper.called, 1, false);
 }
 
-int uno_helper_start(void)
+static int start(void)
 {
-    if (!wanted.num) return MPI_SUCCESS;
     sigset_t all, old;
     sigfillset(&all);
     helper.stop = false;
-    uno_world.threads = true;
     pthread_sigmask(SIG_SETMASK, &all, &old);    // signals are for the program's threads
     int e = pthread_create(&helper.thread, NULL, work, NULL);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     if (e) return uno_fail(MPI_ERR_OTHER, "start the progress thread: %s", strerror(e));
     uno_helper_on = true;
     return MPI_SUCCESS;
+}
+
+int uno_helper_start(void)
+{
+    if (!wanted.num) return MPI_SUCCESS;
+    uno_world.threads = true;
+    return start();
+}
+
+int uno_helper_need(bool more)
+{
+    uno_helper_users += more ? 1 : -1;
+    if (!more) return MPI_SUCCESS;
+    if (!uno_world.threads) {    // the caller is inside a call: it holds the lock from now on
+        uno_world.threads = true;
+        uno_lock_slow();
+    }
+    int err = uno_helper_on ? MPI_SUCCESS : start();
+    if (err) uno_helper_users--;
+    if (!err) uno_helper_call();
+    return err;
 }
 
 void uno_helper_stop(void)

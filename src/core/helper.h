@@ -4,10 +4,15 @@
 #pragma once
 #include <stdbool.h>
 
-extern bool uno_helper_on;    // it runs: the library's lock is real
+extern bool uno_helper_on;      // it runs: the library's lock is real
+extern int uno_helper_users;    // who need it whether pollers are queued or not: windows reached by messages
 
 int uno_helper_start(void);    // after the library is open; nothing without the parameter. The lock is not held
 void uno_helper_stop(void);    // before it closes
+
+// One more, or one less, needs what arrives to be handled while the program computes. Starts the thread if need be and
+// makes the lock real from here on. With the lock held. 0, or MPI_ERR_OTHER.
+int uno_helper_need(bool more);
 
 // Wakes it when there may be work: a poller was added, or a thread that waited leaves MPI. With the lock held.
 void uno_helper_call(void);

@@ -299,7 +299,7 @@ static void wait_among_threads(bool (*ready)(void *), void *arg, const struct un
         remove_waiter(&me);
     }
     if (!kept) hand_over();
-    if (uno_helper_on && pollers && what != &uno_waiting_helper) uno_helper_call();
+    if (uno_helper_on && (pollers || uno_helper_users) && what != &uno_waiting_helper) uno_helper_call();
 }
 
 void uno_wait_on(bool (*ready)(void *arg), void *arg, const struct uno_waiting *what, struct uno_patience *p)

@@ -20,6 +20,7 @@ enum {
     UNO_SIGN,                   // type signature of the next message (sign.c)
     UNO_PART,                   // partitioned communication (part_match.c)
     UNO_FLOW,                   // hold back, or go on (flow.c)
+    UNO_RMA,                    // one-sided communication (rma/remote.c)
     UNO_KIND_END
 };
 

@@ -12,6 +12,7 @@ enum uno_token_kind {
     UNO_TOKEN_SEND,      // a send that was announced: clear to send, or the end of a direct copy
     UNO_TOKEN_RECV,      // a receive that a channel fills: the end of the copy
     UNO_TOKEN_STREAM,    // a receive that gets its data in messages
+    UNO_TOKEN_RMA,       // one-sided: data that a part sends back
     UNO_TOKEN_PART       // a partitioned send that waits for its match
 };
 

@@ -42,6 +42,8 @@ static MPI_Errhandler errhandler;
 static MPI_Op op;
 static MPI_Datatype type;
 static MPI_Request request, persistent, psend, precv, general;
+static MPI_Win win, dynamic;
+static char memory[4096];
 static int comm_key, type_key, win_key, one[64], zero[64], steps[64], ranges[1][3], distribs[] = {MPI_DISTRIBUTE_BLOCK};
 static MPI_Count ones[64];
 static MPI_Aint aints[64], wide_steps[64];
@@ -149,6 +151,15 @@ static void *freed_op(void)
     return was;
 }
 
+static void *freed_win(void)
+{
+    MPI_Win h, was;
+    MPI_Win_create(NULL, 0, 1, MPI_INFO_NULL, comm, &h);
+    was = h;
+    MPI_Win_free(&h);
+    return was;
+}
+
 static void *freed_message(void)
 {
     MPI_Message h, was;
@@ -170,6 +181,7 @@ static const struct {
              {"REQUEST", freed_request},
              {"ERRHANDLER", freed_errhandler},
              {"OP", freed_op},
+             {"WIN", freed_win},
              {"MESSAGE", freed_message}};
 
 static void make_wrong(void)
@@ -211,6 +223,16 @@ static void refresh(void)
     request = MPI_REQUEST_NULL;
 }
 
+// One with an epoch in which all operations are allowed.
+static void make_windows(void)
+{
+    MPI_Win_create(memory, sizeof memory, 1, MPI_INFO_NULL, comm, &win);
+    MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+    MPI_Win_lock_all(0, win);
+    MPI_Win_create_dynamic(MPI_INFO_NULL, comm, &dynamic);
+    MPI_Win_set_errhandler(dynamic, MPI_ERRORS_RETURN);
+}
+
 static void prepare(void)
 {
     int neighbors[] = {0}, degree[] = {1}, n;
@@ -239,6 +261,7 @@ static void prepare(void)
     MPI_Psend_init(buf, 1, 1, MPI_INT, 0, 9, comm, MPI_INFO_NULL, &psend);
     MPI_Precv_init(more, 1, 1, MPI_INT, 0, 9, comm, MPI_INFO_NULL, &precv);
     MPI_Grequest_start(NULL, NULL, NULL, NULL, &general);
+    make_windows();
     make_wrong();
 }
 

@@ -59,6 +59,11 @@ GIVEN = [
     (r"MPI_Grequest_complete", r"request", "general"),
     (r"MPI_(Comm_(get|set|delete)_attr)|MPI_Attr_.*", r"(comm_)?keyval", "comm_key"),
     (r"MPI_Type_(get|set|delete)_attr", r"type_keyval", "type_key"),
+    (r"MPI_Win_(get|set|delete)_attr", r"win_keyval", "win_key"),
+    (r"MPI_Win_(attach|detach)", r"win", "dynamic"),
+    (r"MPI_Win_lock", r"lock_type", "MPI_LOCK_SHARED"),
+    (r"MPI_Win_.*", r"assert", "0"),
+    (r".*", r"target_rank|target_disp", "0"),
     (r".*", r"tag|sendtag|recvtag|root|dest|source|rank|rank_source|key|color|partition|n|direction|.*leader", "0"),
     (r"MPI_(Type_create_subarray|Type_create_darray).*", r"order", "MPI_ORDER_C"),
     (r"MPI_Type_create_darray.*", r"array_of_distribs", "distribs"),
@@ -85,6 +90,7 @@ HANDLES = {
     "MPI_Datatype": ("DATATYPE", "MPI_INT"),
     "MPI_Request": ("REQUEST", "request"),
     "MPI_Message": ("MESSAGE", "MPI_MESSAGE_NO_PROC"),
+    "MPI_Win": ("WIN", "win"),
 }
 
 # Where MPI_IN_PLACE is wrong for every buffer.

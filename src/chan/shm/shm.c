@@ -310,6 +310,7 @@ static struct shm_link *make_link(uint32_t local)
 
 struct shm_link *shm_link_of(uint32_t local)
 {
+    if (!shm.link) return NULL;    // the channel is not in use
     return shm.link[local] ? shm.link[local] : make_link(local);
 }
 

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Synchronisation of one-sided communication: entry points. The work is in rma/active.c and rma/passive.c.
+// Always holds: an epoch that could not be opened or closed is as it was.
+#include <stdatomic.h>
+
+#include "api/win.h"
+#include "core/progress.h"
+
+static int check_assert(int assert, int allowed, const char *names)
+{
+    if (!uno_world.checks || !(assert & ~allowed)) return MPI_SUCCESS;
+    return uno_fail(MPI_ERR_ASSERT, "assert %d has bits that are not allowed here (%s are)", assert, names);
+}
+
+// ---- active ----
+
+int MPI_Win_fence(int assert, MPI_Win win)
+{
+    static const char call[] = "MPI_Win_fence";
+    uno_enter(call);
+    int err = uno_check_win(win);
+    if (!err)
+        err = check_assert(assert, MPI_MODE_NOSTORE | MPI_MODE_NOPUT | MPI_MODE_NOPRECEDE | MPI_MODE_NOSUCCEED,
+                           "MPI_MODE_NOSTORE, NOPUT, NOPRECEDE, NOSUCCEED");
+    if (!err) err = uno_rma_fence(uno_win(win), assert);
+    return uno_finish_win(win, call, err);
+}
+
+int MPI_Win_post(MPI_Group group, int assert, MPI_Win win)
+{
+    static const char call[] = "MPI_Win_post";
+    uno_enter(call);
+    int err = uno_check_win(win);
+    if (!err) err = uno_check_group(group, "group");
+    if (!err)
+        err = check_assert(assert, MPI_MODE_NOCHECK | MPI_MODE_NOSTORE | MPI_MODE_NOPUT,
+                           "MPI_MODE_NOCHECK, NOSTORE, NOPUT");
+    if (!err) err = uno_rma_post(uno_win(win), uno_group(group), assert);
+    return uno_finish_win(win, call, err);
+}
+
+int MPI_Win_start(MPI_Group group, int assert, MPI_Win win)
+{
+    static const char call[] = "MPI_Win_start";
+    uno_enter(call);
+    int err = uno_check_win(win);
+    if (!err) err = uno_check_group(group, "group");
+    if (!err) err = check_assert(assert, MPI_MODE_NOCHECK, "MPI_MODE_NOCHECK is");
+    if (!err) err = uno_rma_begin(uno_win(win), uno_group(group), assert);
+    return uno_finish_win(win, call, err);
+}
+
+int MPI_Win_complete(MPI_Win win)
+{
+    static const char call[] = "MPI_Win_complete";
+    uno_enter(call);
+    int err = uno_check_win(win);
+    if (!err) err = uno_rma_complete(uno_win(win));
+    return uno_finish_win(win, call, err);
+}
+
+int MPI_Win_wait(MPI_Win win)
+{
+    static const char call[] = "MPI_Win_wait";
+    uno_enter(call);
+    int err = uno_check_win(win);
+    if (!err) err = uno_rma_wait(uno_win(win), NULL);
+    return uno_finish_win(win, call, err);
+}
+
+int MPI_Win_test(MPI_Win win, int *flag)
+{
+    static const char call[] = "MPI_Win_test";
+    uno_enter(call);
+    bool done = false;
+    int err = uno_check_win(win);
+    if (!err) err = uno_check_pointer(flag, "flag");
+    if (!err) {
+        uno_progress();
+        err = uno_rma_wait(uno_win(win), &done);
+    }
+    if (!err) *flag = done;
+    return uno_finish_win(win, call, err);
+}
+
+// ---- passive ----
+
+int MPI_Win_lock(int lock_type, int rank, int assert, MPI_Win win)
+{
+    static const char call[] = "MPI_Win_lock";
+    uno_enter(call);
+    int err = uno_check_win(win);
+    if (!err && lock_type != MPI_LOCK_SHARED && lock_type != MPI_LOCK_EXCLUSIVE)
+        err = uno_fail(MPI_ERR_LOCKTYPE, "lock_type %d (MPI_LOCK_SHARED or MPI_LOCK_EXCLUSIVE allowed)", lock_type);
+    if (!err) err = check_assert(assert, MPI_MODE_NOCHECK, "MPI_MODE_NOCHECK is");
+    if (!err && rank != MPI_PROC_NULL) err = uno_check_win_rank(uno_win(win), rank, "rank");
+    if (!err && rank != MPI_PROC_NULL)
+        err = uno_rma_lock(uno_win(win), rank, lock_type == MPI_LOCK_EXCLUSIVE, !(assert &MPI_MODE_NOCHECK));
+    return uno_finish_win(win, call, err);
+}
+
+int MPI_Win_unlock(int rank, MPI_Win win)
+{
+    static const char call[] = "MPI_Win_unlock";
+    uno_enter(call);
+    int err = uno_check_win(win);
+    if (!err && rank != MPI_PROC_NULL) err = uno_check_win_rank(uno_win(win), rank, "rank");
+    if (!err && rank != MPI_PROC_NULL) err = uno_rma_unlock(uno_win(win), rank);
+    return uno_finish_win(win, call, err);
+}
+
+int MPI_Win_lock_all(int assert, MPI_Win win)
+{
+    static const char call[] = "MPI_Win_lock_all";
+    uno_enter(call);
+    int err = uno_check_win(win);
+    if (!err) err = check_assert(assert, MPI_MODE_NOCHECK, "MPI_MODE_NOCHECK is");
+    if (!err) err = uno_rma_lock_all(uno_win(win), !(assert &MPI_MODE_NOCHECK));
+    return uno_finish_win(win, call, err);
+}
+
+int MPI_Win_unlock_all(MPI_Win win)
+{
+    static const char call[] = "MPI_Win_unlock_all";
+    uno_enter(call);
+    int err = uno_check_win(win);
+    if (!err) err = uno_rma_unlock_all(uno_win(win));
+    return uno_finish_win(win, call, err);
+}
+
+// Flushes are for passive epochs; rank -1: all parts.
+static int check_passive(const struct MPI_ABI_Win *w, int rank)
+{
+    if (w->all_locked || (rank >= 0 ? w->part[rank].held : w->locks)) return MPI_SUCCESS;
+    if (rank < 0) return uno_fail(MPI_ERR_RMA_SYNC, "nothing is locked (MPI_Win_lock or MPI_Win_lock_all come first)");
+    return uno_fail(MPI_ERR_RMA_SYNC, "rank %d is not locked (MPI_Win_lock or MPI_Win_lock_all come first)", rank);
+}
+
+static int flush(const char *call, MPI_Win win, int rank, int (*fn)(struct MPI_ABI_Win *, int))
+{
+    uno_enter(call);
+    int err = uno_check_win(win);
+    if (!err && rank == MPI_PROC_NULL) return uno_finish_win(win, call, MPI_SUCCESS);
+    if (!err) err = uno_check_win_rank(uno_win(win), rank, "rank");
+    if (!err) err = check_passive(uno_win(win), rank);
+    if (!err) err = fn(uno_win(win), rank);
+    return uno_finish_win(win, call, err);
+}
+
+static int flush_all(const char *call, MPI_Win win, int (*fn)(struct MPI_ABI_Win *, int))
+{
+    uno_enter(call);
+    int err = uno_check_win(win);
+    if (!err) err = check_passive(uno_win(win), -1);
+    if (!err) err = fn(uno_win(win), -1);
+    return uno_finish_win(win, call, err);
+}
+
+int MPI_Win_flush(int rank, MPI_Win win)
+{
+    return flush("MPI_Win_flush", win, rank, uno_rma_flush);
+}
+
+int MPI_Win_flush_local(int rank, MPI_Win win)
+{
+    return flush("MPI_Win_flush_local", win, rank, uno_rma_flush_local);
+}
+
+int MPI_Win_flush_all(MPI_Win win)
+{
+    return flush_all("MPI_Win_flush_all", win, uno_rma_flush);
+}
+
+int MPI_Win_flush_local_all(MPI_Win win)
+{
+    return flush_all("MPI_Win_flush_local_all", win, uno_rma_flush_local);
+}
+
+int MPI_Win_sync(MPI_Win win)
+{
+    static const char call[] = "MPI_Win_sync";
+    uno_enter(call);
+    int err = uno_check_win(win);
+    // Seq_cst: the window's memory as others left it, and ours as they will see it; pairs with their MPI_Win_sync.
+    if (!err) atomic_thread_fence(memory_order_seq_cst);
+    if (!err) uno_progress();
+    return uno_finish_win(win, call, err);
+}

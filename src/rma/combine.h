@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Accumulates on memory that can be reached: atomic per element, whoever else accumulates there by whatever path.
+#pragma once
+#include "core/op.h"
+#include "rma/copy.h"
+
+struct uno_rma_combination {
+    const struct MPI_ABI_Op *op;
+    struct MPI_ABI_Datatype *element;
+    struct uno_rma_stream *in;     // packed elements; NULL: MPI_NO_OP
+    struct uno_rma_stream *out;    // gets the old values, NULL: nobody wants them
+};
+
+// All of the layout at part p.
+int uno_rma_combine(struct uno_rma_part *p, struct uno_rma_layout *l, const struct uno_rma_combination *c);
+
+// One element: *old gets the value before; it is replaced by `value` if it equals *compare.
+int uno_rma_swap(struct uno_rma_part *p, struct uno_rma_layout *l, const void *compare, const void *value, void *old);

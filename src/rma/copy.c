@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copies between a buffer of this process and the layout at a part (copy.h): plain loads and stores where it is mapped,
+// else process_vm_readv and process_vm_writev, as many runs per call as it takes. Called by op.c, combine.c, remote.c.
+#define _GNU_SOURCE
+#include "rma/copy.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+
+#include "base/fail.h"
+
+#define RUNS_PER_CALL 256
+
+static bool is_plain(const struct MPI_ABI_Datatype *type)
+{
+    return (type->flags & UNO_TYPE_PLAIN) != 0;
+}
+
+int uno_rma_lay_out(struct uno_rma_layout *l, char *base, MPI_Count count, struct MPI_ABI_Datatype *type)
+{
+    *l = (struct uno_rma_layout){.bytes = (size_t)(count * type->size)};
+    l->one = (struct uno_run){base, l->bytes};
+    l->run = &l->one;
+    l->runs = 1;
+    if (is_plain(type) || l->bytes == 0) return MPI_SUCCESS;
+    struct uno_packer p;
+    uno_packer_init(&p, base, count, type);
+    l->list = malloc(uno_packer_runs(&p) * sizeof *l->list);
+    if (!l->list) return uno_fail(MPI_ERR_NO_MEM, "no memory for the layout at the target");
+    l->runs = uno_packer_list(&p, l->list);
+    l->run = l->list;
+    return MPI_SUCCESS;
+}
+
+void uno_rma_lay_down(struct uno_rma_layout *l)
+{
+    free(l->list);
+}
+
+void uno_rma_rewind(struct uno_rma_layout *l, size_t done)
+{
+    l->done = done;
+    while (l->at > 0 && l->run[l->at - 1].end > done) l->at--;
+}
+
+// The next stretch of the walk that lies in one run, at most n bytes; moves the walk on.
+static size_t stretch(struct uno_rma_layout *l, size_t n, char **at)
+{
+    const struct uno_run *r = &l->run[l->at];
+    size_t start = l->at ? r[-1].end : 0, left = r->end - l->done;
+    *at = r->at + (l->done - start);
+    if (n > left) n = left;
+    l->done += n;
+    if (l->done == r->end) l->at++;
+    return n;
+}
+
+static int reach(const struct uno_rma_part *p, struct iovec *there, unsigned long runs, char *here, size_t n, bool get)
+{
+    while (n > 0) {
+        struct iovec mine = {here, n};
+        ssize_t k = get ? process_vm_readv(p->pid, &mine, 1, there, runs, 0)
+                        : process_vm_writev(p->pid, &mine, 1, there, runs, 0);
+        if (k <= 0) {
+            return uno_fail_errno(MPI_ERR_RMA_RANGE, "%s %zu bytes at %p of the target", get ? "read" : "write", n,
+                                  there->iov_base);
+        }
+        here += k;
+        n -= (size_t)k;
+        for (size_t done = (size_t)k; done > 0;) {    // what was done of the list
+            size_t step = done < there->iov_len ? done : there->iov_len;
+            there->iov_base = (char *)there->iov_base + step;
+            there->iov_len -= step;
+            done -= step;
+            if (there->iov_len == 0) there++, runs--;
+        }
+    }
+    return MPI_SUCCESS;
+}
+
+int uno_rma_move(const struct uno_rma_part *p, struct uno_rma_layout *l, void *here, size_t n, bool get)
+{
+    char *mine = here;
+    if (p->path == UNO_RMA_MAPPED) {
+        for (size_t k; n > 0; n -= k, mine += k) {
+            char *at;
+            k = stretch(l, n, &at);
+            memcpy(get ? mine : at, get ? at : mine, k);
+        }
+        return MPI_SUCCESS;
+    }
+    while (n > 0) {
+        struct iovec there[RUNS_PER_CALL];
+        unsigned long runs = 0;
+        size_t some = 0;
+        for (char *at; some < n && runs < RUNS_PER_CALL; runs++) {
+            size_t k = stretch(l, n - some, &at);
+            there[runs] = (struct iovec){at, k};
+            some += k;
+        }
+        int err = reach(p, there, runs, mine, some, get);
+        if (err) return err;
+        n -= some;
+        mine += some;
+    }
+    return MPI_SUCCESS;
+}
+
+void uno_rma_stream(struct uno_rma_stream *s, const struct uno_rma_side *side)
+{
+    s->plain = is_plain(side->type) ? side->buf : NULL;
+    if (!s->plain) uno_packer_init(&s->packer, side->buf, side->count, side->type);
+}
+
+void uno_rma_read(struct uno_rma_stream *s, void *to, size_t n)
+{
+    if (!s->plain) {
+        uno_pack(&s->packer, to, n);
+        return;
+    }
+    memcpy(to, s->plain, n);
+    s->plain += n;
+}
+
+void uno_rma_write(struct uno_rma_stream *s, const void *from, size_t n)
+{
+    if (!s->plain) {
+        uno_unpack(&s->packer, from, n);
+        return;
+    }
+    memcpy(s->plain, from, n);
+    s->plain += n;
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// An operation on its way: where the target's layout lies, which path it takes. Called by src/api/twice/rma.c.
+//
+// Always holds: on MAPPED and REACH the operation is complete when this returns.
+#include <string.h>
+
+#include "base/fail.h"
+#include "core/request.h"
+#include "core/type.h"
+#include "rma/combine.h"
+#include "rma/remote.h"
+
+#define BOUNCE 32768    // bytes of a packed layout per copy across processes
+
+struct MPI_ABI_Datatype *uno_rma_element(const struct MPI_ABI_Datatype *type)
+{
+    static struct MPI_ABI_Datatype *of[UNO_BASIC_END];
+    if (type->flags & UNO_TYPE_PREDEFINED) return (struct MPI_ABI_Datatype *)(uintptr_t)type;
+    for (int i = 0; !of[UNO_BASIC_I32] && i < UNO_TYPE_END - UNO_TYPE_FIRST; i++) {
+        struct MPI_ABI_Datatype *t = &uno_predefined_types[i];
+        if (t->flags & UNO_TYPE_LIVE && t->basic != UNO_BASIC_NONE && !of[t->basic]) of[t->basic] = t;
+    }
+    return of[type->basic];
+}
+
+// The bytes that the operation touches, from `from` to `end` relative to the part.
+static void bounds(const struct uno_rma_part *p, const struct uno_rma_op *o, MPI_Aint *from, MPI_Aint *end)
+{
+    MPI_Aint first = o->disp * p->unit + o->type->true_lb, last = first + (o->count - 1) * o->type->extent;
+    *from = first < last ? first : last;
+    *end = (first < last ? last : first) + o->type->true_extent;
+}
+
+static int check_range(const struct MPI_ABI_Win *w, const struct uno_rma_part *p, const struct uno_rma_op *o)
+{
+    MPI_Aint from, end;
+    if (o->count == 0 || o->type->size == 0) return MPI_SUCCESS;
+    bounds(p, o, &from, &end);
+    if (w->flavor == MPI_WIN_FLAVOR_DYNAMIC) {
+        bool there = o->rank != w->comm->rank || uno_win_is_attached(w, (char *)from, (size_t)(end - from));
+        if (there) return MPI_SUCCESS;
+        return uno_fail(MPI_ERR_RMA_RANGE, "addresses %#llx .. %#llx are not attached at rank %d", (long long)from,
+                        (long long)end, o->rank);
+    }
+    if (from >= 0 && (size_t)end <= p->size) return MPI_SUCCESS;
+    return uno_fail(
+        MPI_ERR_RMA_RANGE,
+        "target_disp %lld (%lld bytes each): bytes %lld .. %lld are outside the window of rank %d (0 .. %zu)",
+        (long long)o->disp, (long long)p->unit, (long long)from, (long long)end, o->rank, p->size);
+}
+
+// Between a side of the origin and the layout.
+static int move(const struct uno_rma_part *p, struct uno_rma_layout *l, const struct uno_rma_side *side, bool get)
+{
+    struct uno_rma_stream s;
+    char bounce[BOUNCE];
+    int err = MPI_SUCCESS;
+    uno_rma_stream(&s, side);
+    if (s.plain) return uno_rma_move(p, l, s.plain, l->bytes, get);
+    for (size_t n, left = l->bytes; left > 0 && !err; left -= n) {
+        n = left < BOUNCE ? left : BOUNCE;
+        if (!get) uno_rma_read(&s, bounce, n);
+        err = uno_rma_move(p, l, bounce, n, get);
+        if (get && !err) uno_rma_write(&s, bounce, n);
+    }
+    return err;
+}
+
+static int combine(struct uno_rma_part *p, struct uno_rma_layout *l, const struct uno_rma_op *o)
+{
+    struct uno_rma_stream in, out;
+    bool no_op = o->op->handle == MPI_NO_OP;
+    if (!no_op) uno_rma_stream(&in, &o->origin);
+    if (o->result.type) uno_rma_stream(&out, &o->result);
+    struct uno_rma_combination c = {.op = o->op,
+                                    .element = uno_rma_element(o->type),
+                                    .in = no_op ? NULL : &in,
+                                    .out = o->result.type ? &out : NULL};
+    return uno_rma_combine(p, l, &c);
+}
+
+static int begin(struct MPI_ABI_Win *w, const struct uno_rma_op *o, struct uno_rma_layout *l)
+{
+    struct uno_rma_part *p = &w->part[o->rank];
+    int err = check_range(w, p, o);
+    char *base = w->flavor == MPI_WIN_FLAVOR_DYNAMIC ? NULL : p->base;
+    return err ? err : uno_rma_lay_out(l, base + o->disp * p->unit, o->count, o->type);
+}
+
+int uno_rma_start(struct MPI_ABI_Win *w, const struct uno_rma_op *o, MPI_Request *req)
+{
+    struct uno_rma_part *p = &w->part[o->rank];
+    struct uno_rma_layout l;
+    int err = begin(w, o, &l);
+    if (err) return err;
+    if (req) *req = &uno_request_sent;
+    if (l.bytes == 0)
+        err = MPI_SUCCESS;
+    else if (p->path == UNO_RMA_MESSAGE)
+        err = uno_remote_start(w, o, &l, req);
+    else if (o->op)
+        err = combine(p, &l, o);
+    else
+        err = move(p, &l, &o->origin, o->get);
+    p->stored |= !o->get;
+    uno_rma_lay_down(&l);
+    return err;
+}
+
+int uno_rma_fetch(struct MPI_ABI_Win *w, const struct uno_rma_op *o, const void *compare)
+{
+    struct uno_rma_part *p = &w->part[o->rank];
+    struct uno_rma_layout l;
+    if (!compare) return uno_rma_start(w, o, NULL);
+    int err = begin(w, o, &l);
+    if (err) return err;
+    if (p->path == UNO_RMA_MESSAGE)
+        err = uno_remote_swap(w, o, &l, compare);
+    else
+        err = uno_rma_swap(p, &l, compare, o->origin.buf, o->result.buf);
+    p->stored = true;
+    uno_rma_lay_down(&l);
+    return err;
+}

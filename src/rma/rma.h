@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One-sided communication for the entry points. The lock is held, arguments are checked (but for what is said here).
+// Results: 0 or an MPI error class with the reason kept; the window stays usable.
+#pragma once
+#include "rma/win.h"
+
+// ---- making and freeing: collective ----
+
+struct uno_win_spec {
+    int flavor;
+    void *base;       // create: the user's memory
+    MPI_Aint size;    // but of dynamic windows
+    int unit;
+    const struct MPI_ABI_Info *info;
+};
+// w->base: where the memory of this process is.
+int uno_win_make(struct MPI_ABI_Comm *c, const struct uno_win_spec *spec, struct MPI_ABI_Win **win);
+int uno_win_free(struct MPI_ABI_Win *w);    // all epochs are closed; attributes are gone
+
+// hint.c: takes what it knows from info (NULL: nothing); all hints with the values in use, NULL when memory is out.
+int uno_win_hints_take(struct MPI_ABI_Win *w, const struct MPI_ABI_Info *info);
+struct MPI_ABI_Info *uno_win_hints_all(const struct MPI_ABI_Win *w);
+bool uno_win_hint_true(const struct MPI_ABI_Win *w, const char *key);
+
+// region.c: dynamic windows. MPI_ERR_RMA_ATTACH: attached already, or not attached.
+int uno_win_attach(struct MPI_ABI_Win *w, void *base, MPI_Aint bytes);
+int uno_win_detach(struct MPI_ABI_Win *w, const void *base);
+bool uno_win_is_attached(const struct MPI_ABI_Win *w, const char *at, size_t bytes);
+
+// ---- operations ----
+
+struct uno_rma_side {
+    void *buf;
+    MPI_Count count;
+    struct MPI_ABI_Datatype *type;
+};
+
+struct uno_rma_op {
+    struct uno_rma_side origin, result;    // result: fetched values (type NULL: none)
+    int rank;
+    MPI_Aint disp;
+    MPI_Count count;    // at the target
+    struct MPI_ABI_Datatype *type;
+    const struct MPI_ABI_Op *op;    // accumulates; NULL: put or get
+    bool get;                       // the origin's buffer is filled
+};
+
+// req NULL: completes by a flush or another synchronisation; else *req completes as the request-based forms do.
+int uno_rma_start(struct MPI_ABI_Win *w, const struct uno_rma_op *o, MPI_Request *req);
+
+// One element of a predefined type: fetch and op (compare NULL), compare and swap.
+int uno_rma_fetch(struct MPI_ABI_Win *w, const struct uno_rma_op *o, const void *compare);
+
+// The predefined type whose elements a type consists of; NULL when there are several.
+struct MPI_ABI_Datatype *uno_rma_element(const struct MPI_ABI_Datatype *type);
+
+// ---- synchronisation ----
+
+int uno_rma_fence(struct MPI_ABI_Win *w, int assert);
+int uno_rma_post(struct MPI_ABI_Win *w, struct MPI_ABI_Group *g, int assert);
+int uno_rma_begin(struct MPI_ABI_Win *w, struct MPI_ABI_Group *g, int assert);    // MPI_Win_start
+int uno_rma_complete(struct MPI_ABI_Win *w);
+int uno_rma_wait(struct MPI_ABI_Win *w, bool *done);    // done not NULL: does not wait, says whether it ended
+
+int uno_rma_lock(struct MPI_ABI_Win *w, int rank, bool exclusive, bool checked);
+int uno_rma_unlock(struct MPI_ABI_Win *w, int rank);
+int uno_rma_lock_all(struct MPI_ABI_Win *w, bool checked);
+int uno_rma_unlock_all(struct MPI_ABI_Win *w);
+int uno_rma_flush(struct MPI_ABI_Win *w, int rank);    // rank -1: all
+int uno_rma_flush_local(struct MPI_ABI_Win *w, int rank);
+
+// Whether an operation may go to the part now: MPI_ERR_RMA_SYNC with the reason.
+int uno_rma_in_epoch(const struct MPI_ABI_Win *w, int rank);

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Making and freeing windows (win.h). Called by src/api/twice/win_make.c and win.c.
+//
+// Always holds: every member comes to the same result, so none waits for one that gave up; a window is registered
+// before any member can send to it.
+#include "rma/win.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fail.h"
+#include "base/param.h"
+#include "chan/door.h"
+#include "chan/reach.h"
+#include "core/errh.h"
+#include "core/helper.h"
+#include "core/info.h"
+#include "core/world.h"
+#include "rma/remote.h"
+#include "rma/rma.h"
+#include "rma/words.h"
+
+#define PAGE ((size_t)4096)
+
+// What each member tells the others.
+struct card {
+    int64_t base, size, unit;
+};
+
+static struct uno_pool pool = {.bytes = sizeof(struct MPI_ABI_Win), .magic = UNO_WIN_MAGIC};
+static struct MPI_ABI_Win *first;
+
+struct MPI_ABI_Win *uno_win(MPI_Win h)
+{
+    return (uintptr_t)h >= 4096 && h->head.magic == UNO_WIN_MAGIC ? h : NULL;
+}
+
+struct MPI_ABI_Win *uno_win_of_context(uint64_t context)
+{
+    struct MPI_ABI_Win *w = first;
+    while (w && w->comm->context != context) w = w->next;
+    return w;
+}
+
+static struct uno_rma_words *words_of(const struct MPI_ABI_Win *w, int index)
+{
+    return (struct uno_rma_words *)(void *)(w->shared->words.base + (size_t)index * w->shared->stride);
+}
+
+_Atomic uint64_t *uno_win_posted(const struct MPI_ABI_Win *w, const struct uno_rma_part *p)
+{
+    return (_Atomic uint64_t *)(void *)(p->words + 1) + w->comm->rank;
+}
+
+_Atomic uint64_t *uno_win_completed(const struct MPI_ABI_Win *w, const struct uno_rma_part *p)
+{
+    return uno_win_posted(w, p) + w->comm->size;
+}
+
+void uno_win_raise(_Atomic uint64_t *word, int local)
+{
+    // Release: pairs with the acquire in uno_word_reached: what was done before is seen after.
+    atomic_fetch_add_explicit(word, 1, memory_order_release);
+    uno_door_ring(uno_job_door(uno_world.job, (uint32_t)local), (uint32_t)local);
+}
+
+// ---- making ----
+
+static int local_index(int proc)
+{
+    return uno_world.local_of ? uno_world.local_of[proc] : proc;
+}
+
+// A communicator of some members of c, agreed among them alone.
+static int make_comm(struct MPI_ABI_Comm *c, const int *member, int n, int me, int tag, struct MPI_ABI_Comm **out)
+{
+    int *proc = malloc((size_t)n * sizeof *proc);
+    if (!proc) return uno_fail(MPI_ERR_NO_MEM, "no memory for a window");
+    for (int i = 0; i < n; i++) proc[i] = uno_comm_proc(c, member ? member[i] : i);
+    struct uno_team t = {.comm = c, .member = member, .n = n, .me = me, .tag = tag};
+    uint64_t context = me == 0 ? uno_context_new() : 0;
+    int err = uno_team_bcast(&t, &context, sizeof context);
+    struct MPI_ABI_Group *g = err ? NULL : uno_group_make(n, proc);
+    free(proc);
+    if (err) return err;
+    *out = g ? uno_comm_make(g, NULL, context) : NULL;
+    if (g) uno_group_drop(g);
+    return *out ? MPI_SUCCESS : uno_fail(MPI_ERR_NO_MEM, "no memory for a window");
+}
+
+// w->comm, all members, and w->node, those on this host.
+static int make_comms(struct MPI_ABI_Win *w, struct MPI_ABI_Comm *c)
+{
+    int tag = uno_coll_tag(c), inner = uno_coll_tag(c), n = 0, me = 0;
+    int err = make_comm(c, NULL, c->size, c->rank, tag, &w->comm);
+    if (err) return err;
+    int *member = malloc((size_t)c->size * sizeof *member);
+    if (!member) return uno_fail(MPI_ERR_NO_MEM, "no memory for a window");
+    for (int r = 0; r < c->size; r++) {
+        if (local_index(uno_comm_proc(c, r)) < 0) continue;
+        if (r == c->rank) me = n;
+        member[n++] = r;
+    }
+    err = make_comm(c, member, n, me, inner, &w->node);
+    free(member);
+    return err;
+}
+
+static size_t waiters_offset(const struct MPI_ABI_Win *w)
+{
+    return sizeof(struct uno_rma_words) + 2 * (size_t)w->comm->size * sizeof(uint64_t);
+}
+
+struct uno_ticket_queue uno_win_queue(const struct MPI_ABI_Win *w, const struct uno_rma_part *p)
+{
+    return (struct uno_ticket_queue){
+        &p->words->lock, (_Atomic uint32_t *)(void *)((char *)p->words + waiters_offset(w)), (uint32_t)w->comm->size};
+}
+
+static int make_words(struct MPI_ABI_Win *w)
+{
+    size_t bytes = waiters_offset(w) + (size_t)w->comm->size * sizeof(uint32_t);
+    w->shared->stride = (bytes + 2 * UNO_LINE - 1) / (2 * UNO_LINE) * (2 * UNO_LINE);
+    return uno_share_make(w->node, w->shared->stride * (size_t)w->node->size, &w->shared->words);
+}
+
+static size_t rounded(size_t n, size_t unit)
+{
+    return (n + unit - 1) / unit * unit;
+}
+
+// Where the memory of the members of this host lies in the share: one after the other when the user wants them
+// contiguous, else each on pages of its own.
+static int allocate(struct MPI_ABI_Win *w, const struct card *card, size_t *offset)
+{
+    bool together = w->flavor == MPI_WIN_FLAVOR_SHARED && !uno_win_hint_true(w, "alloc_shared_noncontig");
+    const char *text = w->info ? uno_info_find(w->info, "mpi_minimum_memory_alignment") : NULL;
+    size_t align = text ? (size_t)strtoull(text, NULL, 10) : 0, at = 0;
+    size_t unit = together ? 1 : align > PAGE ? align : PAGE;
+    for (int r = 0; r < w->comm->size; r++) {
+        if (w->part[r].local < 0) continue;
+        offset[r] = at;
+        at = rounded(at + (size_t)card[r].size, unit);
+    }
+    return uno_share_make(w->node, at ? at : 1, &w->shared->memory);
+}
+
+// For measuring and testing the slower paths.
+static struct uno_param least_path =
+    UNO_PARAM_INT("rma_path", 0, 0, 2, "fastest path that windows may take: 0 mapped memory, 2 messages alone");
+UNO_PARAM_DECLARE(least_path);
+
+static uint8_t path_of(const struct MPI_ABI_Win *w, int rank, struct uno_rma_part *p, int proc)
+{
+    if (p->local < 0) return UNO_RMA_MESSAGE;
+    if (rank == w->comm->rank || w->flavor == MPI_WIN_FLAVOR_SHARED) return UNO_RMA_MAPPED;
+    if (w->shared->memory.base && least_path.num < UNO_RMA_MESSAGE) return UNO_RMA_MAPPED;
+    if (least_path.num == UNO_RMA_MESSAGE) return UNO_RMA_MESSAGE;
+    p->pid = uno_reach(proc);
+    return p->pid ? UNO_RMA_REACH : UNO_RMA_MESSAGE;
+}
+
+static void describe(struct MPI_ABI_Win *w, const struct card *card, const size_t *offset)
+{
+    int index = 0;
+    for (int r = 0; r < w->comm->size; r++) {
+        struct uno_rma_part *p = &w->part[r];
+        int proc = uno_comm_proc(w->comm, r);
+        if (p->local >= 0) p->words = words_of(w, index++);
+        p->path = path_of(w, r, p, proc);
+        p->base = w->shared->memory.base && p->local >= 0 ? w->shared->memory.base + offset[r]
+                                                          : (char *)(uintptr_t)card[r].base;
+        p->size = w->flavor == MPI_WIN_FLAVOR_DYNAMIC ? SIZE_MAX : (size_t)card[r].size;
+        p->unit = (MPI_Aint)card[r].unit;
+        w->messages |= p->path == UNO_RMA_MESSAGE;
+    }
+    struct uno_rma_part *mine = &w->part[w->comm->rank];
+    if (w->shared->memory.base) w->base = mine->base;
+    w->posted = uno_win_posted(w, mine) - w->comm->rank;
+    w->completed = w->posted + w->comm->size;
+}
+
+// The memory and the parts, once everybody's card is known.
+static int fill_parts(struct MPI_ABI_Win *w, const struct uno_win_spec *spec)
+{
+    size_t n = (size_t)w->comm->size;
+    struct card *card = calloc(n, sizeof *card);
+    size_t *offset = calloc(n, sizeof *offset);
+    w->part = calloc(n, sizeof *w->part);
+    w->shared = calloc(1, sizeof *w->shared);
+    int64_t failed = !card || !offset || !w->part || !w->shared;
+    struct uno_team all = uno_team_all(w->comm, 0);
+    int err = uno_team_most(&all, &failed);
+    if (!err && failed) err = uno_fail(MPI_ERR_NO_MEM, "no memory for a window of %zu members", n);
+    if (!err) {
+        card[w->comm->rank] = (struct card){(int64_t)(intptr_t)spec->base, spec->size, spec->unit};
+        for (int r = 0; r < w->comm->size; r++) w->part[r].local = local_index(uno_comm_proc(w->comm, r));
+        err = uno_team_allgather(&all, card, sizeof *card);
+    }
+    if (!err) err = make_words(w);
+    if (!err && (w->flavor == MPI_WIN_FLAVOR_ALLOCATE || w->flavor == MPI_WIN_FLAVOR_SHARED))
+        err = allocate(w, card, offset);
+    failed = err;
+    int agreed = uno_team_most(&all, &failed);
+    if (!err) err = agreed ? agreed : failed ? uno_fail((int)failed, "another member has no memory for its part") : 0;
+    if (!err) describe(w, card, offset);
+    free(card);
+    free(offset);
+    return err;
+}
+
+static void forget(struct MPI_ABI_Win *w)
+{
+    if (w->shared) {
+        uno_share_drop(&w->shared->words);
+        uno_share_drop(&w->shared->memory);
+        if (w->shared->meet.team.comm) uno_meet_drop(&w->shared->meet);
+        free(w->shared);
+    }
+    if (w->node) uno_comm_drop(w->node);
+    if (w->comm) uno_comm_drop(w->comm);
+    if (w->errhandler) uno_errh_drop(w->errhandler);
+    if (w->info) uno_info_drop(w->info);
+    free(w->part);
+    free(w->region);
+    uno_pool_put(&pool, w);
+}
+
+int uno_win_make(struct MPI_ABI_Comm *c, const struct uno_win_spec *spec, struct MPI_ABI_Win **win)
+{
+    if (spec->flavor == MPI_WIN_FLAVOR_SHARED && c->size > 1 && !uno_share_possible(c))
+        return uno_fail(MPI_ERR_RMA_SHARED, "the members of the communicator are not all on one host");
+    struct MPI_ABI_Win *w = uno_pool_get(&pool);
+    if (!w) return uno_fail(MPI_ERR_NO_MEM, "no memory for a window");
+    w->handle = w;
+    w->flavor = spec->flavor;
+    w->base = spec->base;
+    w->size = spec->size;
+    w->unit = spec->unit;
+    w->model = MPI_WIN_UNIFIED;
+    w->errhandler = &uno_errors_are_fatal;
+    uno_errh_hold(w->errhandler);
+    int err = uno_win_hints_take(w, spec->info);
+    if (!err) err = make_comms(w, c);
+    if (!err) err = fill_parts(w, spec);
+    if (!err) err = uno_meet_make(w->comm, &w->shared->meet);
+    if (err) {
+        forget(w);
+        return err;
+    }
+    w->next = first;
+    if (first) first->prev = w;
+    first = w;
+    // Whoever is told of the window may use it: so the helper runs first.
+    err = w->messages ? uno_helper_need(true) : MPI_SUCCESS;
+    if (!err) err = uno_meet(&w->shared->meet);
+    *win = w;
+    return err;
+}
+
+int uno_win_free(struct MPI_ABI_Win *w)
+{
+    int err = uno_rma_flush(w, -1);
+    if (!err) err = uno_meet(&w->shared->meet);
+    if (err) return err;
+    if (w->messages) {
+        uno_remote_forget(w);
+        uno_helper_need(false);
+    }
+    if (w->next) w->next->prev = w->prev;
+    if (w->prev)
+        w->prev->next = w->next;
+    else
+        first = w->next;
+    forget(w);
+    return MPI_SUCCESS;
+}

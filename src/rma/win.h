@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Windows: what the handle points to, for the files of src/rma and its entry points.
+//
+// Each member has a part: its memory, and the words by which it is locked and told. How a part is accessed is its path,
+// chosen when the window is made: MAPPED (loads and stores), REACH (copies across process memory), MESSAGE (a handler
+// at the target). The words of all members of a host lie in one share, so that synchronisation inside a host never
+// needs the target's processor, whatever the path.
+#pragma once
+#include <mpi.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/pool.h"
+#include "core/comm.h"
+
+#define UNO_WIN_MAGIC 0x5557494eu
+
+enum uno_rma_path { UNO_RMA_MAPPED, UNO_RMA_REACH, UNO_RMA_MESSAGE };
+
+struct uno_rma_words;     // what the members of a host share per part (words.h)
+struct uno_rma_shared;    // what they map and meet by (words.h)
+
+enum uno_rma_held { UNO_RMA_FREE, UNO_RMA_SHARED, UNO_RMA_EXCLUSIVE, UNO_RMA_NOCHECK };
+
+// The part of one member as this process sees it.
+struct uno_rma_part {
+    char *base;     // MAPPED: an address here; REACH and MESSAGE: in its own process
+    size_t size;    // bytes; of a dynamic window SIZE_MAX
+    MPI_Aint unit;
+    int pid;                        // REACH
+    int local;                      // index on this host, -1: on another
+    uint8_t path;                   // enum uno_rma_path
+    uint8_t held;                   // enum uno_rma_held: what this process holds in its passive epoch
+    bool stored;                    // since the last flush: MAPPED and REACH need a fence, MESSAGE an answer
+    uint32_t answers;               // by MESSAGE: pieces of gets and fetches that are under way
+    uint64_t unconfirmed;           // by MESSAGE: bytes sent since the last answer
+    struct uno_rma_words *words;    // NULL: on another host
+    uint64_t posts, completes;      // that this process has taken note of
+    _Atomic uint64_t granted;       // locks that a part on another host has granted
+    _Atomic uint64_t answered;      // flushes that it has answered
+    uint64_t asked_locks, asked_answers;
+};
+
+struct uno_rma_region {
+    char *base;
+    size_t bytes;
+};
+
+struct MPI_ABI_Win {
+    struct uno_head head;
+    MPI_Win handle;
+    struct MPI_ABI_Comm *comm;    // of its own: the members and a context for messages
+    struct MPI_ABI_Comm *node;    // the members on this host
+    struct uno_rma_shared *shared;
+    struct uno_rma_part *part;               // [size]
+    _Atomic uint64_t *posted, *completed;    // [size] of this process, in `words`: told by each other member
+    struct MPI_ABI_Errhandler *errhandler;
+    struct uno_attrs *attrs;
+    struct MPI_ABI_Info *info;
+    char name[MPI_MAX_OBJECT_NAME];
+    int flavor;    // MPI_WIN_FLAVOR_*
+    void *base;    // of this process: what the attribute MPI_WIN_BASE gives
+    MPI_Aint size;
+    int unit, model;
+    bool messages;    // some part goes by MESSAGE
+    bool fenced;      // a fence has begun an epoch
+    bool all_locked, all_unchecked;
+    int locks;                                  // parts locked one by one
+    struct MPI_ABI_Group *started, *exposed;    // epochs of start and post
+    struct uno_rma_region *region;              // attached here
+    size_t regions, room;
+    struct MPI_ABI_Win *next, *prev;    // all windows of this process
+};
+
+struct MPI_ABI_Win *uno_win(MPI_Win h);    // NULL when not a live handle (MPI_WIN_NULL too)
+struct MPI_ABI_Win *uno_win_of_context(uint64_t context);

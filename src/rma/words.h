@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the members of a window on one host share, whatever the path of an operation: the words of each part, the memory
+// of windows that the library allocates, the barrier of all members.
+#pragma once
+#include "p2p/meet.h"
+#include "p2p/share.h"
+#include "rma/ticket.h"
+#include "rma/win.h"
+
+// Of one part. All words only grow, but for `busy`. Behind it lie, per member of the window, the counts of its posts
+// and of its completes, and the slots of the queue for the lock.
+struct uno_rma_words {
+    struct uno_ticket_lock lock;
+    _Atomic uint32_t busy;    // 1: somebody accumulates
+};
+
+struct uno_rma_shared {
+    struct uno_meet meet;    // all members
+    struct uno_share words, memory;
+    size_t stride;    // bytes of one member in `words`
+};
+
+// How often this process has told the part: posted to it (MPI_Win_post), completed (MPI_Win_complete).
+_Atomic uint64_t *uno_win_posted(const struct MPI_ABI_Win *w, const struct uno_rma_part *p);
+_Atomic uint64_t *uno_win_completed(const struct MPI_ABI_Win *w, const struct uno_rma_part *p);
+
+// The lock of a part on this host.
+struct uno_ticket_queue uno_win_queue(const struct MPI_ABI_Win *w, const struct uno_rma_part *p);
+
+// Raises a word of a member on this host by one and wakes the member.
+void uno_win_raise(_Atomic uint64_t *word, int local);
