@@ -61,9 +61,9 @@ MPI_ABI_INLINE int MPI_ABI_Type_lb(MPI_Datatype datatype, MPI_Aint *displacement
 
 MPI_ABI_INLINE int MPI_ABI_Type_ub(MPI_Datatype datatype, MPI_Aint *displacement)
 {
-    MPI_Aint lb, extent;
-    int err = MPI_Type_get_extent(datatype, &lb, &extent);
-    if (err == MPI_SUCCESS) *displacement = lb + extent;
+    MPI_Aint extent;
+    int err = MPI_Type_get_extent(datatype, displacement, &extent); /* the lower bound; NULL is refused */
+    if (err == MPI_SUCCESS) *displacement += extent;
     return err;
 }
 
@@ -90,8 +90,12 @@ MPI_ABI_INLINE int MPI_ABI_Type_struct(int count, const int blocklengths[], cons
                                        const MPI_Datatype types[], MPI_Datatype *newtype)
 {
     size_t n = count > 0 ? (size_t)count : 0, i;
-    MPI_Datatype *real = (MPI_Datatype *)malloc((n + 1) * sizeof *real);
-    int *len = (int *)malloc((n + 1) * sizeof *len), err = MPI_ERR_NO_MEM;
+    MPI_Datatype *real;
+    int *len, err = MPI_ERR_NO_MEM;
+    if (!blocklengths || !displacements || !types) /* which of them is refused is known there */
+        return MPI_Type_create_struct(count, blocklengths, displacements, types, newtype);
+    real = (MPI_Datatype *)malloc((n + 1) * sizeof *real);
+    len = (int *)malloc((n + 1) * sizeof *len);
     if (real && len) {
         for (i = 0; i < n; i++) {
             int marker = types[i] == MPI_LB || types[i] == MPI_UB;

@@ -89,6 +89,22 @@ static void handlers(void)
     CHECK(MPI_Send(&calls, 1, MPI_LB, MPI_PROC_NULL, 0, MPI_COMM_SELF) == MPI_ERR_TYPE);
 }
 
+// Refused, as by the functions that they stand for.
+static void null_pointers(void)
+{
+    MPI_Datatype type = MPI_INT;
+    MPI_Aint at = 0;
+    int one = 1;
+    CHECK(MPI_Type_lb(type, NULL) == MPI_ERR_ARG);
+    CHECK(MPI_Type_ub(type, NULL) == MPI_ERR_ARG);
+    CHECK(MPI_Type_extent(type, NULL) == MPI_ERR_ARG);
+    CHECK(MPI_Type_struct(1, NULL, &at, &type, &type) == MPI_ERR_ARG);
+    CHECK(MPI_Type_struct(1, &one, NULL, &type, &type) == MPI_ERR_ARG);
+    CHECK(MPI_Type_struct(1, &one, &at, NULL, &type) == MPI_ERR_ARG);
+    CHECK(MPI_Type_struct(1, &one, &at, &type, NULL) == MPI_ERR_ARG);
+    CHECK(type == MPI_INT);
+}
+
 static void attributes(void)
 {
     int key, value = 3, *got = NULL, flag = 0;
@@ -104,6 +120,7 @@ int main(int argc, char **argv)
     markers();
     other_types();
     handlers();
+    null_pointers();
     attributes();
     MPI_Finalize();
     return 0;
