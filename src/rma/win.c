@@ -227,6 +227,22 @@ static void forget(struct MPI_ABI_Win *w)
     uno_pool_put(&pool, w);
 }
 
+static void enlist(struct MPI_ABI_Win *w)
+{
+    w->next = first;
+    if (first) first->prev = w;
+    first = w;
+}
+
+static void strike(struct MPI_ABI_Win *w)
+{
+    if (w->next) w->next->prev = w->prev;
+    if (w->prev)
+        w->prev->next = w->next;
+    else
+        first = w->next;
+}
+
 int uno_win_make(struct MPI_ABI_Comm *c, const struct uno_win_spec *spec, struct MPI_ABI_Win **win)
 {
     if (spec->flavor == MPI_WIN_FLAVOR_SHARED && c->size > 1 && !uno_share_possible(c))
@@ -249,14 +265,17 @@ int uno_win_make(struct MPI_ABI_Comm *c, const struct uno_win_spec *spec, struct
         forget(w);
         return err;
     }
-    w->next = first;
-    if (first) first->prev = w;
-    first = w;
+    enlist(w);
     // Whoever is told of the window may use it: so the helper runs first.
     err = w->messages ? uno_helper_need(true) : MPI_SUCCESS;
     if (!err) err = uno_meet(&w->shared->meet);
+    if (err) {
+        strike(w);
+        forget(w);
+        return err;
+    }
     *win = w;
-    return err;
+    return MPI_SUCCESS;
 }
 
 int uno_win_free(struct MPI_ABI_Win *w)
@@ -268,11 +287,7 @@ int uno_win_free(struct MPI_ABI_Win *w)
         uno_remote_forget(w);
         uno_helper_need(false);
     }
-    if (w->next) w->next->prev = w->prev;
-    if (w->prev)
-        w->prev->next = w->next;
-    else
-        first = w->next;
+    strike(w);
     forget(w);
     return MPI_SUCCESS;
 }
