@@ -12,11 +12,13 @@
 #include "core/errh.h"
 #include "core/info.h"
 #include "core/session.h"
+#include "io/file.h"
 
 #undef uno_raise_comm    // what the analyzer sees in their place
 #undef uno_raise_self
 #undef uno_raise_session
 #undef uno_raise_win
+#undef uno_raise_file
 #undef uno_raise_given
 #undef uno_check_pointer
 
@@ -68,8 +70,12 @@ static int raise_on(struct MPI_ABI_Comm *c, const char *call, int err, const str
     uno_leave();
     if (!settle(e, err)) {
         MPI_Comm handle = c->handle;
+        MPI_File file = c->owner ? c->owner : MPI_FILE_NULL;
         int code = err;
-        e->fn.comm(&handle, &code);
+        if (e->kind == UNO_ERRH_FILE)
+            e->fn.file(&file, &code);
+        else
+            e->fn.comm(&handle, &code);
     }
     uno_lock();
     uno_errh_drop(e);
@@ -113,6 +119,25 @@ int uno_raise_win(MPI_Win win, const char *call, int err)
     if (!settle(e, err)) {
         int code = err;
         e->fn.win(&win, &code);
+    }
+    uno_lock();
+    uno_errh_drop(e);
+    uno_unlock();
+    return err;
+}
+
+int uno_raise_file(MPI_File file, const char *call, int err)
+{
+    struct MPI_ABI_File *f = uno_file(file);
+    if (f || !running()) return f ? raise_on(f->comm, call, err, f->comm) : uno_raise_self(call, err);
+    compose(call, err, NULL, 0);
+    struct MPI_ABI_Errhandler *e = uno_file_errhandler;
+    uno_errh_hold(e);
+    uno_leave();
+    if (!settle(e, err)) {
+        MPI_File none = MPI_FILE_NULL;
+        int code = err;
+        e->fn.file(&none, &code);
     }
     uno_lock();
     uno_errh_drop(e);

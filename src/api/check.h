@@ -43,6 +43,7 @@ int uno_raise_comm(MPI_Comm comm, const char *call, int err);
 int uno_raise_self(const char *call, int err);    // no object: MPI_COMM_SELF's handler (datatypes, groups, info, ...)
 int uno_raise_session(MPI_Session session, const char *call, int err);
 int uno_raise_win(MPI_Win win, const char *call, int err);
+int uno_raise_file(MPI_File file, const char *call, int err);    // a handle that is invalid: MPI_FILE_NULL's handler
 // The handler that the call was given for what it makes, and of that kind. It sees a null handle: nothing was made.
 int uno_raise_given(MPI_Errhandler errhandler, const char *call, int err);
 
@@ -51,6 +52,7 @@ int uno_raise_given(MPI_Errhandler errhandler, const char *call, int err);
 #define uno_raise_self(call, err) ((uno_raise_self)(call, err), (err))
 #define uno_raise_session(session, call, err) ((uno_raise_session)(session, call, err), (err))
 #define uno_raise_win(win, call, err) ((uno_raise_win)(win, call, err), (err))
+#define uno_raise_file(file, call, err) ((uno_raise_file)(file, call, err), (err))
 #define uno_raise_given(errhandler, call, err) ((uno_raise_given)(errhandler, call, err), (err))
 #endif
 
@@ -72,6 +74,13 @@ static inline int uno_finish_self(const char *call, int err)
 static inline int uno_finish_session(MPI_Session session, const char *call, int err)
 {
     if (__builtin_expect(err != MPI_SUCCESS, 0)) return uno_raise_session(session, call, err);
+    uno_leave();
+    return MPI_SUCCESS;
+}
+
+static inline int uno_finish_file(MPI_File file, const char *call, int err)
+{
+    if (__builtin_expect(err != MPI_SUCCESS, 0)) return uno_raise_file(file, call, err);
     uno_leave();
     return MPI_SUCCESS;
 }

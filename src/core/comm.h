@@ -61,6 +61,7 @@ struct MPI_ABI_Comm {
     struct uno_bsend *bsend;                      // buffer attached to the communicator (src/p2p/buffered.c)
     uint32_t coll_seq;    // number of collective operations started: gives nonblocking ones their tags
     MPI_Session session;
+    void *owner;    // the file that made it for itself and whose handler its errors go to, else NULL
     char name[MPI_MAX_OBJECT_NAME];
     struct MPI_ABI_Comm *next, *prev;    // list of all communicators of this process
     struct MPI_ABI_Comm *chain;          // same bucket of the context table

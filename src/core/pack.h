@@ -42,6 +42,10 @@ struct uno_run;
 size_t uno_packer_runs(const struct uno_packer *p);
 size_t uno_packer_list(const struct uno_packer *p, struct uno_run *list);
 
+// The run that holds packed byte pos (< total): where that byte is, and in *len how many follow each other there. Runs
+// that touch are not joined.
+char *uno_packer_run(const struct uno_packer *p, size_t pos, size_t *len);
+
 // Whether a byte of the buffer is in the layout twice, which a receive must not have; *at is where. Sorts all runs: for
 // checking modes. False also when there is no memory to find out.
 bool uno_packer_overlaps(const struct uno_packer *p, ptrdiff_t *at);

@@ -53,6 +53,57 @@ size_t uno_packer_list(const struct uno_packer *p, struct uno_run *list)
     return l.n;
 }
 
+// The part of an irregular list that holds packed byte pos.
+static size_t part_of(const struct uno_pack *g, size_t pos)
+{
+    size_t low = 0, high = g->n;
+    while (high - low > 1) {
+        size_t middle = (low + high) / 2;
+        if (g->offset[middle] <= pos)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+char *uno_packer_run(const struct uno_packer *p, size_t pos, size_t *len)
+{
+    if (p->type->flags & UNO_TYPE_PLAIN) {
+        *len = p->total - pos;
+        return p->buf + pos;
+    }
+    size_t size = (size_t)p->type->size, i;
+    char *at = p->buf + (ptrdiff_t)(pos / size) * p->type->extent;
+    const struct uno_pack *g = p->type->pack;
+    for (pos %= size;;) {
+        at += g->at;
+        switch (g->kind) {
+        case UNO_PACK_RUN: *len = g->bytes - pos; return at + pos;
+        case UNO_PACK_LOOP:
+            at += (ptrdiff_t)(pos / g->kid->bytes) * g->stride;
+            pos %= g->kid->bytes;
+            g = g->kid;
+            break;
+        case UNO_PACK_GATHER:
+            i = pos / g->len;
+            pos -= i * g->len;
+            *len = g->len - pos;
+            return at + g->disp[i] + pos;
+        case UNO_PACK_RUNS:
+            i = part_of(g, pos);
+            *len = g->offset[i + 1] - pos;
+            return at + g->disp[i] + (pos - g->offset[i]);
+        case UNO_PACK_SEQ:
+            i = part_of(g, pos);
+            at += g->disp[i];
+            pos -= g->offset[i];
+            g = g->kids[i];
+            break;
+        }
+    }
+}
+
 struct place {
     char *at, *end;
 };

@@ -21,6 +21,7 @@ enum {
     UNO_PART,                   // partitioned communication (part_match.c)
     UNO_FLOW,                   // hold back, or go on (flow.c)
     UNO_RMA,                    // one-sided communication (rma/remote.c)
+    UNO_FILE,                   // the shared pointer of a file (io/pointer.c)
     UNO_KIND_END
 };
 

@@ -41,6 +41,8 @@ static MPI_Session session;
 static MPI_Errhandler errhandler;
 static MPI_Op op;
 static MPI_Datatype type;
+static MPI_File file;
+static bool outside;    // before MPI_Init or after MPI_Finalize
 static MPI_Request request, persistent, psend, precv, general;
 static MPI_Win win, dynamic;
 static char memory[4096];
@@ -55,6 +57,18 @@ static char *words[] = {text, NULL};
 
 static void nothing(void)
 {
+}
+
+// The file, once the first half of a split collective was called on it.
+#define BEGUN(call) (outside ? file : ((void)(call), file))
+
+// A name that was not given before.
+static const char *fresh_name(const char *stem)
+{
+    static char name[64];
+    static int number;
+    snprintf(name, sizeof name, "%s%d", stem, number++);
+    return name;
 }
 
 // Where a handle passed by its address lies.
@@ -160,6 +174,15 @@ static void *freed_win(void)
     return was;
 }
 
+static void *freed_file(void)
+{
+    MPI_File h, was;
+    MPI_File_open(comm, "file", MPI_MODE_RDWR | MPI_MODE_CREATE, MPI_INFO_NULL, &h);
+    was = h;
+    MPI_File_close(&h);
+    return was;
+}
+
 static void *freed_message(void)
 {
     MPI_Message h, was;
@@ -182,7 +205,8 @@ static const struct {
              {"ERRHANDLER", freed_errhandler},
              {"OP", freed_op},
              {"WIN", freed_win},
-             {"MESSAGE", freed_message}};
+             {"MESSAGE", freed_message},
+             {"FILE", freed_file}};
 
 static void make_wrong(void)
 {
@@ -201,6 +225,7 @@ static void make_wrong(void)
     add_wrong("a communicator", "COMM", comm);
     add_wrong("a datatype", "DATATYPE", type);
     add_wrong("an info object", "INFO", info);
+    add_wrong("a file", "FILE", file);
 }
 
 // Makes anew what a case before may have used up.
@@ -254,6 +279,7 @@ static void prepare(void)
     MPI_Op_create((MPI_User_function *)nothing, 1, &op);
     MPI_Type_contiguous(2, MPI_INT, &type);
     MPI_Type_commit(&type);
+    MPI_File_open(comm, "file", MPI_MODE_RDWR | MPI_MODE_CREATE, MPI_INFO_NULL, &file);
     MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, &comm_key, NULL);
     MPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, MPI_TYPE_NULL_DELETE_FN, &type_key, NULL);
     MPI_Win_create_keyval(MPI_WIN_NULL_COPY_FN, MPI_WIN_NULL_DELETE_FN, &win_key, NULL);
@@ -359,6 +385,8 @@ static int run_all(const struct test *tests, int count)
 static void use_predefined(void)
 {
     refresh();
+    outside = true;
+    file = MPI_FILE_NULL;
     comm = cart = graph = dist = victim = MPI_COMM_WORLD;
     group = MPI_GROUP_EMPTY;
     info = MPI_INFO_ENV;

@@ -37,6 +37,7 @@ LEGAL_NULL = {
     (r"MPI_Info_create_env", r"argv"): "no arguments, as in MPI_Init",
     (r"MPI_Dist_graph_neighbors", r".*weights"): "the caller wants none",
     (r"MPI_Type_get_contents", r"array_of_addresses|array_of_large_counts"): "the type of the test has none",
+    (r"MPI_Register_datarep", r"(read|write)_conversion_fn"): "MPI_CONVERSION_FN_NULL is NULL",
     (r"MPI_Info_get_string", r"value"): "with a buflen of 0 only the length is told",
     (r"MPI_Session_get_nth_pset", r"pset_name"): "with a pset_len of 0 only the length is told",
 }
@@ -54,6 +55,12 @@ GIVEN = [
     (r"MPI_(Comm_(set_info|dup_with_info|idup_with_info)|Info_.*|Abi_set_fortran_info)", r"info", "info"),
     (r".*", r"info", "MPI_INFO_NULL"),
     (r"MPI_(Comm|Session)_call_errhandler", r"errorcode", "0"),
+    (r"MPI_File_open", r"amode", "MPI_MODE_RDWR | MPI_MODE_CREATE"),
+    (r"MPI_File_(open|delete)", r"filename", '"file"'),
+    (r"MPI_File_call_errhandler", r"errorcode", "0"),
+    (r"MPI_File_seek.*", r"whence", "MPI_SEEK_SET"),
+    (r"MPI_File_set_view", r"datarep", '"native"'),
+    (r"MPI_Register_datarep", r"datarep", 'fresh_name("rep")'),
     (r"MPI_(Pready.*)", r"request", "psend"),
     (r"MPI_Parrived", r"request", "precv"),
     (r"MPI_Grequest_complete", r"request", "general"),
@@ -80,6 +87,11 @@ GIVEN = [
     (r".*", r"edges|index|sources|destinations|targets|ranks1?|coords|displs|sdispls|rdispls", "zero"),
 ]
 
+# The second half of a split collective needs the first.
+for split in ("read_at_all", "write_at_all", "read_all", "write_all", "read_ordered", "write_ordered"):
+    place = "1, " if "_at_" in split else ""
+    GIVEN.insert(0, (f"MPI_File_{split}_end", "fh", f"BEGUN(MPI_File_{split}_begin(file, {place}more, 1, MPI_INT))"))
+
 HANDLES = {
     "MPI_Comm": ("COMM", "comm"),
     "MPI_Group": ("GROUP", "group"),
@@ -91,6 +103,7 @@ HANDLES = {
     "MPI_Request": ("REQUEST", "request"),
     "MPI_Message": ("MESSAGE", "MPI_MESSAGE_NO_PROC"),
     "MPI_Win": ("WIN", "win"),
+    "MPI_File": ("FILE", "file"),
 }
 
 # Where MPI_IN_PLACE is wrong for every buffer.

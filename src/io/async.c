@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The I/O thread (async.h). It takes no lock of the library: it puts what it has done on a list and rings the door of
+// its own process, where a poller completes the requests. So the lock need not be real for its sake.
+// Always holds: `queue` guards both lists and the words beside them; the poller is queued while anything is under way.
+#include "io/async.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "chan/door.h"
+#include "core/progress.h"
+#include "core/request.h"
+#include "core/world.h"
+#include "io/datarep.h"
+#include "io/file.h"
+
+struct task {
+    struct task *next;
+    struct uno_access access;
+    MPI_Request request;
+    int err;
+    char why[MPI_MAX_ERROR_STRING];    // the reason, kept in the I/O thread
+};
+
+struct list {
+    struct task *first, **last;
+};
+
+static struct {
+    pthread_mutex_t queue;
+    pthread_cond_t more;
+    pthread_t thread;
+    bool running, stop;
+    struct list todo, done;
+    _Atomic uint32_t ended;    // tasks on `done`
+    int pending;               // under the library's lock: tasks whose request is not complete
+    struct uno_poller poller;
+} async = {.queue = PTHREAD_MUTEX_INITIALIZER, .more = PTHREAD_COND_INITIALIZER};
+
+static void put(struct list *l, struct task *t)
+{
+    t->next = NULL;
+    if (!l->first) l->last = &l->first;
+    *l->last = t;
+    l->last = &t->next;
+}
+
+static struct task *take(struct list *l)
+{
+    struct task *t = l->first;
+    if (t) l->first = t->next;
+    return t;
+}
+
+static void do_task(struct task *t)
+{
+    t->err = uno_access_run(&t->access);
+    snprintf(t->why, sizeof t->why, "%s", t->err ? uno_fail_text() : "");
+}
+
+static void *work(void *arg)
+{
+    (void)arg;
+    pthread_mutex_lock(&async.queue);
+    while (!async.stop || async.todo.first) {
+        struct task *t = take(&async.todo);
+        if (!t) {
+            pthread_cond_wait(&async.more, &async.queue);
+            continue;
+        }
+        pthread_mutex_unlock(&async.queue);
+        do_task(t);
+        pthread_mutex_lock(&async.queue);
+        put(&async.done, t);
+        // Release: pairs with the acquire in complete_ended.
+        atomic_fetch_add_explicit(&async.ended, 1, memory_order_release);
+        uno_door_ring(uno_world.door, uno_world.local);
+    }
+    pthread_mutex_unlock(&async.queue);
+    return NULL;
+}
+
+// The reason is told when the user asks for the outcome, in the thread that does.
+static int tell_reason(MPI_Request r)
+{
+    struct task *t = r->extra;
+    return t->err ? uno_fail(t->err, "%s", t->why) : MPI_SUCCESS;
+}
+
+static void free_task(MPI_Request r)
+{
+    free(r->extra);
+}
+
+static const struct uno_request_ops ops = {.name = "file", .end = tell_reason, .free = free_task};
+
+static void complete(struct task *t)
+{
+    uno_status_set_bytes(&t->request->status, t->access.moved);
+    uno_access_end(&t->access);
+    t->access.file->pending--;
+    uno_request_done(t->request, t->err);
+}
+
+static int complete_ended(struct uno_poller *self)
+{
+    int n = 0;
+    // Acquire: pairs with the release in work.
+    while (atomic_load_explicit(&async.ended, memory_order_acquire) > 0) {
+        pthread_mutex_lock(&async.queue);
+        struct task *t = take(&async.done);
+        pthread_mutex_unlock(&async.queue);
+        // Relaxed: only this poller counts down, under the library's lock.
+        atomic_fetch_sub_explicit(&async.ended, 1, memory_order_relaxed);
+        complete(t);
+        async.pending--;
+        n++;
+    }
+    if (async.pending == 0) uno_poller_remove(self);
+    return n;
+}
+
+static int start_thread(void)
+{
+    if (async.running) return MPI_SUCCESS;
+    sigset_t all, old;
+    sigfillset(&all);
+    async.stop = false;
+    pthread_sigmask(SIG_SETMASK, &all, &old);    // signals are for the program's threads
+    int e = pthread_create(&async.thread, NULL, work, NULL);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    if (e) return uno_fail(MPI_ERR_OTHER, "start the I/O thread: %s", strerror(e));
+    async.running = true;
+    return MPI_SUCCESS;
+}
+
+static void enqueue(struct task *t)
+{
+    async.pending++;
+    async.poller.fn = complete_ended;
+    uno_poller_add(&async.poller);
+    pthread_mutex_lock(&async.queue);
+    put(&async.todo, t);
+    pthread_cond_signal(&async.more);
+    pthread_mutex_unlock(&async.queue);
+}
+
+int uno_async_start(const struct uno_access *a, MPI_Request *request)
+{
+    bool at_once = a->view->rep->kind == UNO_REP_USER;
+    int err = at_once ? MPI_SUCCESS : start_thread();
+    struct task *t = err ? NULL : calloc(1, sizeof *t);
+    MPI_Request r = t ? uno_request_new(UNO_REQ_OTHER) : NULL;
+    if (!r) {
+        free(t);
+        return err ? err : uno_fail(MPI_ERR_NO_MEM, "no memory for a request");
+    }
+    t->access = *a;
+    t->request = r;
+    r->ops = &ops;
+    r->extra = t;
+    r->rank = MPI_UNDEFINED;
+    r->comm = a->file->comm;
+    uno_comm_hold(r->comm);
+    a->file->pending++;
+    *request = r;
+    if (!at_once) {
+        enqueue(t);
+        return MPI_SUCCESS;
+    }
+    int depth = uno_lock_drop();
+    do_task(t);
+    uno_lock_retake(depth);
+    complete(t);
+    return MPI_SUCCESS;
+}
+
+const void *uno_async_buffer(MPI_Request request)
+{
+    return ((const struct task *)request->extra)->access.buf;
+}
+
+void uno_async_close(void)
+{
+    if (!async.running) return;
+    pthread_mutex_lock(&async.queue);
+    async.stop = true;
+    pthread_cond_signal(&async.more);
+    pthread_mutex_unlock(&async.queue);
+    pthread_join(async.thread, NULL);
+    async.running = false;
+}

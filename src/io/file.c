@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The file object (file.h). Called by src/api/file*.c.
+// Always holds: a call of all members ends with the same success or failure on all, so none waits for one that gave up.
+#define _GNU_SOURCE
+#include "io/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/errh.h"
+#include "core/info.h"
+#include "core/progress.h"
+#include "io/async.h"
+#include "io/datarep.h"
+#include "io/pointer.h"
+#include "io/posix.h"
+#include "p2p/team.h"
+
+static struct uno_pool pool = {.bytes = sizeof(struct MPI_ABI_File), .magic = UNO_FILE_MAGIC};
+struct MPI_ABI_Errhandler *uno_file_errhandler = &uno_errors_return;
+
+struct MPI_ABI_File *uno_file(MPI_File h)
+{
+    return uno_head_is(h, UNO_FILE_MAGIC) ? h : NULL;
+}
+
+static int agree(struct MPI_ABI_Comm *c, int err)
+{
+    struct uno_team all = uno_team_all(c, 0);
+    int64_t most = err;
+    int failed = uno_team_most(&all, &most);
+    if (err || failed) return err ? err : failed;
+    return most ? uno_fail((int)most, "the call failed on another rank") : MPI_SUCCESS;
+}
+
+int uno_file_agree(struct MPI_ABI_File *f, int err)
+{
+    return agree(f->comm, err);
+}
+
+static int same(struct MPI_ABI_Comm *c, int err, int64_t value, const char *name)
+{
+    int64_t most = value, least = -value;
+    struct uno_team all = uno_team_all(c, 0);
+    int failed = uno_team_most(&all, &most);
+    if (!failed) failed = uno_team_most(&all, &least);
+    if (!err && !failed && most != -least)
+        err = uno_fail(MPI_ERR_NOT_SAME, "%s is not the same on all ranks (%lld .. %lld, %lld here)", name,
+                       (long long)-least, (long long)most, (long long)value);
+    return agree(c, err ? err : failed);
+}
+
+int uno_file_same(struct MPI_ABI_File *f, int err, int64_t value, const char *name)
+{
+    return same(f->comm, err, value, name);
+}
+
+// ---- opening and closing ----
+
+static int flags_of(int amode)
+{
+    int flags = O_CLOEXEC;
+    if (amode & MPI_MODE_RDONLY) flags |= O_RDONLY;
+    if (amode & MPI_MODE_WRONLY) flags |= O_WRONLY;
+    if (amode & MPI_MODE_RDWR) flags |= O_RDWR;
+    if (amode & MPI_MODE_CREATE) flags |= O_CREAT;
+    if (amode & MPI_MODE_EXCL) flags |= O_EXCL;
+    return flags;
+}
+
+// A communicator of the same members, for the file alone.
+static int make_comm(struct MPI_ABI_File *f, struct MPI_ABI_Comm *c)
+{
+    struct uno_team all = uno_team_all(c, 0);
+    uint64_t context = all.me == 0 ? uno_context_new() : 0;
+    int err = uno_team_bcast(&all, &context, sizeof context);
+    if (err) return err;
+    f->comm = uno_comm_make(c->group, NULL, context);
+    if (!f->comm) return uno_fail(MPI_ERR_NO_MEM, "no memory for a file");
+    size_t n = strlen(f->path), most = sizeof f->comm->name - 1;
+    snprintf(f->comm->name, sizeof f->comm->name, "%s", n > most ? f->path + n - most : f->path);
+    f->comm->owner = f;
+    uno_errh_hold(uno_file_errhandler);
+    uno_errh_drop(f->comm->errhandler);
+    f->comm->errhandler = uno_file_errhandler;
+    return MPI_SUCCESS;
+}
+
+// Rank 0 creates the file and tells errno; then the others open what is there.
+static int open_all(struct MPI_ABI_File *f)
+{
+    struct uno_team all = uno_team_all(f->comm, 0);
+    int flags = flags_of(f->amode), number = 0;
+    if (f->comm->rank == 0) {
+        f->fd = open(f->path, flags, 0666);
+        number = f->fd < 0 ? errno : 0;
+    }
+    int err = uno_team_bcast(&all, &number, sizeof number);
+    if (!err && !number && f->comm->rank != 0) {
+        f->fd = open(f->path, flags & ~(O_CREAT | O_EXCL));
+        number = f->fd < 0 ? errno : 0;
+    }
+    if (!err && number) err = uno_posix_fail(number, f->path, "open the file");
+    struct stat st;
+    if (!err && fstat(f->fd, &st) == 0 && S_ISDIR(st.st_mode)) err = uno_posix_fail(EISDIR, f->path, "open the file");
+    return uno_file_agree(f, err);
+}
+
+static void forget(struct MPI_ABI_File *f)
+{
+    if (f->view) uno_view_drop(f->view);
+    uno_pointer_drop(f);
+    if (f->comm) {
+        f->comm->owner = NULL;
+        uno_comm_drop(f->comm);
+    }
+    if (f->info) uno_info_drop(f->info);
+    if (f->fd >= 0) close(f->fd);
+    free(f->path);
+    pthread_mutex_destroy(&f->range);
+    uno_pool_put(&pool, f);
+    if (pool.live == 0) uno_async_close();
+}
+
+static int to_end(struct MPI_ABI_File *f)
+{
+    MPI_Offset size = 0;
+    int err = uno_file_get_size(f, &size);
+    if (err) return err;
+    f->position = (uint64_t)size;
+    return f->comm->rank == 0 ? uno_pointer_set(f, (uint64_t)size) : MPI_SUCCESS;
+}
+
+static int set_up(struct MPI_ABI_File *f, struct MPI_ABI_Comm *c, const struct MPI_ABI_Info *info)
+{
+    struct uno_view_spec bytes = {0, MPI_BYTE, MPI_BYTE, &uno_datarep_native, true};
+    int err = uno_file_hints_take(f, info);
+    if (!err) err = uno_view_make(&bytes, &f->view);
+    err = agree(c, err);
+    if (!err) err = make_comm(f, c);
+    if (!err) err = open_all(f);
+    if (!err) err = uno_pointer_make(f);
+    if (!err && f->amode & MPI_MODE_APPEND) err = uno_file_agree(f, to_end(f));
+    return err;
+}
+
+int uno_file_open(struct MPI_ABI_Comm *c, const char *path, int amode, const struct MPI_ABI_Info *info,
+                  struct MPI_ABI_File **file)
+{
+    struct MPI_ABI_File *f = uno_pool_get(&pool);
+    int err = f ? MPI_SUCCESS : uno_fail(MPI_ERR_NO_MEM, "no memory for a file");
+    if (f) {
+        f->fd = -1;
+        f->amode = amode;
+        f->split = MPI_REQUEST_NULL;
+        pthread_mutex_init(&f->range, NULL);
+        f->path = strdup(path);
+        if (!f->path) err = uno_fail(MPI_ERR_NO_MEM, "no memory for a file");
+    }
+    err = same(c, err, amode, "amode");
+    if (!err) err = set_up(f, c, info);
+    if (err) {
+        if (f) forget(f);
+        return err;
+    }
+    *file = f;
+    return MPI_SUCCESS;
+}
+
+static bool is_idle(void *arg)
+{
+    return ((struct MPI_ABI_File *)arg)->pending == 0;
+}
+
+int uno_file_close(struct MPI_ABI_File *f)
+{
+    struct uno_waiting why = {.comm = f->comm, .peer = MPI_UNDEFINED, .tag = MPI_UNDEFINED};
+    if (f->pending) uno_wait_until(is_idle, f, &why);
+    int err = MPI_SUCCESS;
+    // What some systems tell of lost writes only here.
+    if (close(f->fd) < 0) err = uno_posix_fail(errno, f->path, "close the file");
+    f->fd = -1;
+    err = uno_file_agree(f, err);
+    if (f->amode & MPI_MODE_DELETE_ON_CLOSE) {
+        int gone = f->comm->rank == 0 ? uno_file_delete(f->path) : MPI_SUCCESS;
+        err = uno_file_agree(f, err ? err : gone);
+    }
+    forget(f);
+    return err;
+}
+
+int uno_file_delete(const char *path)
+{
+    return unlink(path) < 0 ? uno_posix_fail(errno, path, "delete the file") : MPI_SUCCESS;
+}
+
+// ---- size ----
+
+int uno_file_get_size(const struct MPI_ABI_File *f, MPI_Offset *size)
+{
+    struct stat st;
+    if (fstat(f->fd, &st) < 0) return uno_posix_fail(errno, f->path, "tell the size of the file");
+    *size = st.st_size;
+    return MPI_SUCCESS;
+}
+
+int uno_file_set_size(struct MPI_ABI_File *f, MPI_Offset size)
+{
+    int err = MPI_SUCCESS;
+    if (f->comm->rank == 0 && ftruncate(f->fd, size) < 0)
+        err = uno_posix_fail(errno, f->path, "set the size of the file");
+    return uno_file_agree(f, err);
+}
+
+// Where the system cannot reserve space the file grows all the same; bytes that are there are not touched.
+static int preallocate(struct MPI_ABI_File *f, MPI_Offset size)
+{
+    struct stat st;
+    int result;
+    do result = size ? fallocate(f->fd, 0, 0, size) : 0;
+    while (result < 0 && errno == EINTR);
+    if (result == 0) return MPI_SUCCESS;
+    if (errno != EOPNOTSUPP && errno != ENOSYS) return uno_posix_fail(errno, f->path, "reserve space for the file");
+    if (fstat(f->fd, &st) == 0 && (st.st_size >= size || ftruncate(f->fd, size) == 0)) return MPI_SUCCESS;
+    return uno_posix_fail(errno, f->path, "extend the file");
+}
+
+int uno_file_preallocate(struct MPI_ABI_File *f, MPI_Offset size)
+{
+    return uno_file_agree(f, f->comm->rank == 0 ? preallocate(f, size) : MPI_SUCCESS);
+}
+
+int uno_file_sync(struct MPI_ABI_File *f)
+{
+    bool writes = !(f->amode & MPI_MODE_RDONLY);
+    int err = MPI_SUCCESS;
+    // EINVAL: something that has nothing to bring to a disk.
+    if (writes && fsync(f->fd) < 0 && errno != EINVAL) err = uno_posix_fail(errno, f->path, "sync the file");
+    return uno_file_agree(f, err);
+}
+
+// ---- view ----
+
+int uno_file_set_view(struct MPI_ABI_File *f, int err, const struct uno_view_spec *spec)
+{
+    struct uno_view *view = NULL;
+    if (!err) err = uno_view_make(spec, &view);
+    err = uno_file_agree(f, err);
+    if (!err && f->comm->rank == 0) err = uno_pointer_set(f, 0);
+    if (!err) err = uno_file_agree(f, MPI_SUCCESS);
+    if (err) {
+        if (view) uno_view_drop(view);
+        return err;
+    }
+    uno_view_drop(f->view);
+    f->view = view;
+    f->position = 0;
+    return MPI_SUCCESS;
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Hints of files under the names that ROMIO gave them (file.h): kept, and told with the values in use. docs/files.md
+// says which ones change what the library does. Unknown keys and malformed values are dropped.
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/info.h"
+#include "io/file.h"
+
+static bool is_switch(const char *v)
+{
+    return strcmp(v, "enable") == 0 || strcmp(v, "disable") == 0 || strcmp(v, "automatic") == 0;
+}
+
+static bool is_boolean(const char *v)
+{
+    return strcmp(v, "true") == 0 || strcmp(v, "false") == 0;
+}
+
+static bool is_number(const char *v)
+{
+    char *end;
+    return *v >= '0' && *v <= '9' && strtoll(v, &end, 10) > 0 && *end == 0;
+}
+
+static bool is_text(const char *v)
+{
+    return *v != 0;
+}
+
+static const struct {
+    const char *key, *fallback;          // NULL: told only when the user gave it
+    bool (*valid)(const char *value);    // NULL: the library says what it is
+} known[] = {
+    {"access_style", NULL, is_text},
+    {"cb_buffer_size", "16777216", is_number},
+    {"cb_config_list", "*:1", is_text},
+    {"cb_nodes", NULL, is_number},
+    {"collective_buffering", NULL, is_boolean},
+    {"direct_io", "false", is_boolean},
+    {"file_perm", NULL, is_number},
+    {"ind_rd_buffer_size", "4194304", is_number},
+    {"ind_wr_buffer_size", "524288", is_number},
+    {"io_node_list", NULL, is_text},
+    {"nb_proc", NULL, is_number},
+    {"num_io_nodes", NULL, is_number},
+    {"romio_cb_read", "automatic", is_switch},
+    {"romio_cb_write", "automatic", is_switch},
+    {"romio_ds_read", "automatic", is_switch},
+    {"romio_ds_write", "disable", NULL},
+    {"romio_no_indep_rw", "false", is_boolean},
+    {"romio_visibility_immediate", "true", NULL},
+    {"striping_factor", NULL, is_number},
+    {"striping_unit", NULL, is_number},
+};
+#define KNOWN (sizeof known / sizeof known[0])
+
+int uno_file_hints_take(struct MPI_ABI_File *f, const struct MPI_ABI_Info *info)
+{
+    if (!f->info) f->info = uno_info_new();
+    if (!f->info) return uno_fail(MPI_ERR_NO_MEM, "no memory for hints");
+    for (size_t i = 0; info && i < KNOWN; i++) {
+        const char *value = uno_info_find(info, known[i].key);
+        if (!value || !known[i].valid || !known[i].valid(value)) continue;
+        int err = uno_info_set(f->info, known[i].key, value);
+        if (err) return err;
+    }
+    return MPI_SUCCESS;
+}
+
+const char *uno_file_hint(const struct MPI_ABI_File *f, const char *key)
+{
+    const char *value = uno_info_find(f->info, key);
+    for (size_t i = 0; !value && i < KNOWN; i++)
+        if (strcmp(known[i].key, key) == 0) value = known[i].fallback;
+    return value;
+}
+
+struct MPI_ABI_Info *uno_file_hints_all(const struct MPI_ABI_File *f)
+{
+    struct MPI_ABI_Info *all = uno_info_new();
+    if (!all) return NULL;
+    for (size_t i = 0; i < KNOWN; i++) {
+        const char *value = uno_file_hint(f, known[i].key);
+        if (!value || uno_info_set(all, known[i].key, value) == MPI_SUCCESS) continue;
+        uno_info_drop(all);
+        return NULL;
+    }
+    return all;
+}

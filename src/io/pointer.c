@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The shared file pointer (pointer.h). Called by the file object and by src/api/file_move.c.
+// Always holds: whoever asks rank 0 waits for the answer, so a process has one question per file on its way.
+#include "io/pointer.h"
+
+#include <stdlib.h>
+
+#include "base/param.h"
+#include "core/progress.h"
+#include "io/file.h"
+#include "p2p/kind.h"
+#include "p2p/peer.h"
+#include "p2p/team.h"
+
+enum { ADD, SET, ANSWER };
+
+struct note {
+    uint64_t what, value;
+};
+
+// For testing what members on several hosts do.
+static struct uno_param messages =
+    UNO_PARAM_BOOL("file_pointer_messages", 0, "the shared file pointer by messages on one host too, as between hosts");
+UNO_PARAM_DECLARE(messages);
+
+int uno_pointer_make(struct MPI_ABI_File *f)
+{
+    f->word = &f->shared;
+    if (f->comm->size == 1 || messages.num || !uno_share_possible(f->comm)) return MPI_SUCCESS;
+    int err = uno_share_make(f->comm, sizeof *f->word, &f->share);
+    if (!err) f->word = (_Atomic uint64_t *)(void *)f->share.base;
+    return err;
+}
+
+void uno_pointer_drop(struct MPI_ABI_File *f)
+{
+    if (f->share.base) uno_share_drop(&f->share);
+}
+
+static uint64_t apply(struct MPI_ABI_File *f, uint64_t what, uint64_t value)
+{
+    // Acq_rel: pairs with itself: what was written before the pointer moved is in the file for who takes it next.
+    return what == ADD ? atomic_fetch_add_explicit(f->word, value, memory_order_acq_rel)
+                       : atomic_exchange_explicit(f->word, value, memory_order_acq_rel);
+}
+
+static const char *deliver(struct uno_link *link, const struct uno_hdr *h, const void *payload)
+{
+    const struct note *n = payload;
+    struct MPI_ABI_Comm *c = uno_context_find(h->ctx);
+    struct MPI_ABI_File *f = c ? uno_file(c->owner) : NULL;
+    if (!f) return "a message for a file that is not open arrived";
+    if ((unsigned)h->src >= (unsigned)c->size || uno_comm_proc(c, h->src) != link->proc)
+        return "a message about a file came from a process that has it not";
+    if (n->what == ANSWER) {
+        if (!f->asking || h->src != 0) return "an answer that nobody waits for arrived";
+        f->answer = n->value;
+        f->answered = true;
+        uno_wake_waiters();
+        return NULL;
+    }
+    if (c->rank != 0 || n->what > SET) return "a question about a file came to the wrong rank";
+    struct note back = {ANSWER, apply(f, n->what, n->value)};
+    struct uno_msg m = {.kind = UNO_FILE, .src = 0, .bytes = sizeof back, .ctx = c->context, .data = &back};
+    return uno_peer_answer(link, &m, NULL) ? "an answer could not be sent" : NULL;
+}
+
+static const struct uno_kind row = {.number = UNO_FILE,
+                                    .name = "shared file pointer",
+                                    .least = sizeof(struct note),
+                                    .most = sizeof(struct note),
+                                    .whole = true,
+                                    .deliver = deliver};
+UNO_KIND_DECLARE(row);
+
+static bool nobody_asks(void *arg)
+{
+    return !((struct MPI_ABI_File *)arg)->asking;
+}
+
+static bool is_answered(void *arg)
+{
+    return ((struct MPI_ABI_File *)arg)->answered;
+}
+
+static int ask(struct MPI_ABI_File *f, uint64_t what, uint64_t value, uint64_t *before)
+{
+    if (f->share.base || f->comm->rank == 0) {
+        *before = apply(f, what, value);
+        return MPI_SUCCESS;
+    }
+    struct uno_waiting why = {.comm = f->comm, .peer = 0, .tag = MPI_UNDEFINED};
+    if (f->asking) uno_wait_until(nobody_asks, f, &why);
+    struct uno_peer *p = uno_peer(f->comm, 0);
+    if (!p) return MPI_ERR_INTERN;
+    f->asking = true;
+    f->answered = false;
+    struct note n = {what, value};
+    struct uno_msg m = {.kind = UNO_FILE, .src = f->comm->rank, .bytes = sizeof n, .ctx = f->comm->context, .data = &n};
+    int err = uno_peer_tell(p, &m, NULL);
+    if (!err) uno_wait_until(is_answered, f, &why);
+    f->asking = false;
+    uno_wake_waiters();
+    *before = f->answer;
+    return err;
+}
+
+int uno_pointer_add(struct MPI_ABI_File *f, uint64_t n, uint64_t *before)
+{
+    return ask(f, ADD, n, before);
+}
+
+int uno_pointer_set(struct MPI_ABI_File *f, uint64_t value)
+{
+    uint64_t before;
+    return ask(f, SET, value, &before);
+}
+
+int uno_pointer_order(struct MPI_ABI_File *f, uint64_t n, uint64_t *before)
+{
+    int size = f->comm->size;
+    uint64_t *part = calloc((size_t)size + 1, sizeof *part);
+    int64_t failed = !part;
+    struct uno_team all = uno_team_all(f->comm, 0);
+    int err = uno_team_most(&all, &failed);
+    if (!err && failed) err = uno_fail(MPI_ERR_NO_MEM, "no memory for the order of %d members", size);
+    if (!err && part) {
+        part[f->comm->rank] = n;
+        err = uno_team_gather(&all, part, sizeof *part);
+    }
+    if (!err && part && f->comm->rank == 0) {
+        uint64_t sum = 0, begin = 0;
+        for (int r = 0; r < size; r++) sum += part[r];
+        err = uno_pointer_add(f, sum, &begin);
+        for (int r = 0; r < size; r++) {
+            sum = part[r];
+            part[r] = begin;
+            begin += sum;
+        }
+    }
+    if (!err) err = uno_team_bcast(&all, part, (size_t)size * sizeof *part);
+    if (!err && part) *before = part[f->comm->rank];
+    free(part);
+    return err;
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// System calls on files (posix.h). Called by src/io.
+#define _GNU_SOURCE
+#include "io/posix.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#define MOST ((size_t)0x7ffff000)    // bytes that Linux moves in one call
+
+static const struct {
+    int number, class;
+} table[] = {
+    {ENOENT, MPI_ERR_NO_SUCH_FILE},
+    {EEXIST, MPI_ERR_FILE_EXISTS},
+    {EACCES, MPI_ERR_ACCESS},
+    {EPERM, MPI_ERR_ACCESS},
+    {EROFS, MPI_ERR_READ_ONLY},
+    {ENOSPC, MPI_ERR_NO_SPACE},
+    {EFBIG, MPI_ERR_NO_SPACE},
+    {EDQUOT, MPI_ERR_QUOTA},
+    {ENAMETOOLONG, MPI_ERR_BAD_FILE},
+    {ENOTDIR, MPI_ERR_BAD_FILE},
+    {EISDIR, MPI_ERR_BAD_FILE},
+    {ELOOP, MPI_ERR_BAD_FILE},
+    {ESPIPE, MPI_ERR_BAD_FILE},
+    {EBUSY, MPI_ERR_FILE_IN_USE},
+    {ETXTBSY, MPI_ERR_FILE_IN_USE},
+    {ENOMEM, MPI_ERR_NO_MEM},
+    {EOPNOTSUPP, MPI_ERR_UNSUPPORTED_OPERATION},
+};
+
+int uno_posix_fail(int number, const char *path, const char *what)
+{
+    int class = MPI_ERR_IO;
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        if (table[i].number == number) class = table[i].class;
+    errno = number;
+    return uno_fail_errno(class, "%s: cannot %s", path, what);
+}
+
+static int fail_at(const char *path, const char *verb, size_t n, off_t at)
+{
+    int number = errno;
+    char what[80];
+    snprintf(what, sizeof what, "%s %zu bytes at offset %lld", verb, n, (long long)at);
+    return uno_posix_fail(number, path, what);
+}
+
+int uno_posix_write(int fd, const char *path, const void *data, size_t n, off_t at, size_t *moved)
+{
+    *moved = 0;
+    while (*moved < n) {
+        size_t left = n - *moved;
+        ssize_t k = pwrite(fd, (const char *)data + *moved, left < MOST ? left : MOST, at + (off_t)*moved);
+        if (k < 0 && errno == EINTR) continue;
+        if (k == 0) errno = EIO;    // no progress and no reason
+        if (k <= 0) return fail_at(path, "write", left, at + (off_t)*moved);
+        *moved += (size_t)k;
+    }
+    return MPI_SUCCESS;
+}
+
+int uno_posix_read(int fd, const char *path, void *data, size_t n, off_t at, size_t *moved)
+{
+    *moved = 0;
+    while (*moved < n) {
+        size_t left = n - *moved;
+        ssize_t k = pread(fd, (char *)data + *moved, left < MOST ? left : MOST, at + (off_t)*moved);
+        if (k < 0 && errno == EINTR) continue;
+        if (k < 0) return fail_at(path, "read", left, at + (off_t)*moved);
+        if (k == 0) break;
+        *moved += (size_t)k;
+    }
+    return MPI_SUCCESS;
+}
+
+int uno_posix_lock(int fd, const char *path, bool write, off_t at, off_t n)
+{
+    struct flock l = {.l_type = write ? F_WRLCK : F_RDLCK, .l_whence = SEEK_SET, .l_start = at, .l_len = n};
+    while (fcntl(fd, F_OFD_SETLKW, &l) < 0)
+        if (errno != EINTR) return fail_at(path, "lock", (size_t)n, at);
+    return MPI_SUCCESS;
+}
+
+void uno_posix_unlock(int fd, off_t at, off_t n)
+{
+    struct flock l = {.l_type = F_UNLCK, .l_whence = SEEK_SET, .l_start = at, .l_len = n};
+    fcntl(fd, F_OFD_SETLK, &l);    // cannot fail on a range that is locked
+}

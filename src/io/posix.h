@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// System calls on files that go on after short counts and interrupts, and errno as an error class. No lock is needed.
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "base/fail.h"
+
+// Whole transfers of any size. *moved has the bytes that went before an error or, when reading, the end of the file.
+// `path` is for the message.
+int uno_posix_write(int fd, const char *path, const void *data, size_t n, off_t at, size_t *moved) UNO_MUST_USE;
+int uno_posix_read(int fd, const char *path, void *data, size_t n, off_t at, size_t *moved) UNO_MUST_USE;
+
+// A lock of the open file description on [at, at + n), waited for; undone with the same range.
+int uno_posix_lock(int fd, const char *path, bool write, off_t at, off_t n) UNO_MUST_USE;
+void uno_posix_unlock(int fd, off_t at, off_t n);
+
+// The error class of an errno, with a message `PATH: cannot WHAT: text of errno`.
+int uno_posix_fail(int number, const char *path, const char *what);
