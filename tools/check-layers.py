@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Includes point one way: api > {coll, rma, io, topo, dpm, tool} > p2p > core > chan > base; platform #ifs: base.
 
-Waits ask base/patience.h. Called by tests/suites/20-house. A folder of the middle layer may use another one's header
-only by an exemption.
+Waits ask base/patience.h, and chan/peer_memory.h makes all copies across processes. Called by tests/suites/20-house. A
+folder of the middle layer may use another one's header only by an exemption.
 """
 
 import re
@@ -82,7 +82,26 @@ def patience():
                 yield Finding("patience", path, number, f"calls {match.group(1)}: ask base/patience.h", match.group(1))
 
 
-RULES = {"direction": direction, "outside": outside, "own-first": own_first, "platform": platform, "patience": patience}
+def peer_memory():
+    """Copies to and from another process: chan/peer_memory.c makes them all."""
+    for path in tracked(".c", ".h", under="src"):
+        if path.stem in ("peer_memory", "peer_memory_test"):
+            continue
+        for number, line in enumerate(bare(text_of(path)).splitlines(), 1):
+            if match := re.search(r"\bprocess_vm_(?:read|write)v\b", line):
+                yield Finding(
+                    "peer-memory", path, number, f"calls {match.group()}: chan/peer_memory.h does", match.group()
+                )
+
+
+RULES = {
+    "direction": direction,
+    "outside": outside,
+    "own-first": own_first,
+    "platform": platform,
+    "patience": patience,
+    "peer-memory": peer_memory,
+}
 
 if __name__ == "__main__":
     sys.exit(verdict(RULES))

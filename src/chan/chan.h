@@ -136,9 +136,9 @@ const char *uno_deliver(struct uno_link *link, const struct uno_hdr *h, const vo
 // ends it.
 void *uno_deliver_into(struct uno_link *link, const struct uno_hdr *h, uint64_t *token);
 
-// A direct copy ended on this side; token is the one of offer's rts, of accept or of uno_deliver_into. failed: the
-// memory could not be reached.
-void uno_direct_done(uint64_t token, size_t bytes, int failed);
+// A direct copy ended on this side; token is the one of offer's rts, of accept or of uno_deliver_into. err:
+// MPI_SUCCESS, or the class of what kept the bytes from coming.
+void uno_direct_done(uint64_t token, size_t bytes, int err);
 
 // src/core/pack.c: how a channel takes bytes out of a message that is packed while it is copied.
 size_t uno_pack(struct uno_packer *p, void *dst, size_t n);

@@ -7,7 +7,6 @@
 #include "coll/segment.h"
 
 #include <stdlib.h>
-#include <sys/uio.h>
 
 #include "base/fail.h"
 #include "base/invariant.h"
@@ -63,32 +62,6 @@ static void lay_out(struct uno_coll *u, size_t first, bool tree)
     if (tree) u->tree.line = u->line + (size_t)u->n * (1 + UNO_SEG_DEPTH);
 }
 
-// Every rank tries to read its next neighbour's memory; all agree on whether all could. The neighbour must have come
-// this far: before it has opened its channels its board says nothing.
-static void agree_on_cma(struct uno_coll *u)
-{
-    int next = (u->me + 1) % u->n;
-    uint64_t here_too = uno_seg_begin(u);
-    uno_seg_post(u, here_too);
-    uno_seg_wait(u, next, here_too);
-    struct uno_board *mine = uno_world.board, *peer = uno_job_board(uno_world.job, u->local[next]);
-    uint64_t want = *(const uint64_t *)(uintptr_t)mine->probe, got = ~want;
-    // Acquire: pairs with the release in shm_direct_open.
-    bool ok = atomic_load_explicit(&mine->cma, memory_order_acquire) == 1 &&
-              atomic_load_explicit(&peer->cma, memory_order_acquire) == 1;
-    struct iovec here = {&got, sizeof got}, there = {(void *)(uintptr_t)peer->probe, sizeof got};
-    ok = ok && process_vm_readv(peer->pid, &here, 1, &there, 1, 0) == (ssize_t)sizeof got && got == want;
-    uint64_t k = uno_seg_begin(u);
-    *uno_seg_slot(u, u->me, k, 1) = ok;
-    uno_seg_post(u, k);
-    uno_seg_wait_all(u, k);
-    u->cma = true;
-    for (int r = 0; r < u->n; r++)
-        if (!*uno_seg_slot(u, r, k, 1)) u->cma = false;
-    uno_seg_all_seen(u, k);
-    uno_seg_done(u, k);
-}
-
 static int set_up(struct uno_coll *u)
 {
     struct MPI_ABI_Comm *c = u->comm;
@@ -107,7 +80,7 @@ static int set_up(struct uno_coll *u)
     for (int kind = 0; kind < UNO_COLL_KINDS; kind++)
         u->copies[kind] = uno_choose_copies((enum uno_coll_kind)kind, u->n);
     u->on = true;
-    agree_on_cma(u);
+    uno_seg_agree_on_cma(u);
     return MPI_SUCCESS;
 }
 
@@ -236,36 +209,4 @@ void uno_seg_done(struct uno_coll *u, uint64_t k)
 void uno_seg_wait_done(struct uno_coll *u, int r, uint64_t k)
 {
     if (!reached(done_line(u, r), k)) wait_line(u, r, done_line(u, r), k);
-}
-
-// ---- across processes ----
-
-static int cross(struct uno_coll *u, int r, bool reading, char *here, uint64_t there, size_t bytes)
-{
-    int pid = uno_job_board(uno_world.job, u->local[r])->pid;
-    while (bytes) {
-        struct iovec mine = {here, bytes}, theirs = {(void *)(uintptr_t)there, bytes};
-        ssize_t n =
-            reading ? process_vm_readv(pid, &mine, 1, &theirs, 1, 0) : process_vm_writev(pid, &mine, 1, &theirs, 1, 0);
-        if (n <= 0)
-            return uno_fail_errno(MPI_ERR_OTHER, "copying %zu bytes %s rank %d", bytes, reading ? "from" : "to", r);
-        here += n;
-        there += (uint64_t)n;
-        bytes -= (size_t)n;
-    }
-    return MPI_SUCCESS;
-}
-
-int uno_seg_pull(struct uno_coll *u, int r, void *to, uint64_t from, size_t bytes)
-{
-    if (r != u->me) return cross(u, r, true, to, from, bytes);
-    if ((uint64_t)(uintptr_t)to != from) memmove(to, (const void *)(uintptr_t)from, bytes);
-    return MPI_SUCCESS;
-}
-
-int uno_seg_push(struct uno_coll *u, int r, uint64_t to, const void *from, size_t bytes)
-{
-    if (r != u->me) return cross(u, r, false, (char *)(uintptr_t)from, to, bytes);
-    if ((uint64_t)(uintptr_t)from != to) memmove((void *)(uintptr_t)to, from, bytes);
-    return MPI_SUCCESS;
 }

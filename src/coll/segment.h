@@ -95,6 +95,9 @@ static inline void uno_seg_all_seen(struct uno_coll *u, uint64_t k)
     u->safe = k - 1;
 }
 
-// Reads bytes at an address of rank r; its own by memcpy. 0 or MPI_ERR_OTHER.
+// Sets u->cma, alike on all ranks (collective; segment_copy.c).
+void uno_seg_agree_on_cma(struct uno_coll *u);
+
+// Reads (pull) or writes (push) bytes at an address of rank r; its own by memmove. Return as uno_peer_memory_copy.
 int uno_seg_pull(struct uno_coll *u, int r, void *to, uint64_t from, size_t bytes);
 int uno_seg_push(struct uno_coll *u, int r, uint64_t to, const void *from, size_t bytes);

@@ -294,15 +294,14 @@ void *uno_deliver_into(struct uno_link *link, const struct uno_hdr *h, uint64_t 
     return (void *)(uintptr_t)r->move.buf;
 }
 
-void uno_direct_done(uint64_t token, size_t bytes, int failed)
+void uno_direct_done(uint64_t token, size_t bytes, int err)
 {
     MPI_Request r = uno_token_end(token);
     (void)bytes;
     if (!r) uno_world_abort(MPI_ERR_INTERN, "a copy ended that was not under way");
     if (__builtin_expect(r->move.runs != NULL, 0)) uno_direct_forget(r);
-    if (failed) uno_fail(MPI_ERR_BUFFER, "the message's memory could not be read or written");
-    int err = r->kind == UNO_REQ_RECV ? r->status.MPI_ERROR : MPI_SUCCESS;
-    uno_request_done(r, failed ? MPI_ERR_BUFFER : err);
+    if (err) uno_fail(err, "the message's memory could not be read or written");
+    uno_request_done(r, err || r->kind != UNO_REQ_RECV ? err : r->status.MPI_ERROR);
 }
 
 void uno_link_lost(struct uno_link *link, const char *why)

@@ -8,15 +8,12 @@
 // Always holds: both words of a chunk carry the number of the activation, so a late look of the other side at an
 // earlier one claims nothing. The receiver takes pieces from the front, the sender from the back: where all is ready at
 // once, each copies the same half every time, which stays in its core's cache.
-#define _GNU_SOURCE
-#include <sys/uio.h>
-
 #include "base/copy.h"
 #include "base/fail.h"
 #include "base/patience.h"
 #include "base/wait.h"
 #include "chan/door.h"
-#include "chan/reach.h"
+#include "chan/peer_memory.h"
 #include "chan/self.h"
 #include "p2p/part.h"
 
@@ -36,7 +33,7 @@ struct direct_chunk {
 struct part_block {
     _Atomic uint32_t started, consumed;    // written by the receiver: activations begun, and copied out
     char pad1[UNO_LINE - 8];
-    _Atomic uint32_t failed, users;
+    _Atomic uint32_t failed, users;    // failed: the error class of a copy
     char pad2[UNO_LINE - 8];
     union {
         struct direct_chunk chunk[PART_MAX_CHUNKS];
@@ -79,7 +76,7 @@ static void lay_out(struct part *p)
 enum part_mode part_shared_choose(struct part *p)
 {
     enum part_mode mode = p->total <= PART_STAGE_MAX ? PART_STAGED : PART_DIRECT;
-    p->pid = uno_reach(p->proc);
+    p->pid = uno_peer_memory_pid(uno_local_of(p->proc));
     if (p->chunks > PART_MAX_CHUNKS || (mode == PART_DIRECT && p->pid == 0)) return PART_MESSAGES;
     int64_t at = uno_job_take(uno_chan_self.job, 1);
     if (at < 0) return PART_MESSAGES;
@@ -94,7 +91,7 @@ enum part_mode part_shared_choose(struct part *p)
 
 void part_shared_join(struct part *p)
 {
-    p->pid = uno_reach(p->proc);
+    p->pid = uno_peer_memory_pid(uno_local_of(p->proc));
     lay_out(p);
 }
 
@@ -227,11 +224,11 @@ static uint64_t word_of(const struct part *p, uint32_t pieces)
 
 static void copy_piece(struct part *p, size_t at, size_t n)
 {
-    struct iovec mine = {(char *)(uintptr_t)p->spec.buf + at, n}, theirs = {(void *)(uintptr_t)(p->peer_buf + at), n};
-    ssize_t got = p->send ? process_vm_writev(p->pid, &mine, 1, &theirs, 1, 0)
-                          : process_vm_readv(p->pid, &mine, 1, &theirs, 1, 0);
+    int err = uno_peer_memory_move(p->pid, (char *)(uintptr_t)p->spec.buf + at, p->peer_buf + at, n, !p->send);
+    if (!err) return;
+    uno_log(1, "%s", uno_fail_text());
     // Relaxed: published by the count of pieces.
-    if (got != (ssize_t)n) atomic_store_explicit(&p->block->failed, 1, memory_order_relaxed);
+    atomic_store_explicit(&p->block->failed, (uint32_t)err, memory_order_relaxed);
 }
 
 // Claims one piece of chunk k. False: none is left.
@@ -342,6 +339,6 @@ int part_shared_poll(struct part *p, bool *ended)
 int part_shared_error(struct part *p)
 {
     // Relaxed: published by the count of pieces.
-    if (!atomic_load_explicit(&p->block->failed, memory_order_relaxed)) return MPI_SUCCESS;
-    return uno_fail(MPI_ERR_BUFFER, "the memory of a partition could not be read or written");
+    int err = (int)atomic_load_explicit(&p->block->failed, memory_order_relaxed);
+    return err == MPI_SUCCESS ? err : uno_fail(err, "the memory of a partition could not be read or written");
 }

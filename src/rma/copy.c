@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copies between a buffer of this process and the layout at a part (copy.h): plain loads and stores where it is mapped,
-// else process_vm_readv and process_vm_writev, as many runs per call as it takes. Called by op.c, combine.c, remote.c.
-#define _GNU_SOURCE
+// else across processes (chan/peer_memory.h). Called by op.c, combine.c, remote.c.
 #include "rma/copy.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
 
 #include "base/fail.h"
-
-#define RUNS_PER_CALL 256
+#include "chan/peer_memory.h"
 
 static bool is_plain(const struct MPI_ABI_Datatype *type)
 {
@@ -57,53 +53,29 @@ static size_t stretch(struct uno_rma_layout *l, size_t n, char **at)
     return n;
 }
 
-static int reach(const struct uno_rma_part *p, struct iovec *there, unsigned long runs, char *here, size_t n, bool get)
+// Across processes: what has come moves the walk on, also when the rest is not mapped there.
+static int reach(const struct uno_rma_part *p, struct uno_rma_layout *l, char *here, size_t n, bool get)
 {
-    while (n > 0) {
-        struct iovec mine = {here, n};
-        ssize_t k = get ? process_vm_readv(p->pid, &mine, 1, there, runs, 0)
-                        : process_vm_writev(p->pid, &mine, 1, there, runs, 0);
-        if (k <= 0) {
-            return uno_fail_errno(MPI_ERR_RMA_RANGE, "%s %zu bytes at %p of the target", get ? "read" : "write", n,
-                                  there->iov_base);
-        }
-        here += k;
-        n -= (size_t)k;
-        for (size_t done = (size_t)k; done > 0;) {    // what was done of the list
-            size_t step = done < there->iov_len ? done : there->iov_len;
-            there->iov_base = (char *)there->iov_base + step;
-            there->iov_len -= step;
-            done -= step;
-            if (there->iov_len == 0) there++, runs--;
-        }
-    }
-    return MPI_SUCCESS;
+    struct uno_run run = {here, n};
+    struct uno_crossing c = {.pid = p->pid,
+                             .reading = get,
+                             .mine = &(struct uno_mem){&run, 1},
+                             .theirs = &(struct uno_mem){l->run, l->runs},
+                             .theirs_at = l->done};
+    int err = uno_peer_memory_copy(&c, n);
+    l->done = c.theirs_at;
+    while (l->at < l->runs && l->run[l->at].end <= l->done) l->at++;
+    return err == MPI_ERR_BUFFER ? MPI_ERR_RMA_RANGE : err;
 }
 
 int uno_rma_move(const struct uno_rma_part *p, struct uno_rma_layout *l, void *here, size_t n, bool get)
 {
+    if (p->path != UNO_RMA_MAPPED) return reach(p, l, here, n, get);
     char *mine = here;
-    if (p->path == UNO_RMA_MAPPED) {
-        for (size_t k; n > 0; n -= k, mine += k) {
-            char *at;
-            k = stretch(l, n, &at);
-            memcpy(get ? mine : at, get ? at : mine, k);
-        }
-        return MPI_SUCCESS;
-    }
-    while (n > 0) {
-        struct iovec there[RUNS_PER_CALL];
-        unsigned long runs = 0;
-        size_t some = 0;
-        for (char *at; some < n && runs < RUNS_PER_CALL; runs++) {
-            size_t k = stretch(l, n - some, &at);
-            there[runs] = (struct iovec){at, k};
-            some += k;
-        }
-        int err = reach(p, there, runs, mine, some, get);
-        if (err) return err;
-        n -= some;
-        mine += some;
+    for (size_t k; n > 0; n -= k, mine += k) {
+        char *at;
+        k = stretch(l, n, &at);
+        memcpy(get ? mine : at, get ? at : mine, k);
     }
     return MPI_SUCCESS;
 }

@@ -12,7 +12,7 @@
 #include "base/fail.h"
 #include "base/param.h"
 #include "chan/door.h"
-#include "chan/reach.h"
+#include "chan/peer_memory.h"
 #include "core/errh.h"
 #include "core/helper.h"
 #include "core/info.h"
@@ -151,13 +151,13 @@ static struct uno_param least_path =
     UNO_PARAM_INT("rma_path", 0, 0, 2, "fastest path that windows may take: 0 mapped memory, 2 messages alone");
 UNO_PARAM_DECLARE(least_path);
 
-static uint8_t path_of(const struct MPI_ABI_Win *w, int rank, struct uno_rma_part *p, int proc)
+static uint8_t path_of(const struct MPI_ABI_Win *w, int rank, struct uno_rma_part *p)
 {
     if (p->local < 0) return UNO_RMA_MESSAGE;
     if (rank == w->comm->rank || w->flavor == MPI_WIN_FLAVOR_SHARED) return UNO_RMA_MAPPED;
     if (w->shared->memory.base && least_path.num < UNO_RMA_MESSAGE) return UNO_RMA_MAPPED;
     if (least_path.num == UNO_RMA_MESSAGE) return UNO_RMA_MESSAGE;
-    p->pid = uno_reach(proc);
+    p->pid = uno_peer_memory_pid(p->local);
     return p->pid ? UNO_RMA_REACH : UNO_RMA_MESSAGE;
 }
 
@@ -166,9 +166,8 @@ static void describe(struct MPI_ABI_Win *w, const struct card *card, const size_
     int index = 0;
     for (int r = 0; r < w->comm->size; r++) {
         struct uno_rma_part *p = &w->part[r];
-        int proc = uno_comm_proc(w->comm, r);
         if (p->local >= 0) p->words = words_of(w, index++);
-        p->path = path_of(w, r, p, proc);
+        p->path = path_of(w, r, p);
         p->base = w->shared->memory.base && p->local >= 0 ? w->shared->memory.base + offset[r]
                                                           : (char *)(uintptr_t)card[r].base;
         p->size = w->flavor == MPI_WIN_FLAVOR_DYNAMIC ? SIZE_MAX : (size_t)card[r].size;

@@ -3,75 +3,22 @@
 // names the destination and says GO; from then on whichever of the two is inside MPI claims pieces, the receiver
 // reading, the sender writing. The rank that ends the last piece wakes the other. Without permission for such copies,
 // offer declines, and p2p streams instead.
-#define _GNU_SOURCE
-#include <errno.h>
 #include <mpi.h>
-#include <sys/prctl.h>
-#include <sys/uio.h>
-#include <unistd.h>
 
 #include "base/fail.h"
 #include "base/huge.h"
 #include "base/param.h"
 #include "chan/door.h"
-#include "chan/reach.h"
+#include "chan/peer_memory.h"
 #include "chan/self.h"
 #include "chan/shm/ring.h"
 
-static struct uno_param cma_on =
-    UNO_PARAM_BOOL("shm_cma", 1, "copy large messages across process memory (process_vm_readv)");
-UNO_PARAM_DECLARE(cma_on);
 static struct uno_param piece_max = UNO_PARAM_INT(
     "shm_piece", 1 << 20, 4096, 1 << 30, "most bytes that one rank claims at a time when both copy a large message");
 UNO_PARAM_DECLARE(piece_max);
 
 #define PIECES_PER_POLL 4
 #define ALONE 16384    // up to here a second system call costs more than it saves (bench: lat --sizes 4K:32K)
-
-static const uint64_t probe_word = UNO_PROBE;
-
-static bool can_read(int pid, uint64_t addr)
-{
-    uint64_t got = 0;
-    struct iovec here = {&got, sizeof got}, there = {(void *)(uintptr_t)addr, sizeof got};
-    return process_vm_readv(pid, &here, 1, &there, 1, 0) == (ssize_t)sizeof got && got == UNO_PROBE;
-}
-
-// Tries a copy within this process: a filter on system calls shows here. Whether ranks may reach each other shows at
-// the first offer.
-void shm_direct_open(void)
-{
-    struct uno_board *b = uno_chan_self.board;
-    prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);    // where Yama restricts attaching; fails harmlessly elsewhere
-    b->probe = (uint64_t)(uintptr_t)&probe_word;
-    bool ok = cma_on.num && can_read(getpid(), b->probe);
-    // Release: pairs with the acquire in allowed(); pid and probe are there.
-    atomic_store_explicit(&b->cma, ok ? 1 : 2, memory_order_release);
-}
-
-static bool allowed(struct shm_link *l)
-{
-    struct uno_job_head *job = uno_chan_self.job;
-    struct uno_board *peer = uno_job_board(job, l->local);
-    // Acquire: pairs with the release in shm_direct_open. Relaxed elsewhere: a lone flag.
-    if (atomic_load_explicit(&peer->cma, memory_order_acquire) != 1) return false;
-    if (atomic_load_explicit(&uno_chan_self.board->cma, memory_order_relaxed) != 1) return false;
-    uint32_t known = atomic_load_explicit(&job->cma, memory_order_relaxed);
-    if (known == 0) {
-        known = can_read(peer->pid, peer->probe) ? 1 : 2;
-        atomic_store_explicit(&job->cma, known, memory_order_relaxed);
-        if (known == 2) uno_log(1, "no permission to copy across processes: large messages go through the ring");
-    }
-    return known == 1;
-}
-
-int uno_reach(int proc)
-{
-    int local = uno_local_of(proc);
-    struct shm_link *l = local < 0 || proc == uno_chan_self.proc ? NULL : shm_link_of((uint32_t)local);
-    if (!l || !allowed(l)) return 0;
-    return uno_job_board(uno_chan_self.job, (uint32_t)local)->pid;
-}
 
 static int free_desc(struct shm_link *l)
 {
@@ -83,7 +30,7 @@ int shm_offer(struct uno_link *link, const struct uno_mem *mem, struct uno_rts *
 {
     struct shm_link *l = (struct shm_link *)link;
     int i = free_desc(l);
-    if (i < 0 || !allowed(l)) return UNO_DECLINED;
+    if (i < 0 || !uno_peer_memory_pid((int)l->local)) return UNO_DECLINED;
     struct shm_desc *d = &l->tx->desc[i];
     // Acquire: pairs with the release in receiver_end; a slow receiver may still look at its last copy.
     unsigned state = atomic_load_explicit(&d->state, memory_order_acquire);
@@ -114,6 +61,14 @@ static size_t piece_of(size_t bytes)
     return half < (size_t)piece_max.num ? half : (size_t)piece_max.num;
 }
 
+// A copy failed: the message is lost, and both sides say so.
+static void note_failure(struct shm_desc *d, int err)
+{
+    uno_log(1, "%s", uno_fail_text());
+    // Relaxed: published by what says that the copies have ended.
+    atomic_store_explicit(&d->failed, (uint16_t)err, memory_order_relaxed);
+}
+
 enum copied { COPIED_NOTHING, COPIED_SOME, COPIED_LAST };
 
 // Claims and copies pieces until none is left or the turn is over. COPIED_LAST: this side ended the last one.
@@ -129,10 +84,9 @@ static enum copied copy_pieces(struct shm_link *l, struct shm_desc *d, const str
         if (at >= d->bytes) return turn ? COPIED_SOME : COPIED_NOTHING;
         size_t n = d->bytes - at < piece ? d->bytes - at : piece;
         uint64_t here = (reading ? d->dst : d->src) + at, there = (reading ? d->src : d->dst) + at;
-        bool ok = y ? shm_copy_layouts(pid, y, at, n, reading)
-                    : shm_copy_plain(pid, (void *)(uintptr_t)here, (void *)(uintptr_t)there, n, reading);
-        // Relaxed: published by the count below.
-        if (!ok) atomic_store_explicit(&d->failed, 1, memory_order_relaxed);
+        int err = y ? shm_copy_layouts(pid, y, at, n, reading)
+                    : uno_peer_memory_move(pid, (void *)(uintptr_t)here, there, n, reading);
+        if (err) note_failure(d, err);
         // Acq_rel: pairs with the acquire in ended(); a thread that sees the full count sees all copies.
         if (atomic_fetch_add_explicit(&d->done, n, memory_order_acq_rel) + n == d->bytes) return COPIED_LAST;
     }
@@ -162,23 +116,23 @@ static bool copy_alone(struct shm_link *l, const struct uno_rts *rts, void *dst,
 {
     struct shm_desc *d = &l->rx->desc[rts->desc];
     int pid = uno_job_board(uno_chan_self.job, l->local)->pid;
-    int failed = n > 0 && !shm_copy_plain(pid, dst, (void *)(uintptr_t)rts->addr, n, true);
-    if (failed) atomic_store_explicit(&d->failed, 1, memory_order_relaxed);
+    int err = uno_peer_memory_move(pid, dst, rts->addr, n, true);
+    if (err) note_failure(d, err);
     if (!take_offer(d, DESC_LEFT)) return false;
     uno_door_ring(l->door, l->local);
-    uno_direct_done(token, n, failed);
+    uno_direct_done(token, n, err);
     return true;
 }
 
 static void receiver_end(struct shm_link *l, struct shm_desc *d, int i)
 {
     uint64_t token = l->recv_token[i], bytes = d->bytes;
-    int failed = (int)atomic_load_explicit(&d->failed, memory_order_relaxed);
+    int err = (int)atomic_load_explicit(&d->failed, memory_order_relaxed);
     l->copying &= ~(1ULL << i);
     shm_layouts_forget(l, SHM_DESCS + i);
     // Release: pairs with the acquire in shm_offer: the descriptor may be used again.
     atomic_store_explicit(&d->state, DESC_LEFT, memory_order_release);
-    uno_direct_done(token, bytes, failed);
+    uno_direct_done(token, bytes, err);
 }
 
 static int receiver_poll(struct shm_link *l, int i)

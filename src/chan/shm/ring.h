@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/fail.h"
 #include "chan/chan.h"
 
 #define SHM_SLOTS 126
@@ -38,7 +39,7 @@ struct shm_slot {
 // `done`.
 struct shm_desc {
     _Atomic uint16_t state;     // enum desc_state
-    _Atomic uint16_t failed;    // a copy failed: the message is lost, both sides say so
+    _Atomic uint16_t failed;    // the error class of a copy that failed: the message is lost, both sides say so
     uint32_t dst_runs;          // above 1: dst is the address of a list of runs; so is src, as the announcement says
     uint64_t src, dst, bytes;
     _Atomic uint64_t next, done;
@@ -108,7 +109,6 @@ extern struct uno_chan uno_shm;
 struct shm_link *shm_link_of(uint32_t local);
 
 // direct.c: rendezvous by cross-memory attach.
-void shm_direct_open(void);
 int shm_offer(struct uno_link *link, const struct uno_mem *mem, struct uno_rts *rts);
 int shm_accept(struct uno_link *link, const struct uno_rts *rts, const struct uno_mem *mem, uint64_t token);
 int shm_direct_poll(struct shm_link *l);    // copies a piece of what is under way on this link; how many things moved
@@ -119,6 +119,5 @@ bool shm_layouts_begun(const struct shm_link *l, int i);
 bool shm_layouts_fetch(struct shm_link *l, int i, const struct uno_rts *from);    // the peer's: addr, direct, bytes
 const struct shm_layouts *shm_layouts_of(const struct shm_link *l, int i);        // NULL: not both are known
 void shm_layouts_forget(struct shm_link *l, int i);
-// Copies n bytes from position `at` of the message on. False: the peer's memory could not be reached.
-bool shm_copy_layouts(int pid, const struct shm_layouts *y, size_t at, size_t n, bool reading);
-bool shm_copy_plain(int pid, void *mine, void *theirs, size_t n, bool reading);
+// Copies n bytes from position `at` of the message on. Returns as uno_peer_memory_copy.
+UNO_MUST_USE int shm_copy_layouts(int pid, const struct shm_layouts *y, size_t at, size_t n, bool reading);

@@ -10,6 +10,7 @@
 #include "base/invariant.h"
 #include "base/patience.h"
 #include "chan/door.h"
+#include "chan/peer_memory.h"
 #include "chan/self.h"
 #include "chan/shm/ring.h"
 
@@ -367,7 +368,7 @@ static int shm_begin(struct uno_chan *self)
     if (uno_chan_self.nlocal < 2) return UNO_DECLINED;
     if (!shm.link) shm.link = calloc(uno_chan_self.nlocal, sizeof *shm.link);
     if (!shm.link) return uno_fail(MPI_ERR_NO_MEM, "no memory for %u links", uno_chan_self.nlocal);
-    shm_direct_open();
+    uno_peer_memory_open();
     return MPI_SUCCESS;
 }
 

@@ -93,22 +93,22 @@ int tcp_offer(struct uno_link *link, const struct uno_mem *mem, struct uno_rts *
     return MPI_SUCCESS;
 }
 
-static void end_offer(struct tcp_offer *o, int failed)
+static void end_offer(struct tcp_offer *o, int err)
 {
     uint64_t token = o->token;
     size_t bytes = o->acked;
     o->link->direct--;
     leave(&offers, o->index);
-    uno_direct_done(token, bytes, failed);
+    uno_direct_done(token, bytes, err);
 }
 
-static void end_landing(struct tcp_landing *d, int failed)
+static void end_landing(struct tcp_landing *d, int err)
 {
     uint64_t token = d->token;
     size_t got = d->got;
     d->link->direct--;
     leave(&landings, d->index);
-    uno_direct_done(token, got, failed);
+    uno_direct_done(token, got, err);
 }
 
 bool tcp_withdraw(struct uno_link *link, const struct uno_rts *rts)
@@ -231,15 +231,15 @@ void tcp_direct_fail(struct tcp_link *l)
     if (l->early.dst) {
         l->early.dst = NULL;
         l->direct--;
-        uno_direct_done(l->early.token, 0, 1);
+        uno_direct_done(l->early.token, 0, MPI_ERR_OTHER);
     }
     for (uint32_t i = 0; i < offers.room; i++) {
         struct tcp_offer *o = offers.at[i];
-        if (o && o->link == l) end_offer(o, 1);
+        if (o && o->link == l) end_offer(o, MPI_ERR_OTHER);
     }
     for (uint32_t i = 0; i < landings.room; i++) {
         struct tcp_landing *d = landings.at[i];
-        if (d && d->link == l) end_landing(d, 1);
+        if (d && d->link == l) end_landing(d, MPI_ERR_OTHER);
     }
 }
 

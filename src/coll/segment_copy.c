@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copies between the buffers of ranks that share a segment (segment.h): whether all may, and the copies. Called by
+// segment.c at set-up, then by large*.c and schedule.c.
+#include "base/job.h"
+#include "chan/peer_memory.h"
+#include "coll/segment.h"
+#include "core/world.h"
+
+// Every rank tries to read its next neighbour's memory; all agree on whether all could. The neighbour must have come
+// this far: before it has opened its channels its board says nothing.
+void uno_seg_agree_on_cma(struct uno_coll *u)
+{
+    int next = (u->me + 1) % u->n;
+    uint64_t here_too = uno_seg_begin(u);
+    uno_seg_post(u, here_too);
+    uno_seg_wait(u, next, here_too);
+    bool ok = uno_peer_memory_try(u->local[next]);
+    uint64_t k = uno_seg_begin(u);
+    *uno_seg_slot(u, u->me, k, 1) = ok;
+    uno_seg_post(u, k);
+    uno_seg_wait_all(u, k);
+    u->cma = true;
+    for (int r = 0; r < u->n; r++)
+        if (!*uno_seg_slot(u, r, k, 1)) u->cma = false;
+    uno_seg_all_seen(u, k);
+    uno_seg_done(u, k);
+}
+
+static int copy_across(struct uno_coll *u, int r, bool reading, char *here, uint64_t there, size_t bytes)
+{
+    return uno_peer_memory_move(uno_job_board(uno_world.job, u->local[r])->pid, here, there, bytes, reading);
+}
+
+int uno_seg_pull(struct uno_coll *u, int r, void *to, uint64_t from, size_t bytes)
+{
+    if (r != u->me) return copy_across(u, r, true, to, from, bytes);
+    if ((uint64_t)(uintptr_t)to != from) memmove(to, (const void *)(uintptr_t)from, bytes);
+    return MPI_SUCCESS;
+}
+
+int uno_seg_push(struct uno_coll *u, int r, uint64_t to, const void *from, size_t bytes)
+{
+    if (r != u->me) return copy_across(u, r, false, (char *)(uintptr_t)from, to, bytes);
+    if ((uint64_t)(uintptr_t)from != to) memmove((void *)(uintptr_t)to, from, bytes);
+    return MPI_SUCCESS;
+}
