@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Unit test of choose.c: the order of the rules, the table file, coll_force, the words, and the messages for what is
+// wrong in them. uno_choose_open() reads once per process, so each case runs in a process of its own.
+#include "coll/choose.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/fail.h"
+#include "base/param.h"
+
+#define EXPECT(cond)                                                                                                   \
+    ((cond) ? (void)0 : (fprintf(stderr, "%s:%d: %s (%s)\n", __FILE__, __LINE__, #cond, uno_fail_text()), _exit(1)))
+
+// Runs body in a process whose parameters say so: the text of a table file and the value of coll_force, NULL for none.
+static void run_with(const char *rules, const char *force, void (*body)(void))
+{
+    char path[] = "/tmp/uno-choose-XXXXXX";
+    int fd = mkstemp(path), status;
+    assert_true(fd >= 0);
+    if (rules) assert_int_equal(write(fd, rules, strlen(rules)), strlen(rules));
+    close(fd);
+    fflush(stdout);
+    pid_t pid = fork();
+    if (pid == 0) {
+        if (rules) setenv("UNISONO_COLL_TABLE", path, 1);
+        if (force) setenv("UNISONO_COLL_FORCE", force, 1);
+        EXPECT(uno_params_load() == MPI_SUCCESS);
+        body();
+        _exit(0);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    unlink(path);
+    assert_int_equal(status, 0);
+}
+
+static void use_built_in(void)
+{
+    EXPECT(uno_choose_open() == MPI_SUCCESS);
+    // A border belongs to the rule that begins there; of the rules that fit, the last one wins.
+    EXPECT(uno_choose(UNO_ALLREDUCE, 2, (16 << 10) - 1) == UNO_ALG_DOUBLING);
+    EXPECT(uno_choose(UNO_ALLREDUCE, 2, 16 << 10) == UNO_ALG_RING);
+    EXPECT(uno_choose(UNO_BCAST, 4, (128 << 10) - 1) == UNO_ALG_BINOMIAL);
+    EXPECT(uno_choose(UNO_BCAST, 4, 128 << 10) == UNO_ALG_SCATTER);
+    EXPECT(uno_choose(UNO_BCAST, 4, SIZE_MAX) == UNO_ALG_CHAIN);
+    EXPECT(uno_choose(UNO_BCAST, 3, SIZE_MAX) == UNO_ALG_BINOMIAL);
+    EXPECT(uno_choose(UNO_GATHER, 7, 64) == UNO_ALG_LINEAR);
+    EXPECT(uno_choose(UNO_GATHER, 8, 64) == UNO_ALG_BINOMIAL);
+    EXPECT(uno_choose(UNO_GATHER, 8, 4 << 10) == UNO_ALG_LINEAR);
+    // The rule for inside a host stands after those for messages and does not meet them.
+    EXPECT(uno_choose(UNO_ALLGATHER, 4, 1 << 20) == UNO_ALG_RING);
+    EXPECT(uno_choose_copies(UNO_ALLGATHER, 4) == 6 << 10);
+    EXPECT(uno_choose_copies(UNO_ALLGATHERV, 4) == 6 << 10);
+    EXPECT(uno_choose_copies(UNO_BCAST, 4) == SIZE_MAX);
+    EXPECT(uno_choose(UNO_NEIGHBOR_ALLGATHER, 4, 8) == UNO_ALG_LINEAR);    // no rule at all
+}
+
+static void built_in_rules(void **state)
+{
+    (void)state;
+    run_with(NULL, NULL, use_built_in);
+}
+
+static const char rules[] = "# collective ranks bytes algorithm\n"
+                            "\n"
+                            "  bcast 2 100 linear   # a comment behind a rule\n"
+                            "bcast 2 200 chain\n"
+                            "bcast 2 150 scatter\n"
+                            "allgather 0 0 slots\n"
+                            "allgather 4 2000 copies\n"
+                            "allgather 4 5000 slots\n"
+                            "allgather 4 7000 copies\n"
+                            "reduce_scatter 0 512 copies\n"
+                            "scan 0 300 copies\n";
+
+static void use_file(void)
+{
+    EXPECT(uno_choose_open() == MPI_SUCCESS);
+    EXPECT(uno_choose(UNO_BCAST, 2, 99) == UNO_ALG_BINOMIAL);    // the built-in table still stands below
+    EXPECT(uno_choose(UNO_BCAST, 1, 1000) == UNO_ALG_BINOMIAL);
+    EXPECT(uno_choose(UNO_BCAST, 2, 100) == UNO_ALG_LINEAR);
+    EXPECT(uno_choose(UNO_BCAST, 2, 149) == UNO_ALG_LINEAR);
+    EXPECT(uno_choose(UNO_BCAST, 2, 150) == UNO_ALG_SCATTER);
+    EXPECT(uno_choose(UNO_BCAST, 2, 200) == UNO_ALG_SCATTER);        // the last line that fits, not the nearest
+    EXPECT(uno_choose(UNO_BCAST, 8, 4 << 20) == UNO_ALG_SCATTER);    // above the built-in chain
+    EXPECT(uno_choose(UNO_REDUCE, 2, 8) == UNO_ALG_BINOMIAL);
+    // Copies begin at the first border at which the rules come to copies. One on fewer ranks is another case.
+    EXPECT(uno_choose_copies(UNO_ALLGATHER, 4) == 2000);
+    EXPECT(uno_choose_copies(UNO_ALLGATHER, 3) == SIZE_MAX);
+    EXPECT(uno_choose(UNO_ALLGATHER, 4, 100) == UNO_ALG_BRUCK);    // what is said of a host touches no messages
+    EXPECT(uno_choose_copies(UNO_REDUCE_SCATTER, 2) == 512);
+    EXPECT(uno_choose_copies(UNO_REDUCE_SCATTER_BLOCK, 2) == 512);    // follow the form that has a word in the table
+    EXPECT(uno_choose_copies(UNO_EXSCAN, 2) == 300);
+}
+
+static void rules_of_a_file(void **state)
+{
+    (void)state;
+    run_with(rules, NULL, use_file);
+}
+
+static void use_force(void)
+{
+    EXPECT(uno_choose_open() == MPI_SUCCESS);
+    EXPECT(uno_choose(UNO_BCAST, 2, 1) == UNO_ALG_CHAIN);
+    EXPECT(uno_choose(UNO_BCAST, 100, SIZE_MAX) == UNO_ALG_CHAIN);    // whatever the file says
+    EXPECT(uno_choose(UNO_ALLREDUCE, 2, 8) == UNO_ALG_RING);
+    EXPECT(uno_choose(UNO_ALLTOALLW, 2, 8) == UNO_ALG_PAIRWISE);
+    EXPECT(uno_choose(UNO_GATHER, 8, 64) == UNO_ALG_BINOMIAL);    // not named: untouched
+    EXPECT(uno_choose_open() == MPI_SUCCESS);                     // once: the rules are not read again
+    EXPECT(uno_choose(UNO_BCAST, 2, 1) == UNO_ALG_CHAIN);
+}
+
+static void force_beats_all(void **state)
+{
+    (void)state;
+    run_with(rules, "bcast=chain,allreduce=ring+alltoallw=pairwise", use_force);
+    run_with(NULL, "bcast=linear+bcast=chain+allreduce=ring+alltoallw=pairwise", use_force);    // the last one wins
+}
+
+static const char *wanted;    // what the message must hold
+
+static void be_refused(void)
+{
+    EXPECT(uno_choose_open() == MPI_ERR_ARG);
+    EXPECT(strstr(uno_fail_text(), wanted));
+}
+
+static void wrong_words(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *rules, *force, *text;
+    } cases[] = {
+        {"broadcast 0 0 chain\n", NULL, "no collective `broadcast`"},
+        {"bcast 0 0 chian\n", NULL, "bcast has no algorithm `chian`"},
+        {"bcast 0 0 doubling\n", NULL, "bcast has no algorithm `doubling`"},    // a word, but of other collectives
+        {"barrier 0 0 copies\n", NULL, "barrier has no algorithm `copies`"},
+        {"gather 0 0 linear\nbcast 0 chain\n", NULL, ":2: expected COLLECTIVE MIN-RANKS MIN-BYTES ALGORITHM"},
+        {"bcast 0 0 chain 7\n", NULL, ":1: expected COLLECTIVE"},
+        {"bcast\n", NULL, ":1: expected COLLECTIVE"},
+        {NULL, "bcast", "coll_force: expected COLLECTIVE=ALGORITHM at `bcast`"},
+        {NULL, "bcast=chain+allreduce", "at `allreduce`"},
+        {NULL, "bcast=chain;allreduce=ring", "at `;allreduce=ring`"},
+        {NULL, "bcast=", "at `bcast=`"},
+        {NULL, "bcast=ring", "bcast has no algorithm `ring`"},
+        {NULL, "bcat=ring", "no collective `bcat`"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        wanted = cases[i].text;
+        run_with(cases[i].rules, cases[i].force, be_refused);
+    }
+}
+
+static void look_for_a_file_that_is_not(void)
+{
+    setenv("UNISONO_COLL_TABLE", "/no/such/table", 1);
+    EXPECT(uno_params_load() == MPI_SUCCESS);
+    EXPECT(uno_choose_open() == MPI_ERR_ARG);
+    EXPECT(strstr(uno_fail_text(), "coll_table /no/such/table"));
+    EXPECT(uno_choose_open() == MPI_ERR_ARG);    // a failure is not remembered as done
+}
+
+static void missing_file(void **state)
+{
+    (void)state;
+    run_with(NULL, NULL, look_for_a_file_that_is_not);
+}
+
+// Every number has a word of its own, none has two, and there are no more.
+static void words(void **state)
+{
+    (void)state;
+    for (int i = 0; i < UNO_COLL_KINDS; i++) {
+        assert_non_null(uno_coll_word((enum uno_coll_kind)i));
+        for (int k = 0; k < i; k++)
+            assert_string_not_equal(uno_coll_word((enum uno_coll_kind)i), uno_coll_word((enum uno_coll_kind)k));
+    }
+    for (int i = 0; i < UNO_ALG_END; i++) {
+        assert_non_null(uno_alg_word((enum uno_alg)i));
+        for (int k = 0; k < i; k++)
+            assert_string_not_equal(uno_alg_word((enum uno_alg)i), uno_alg_word((enum uno_alg)k));
+    }
+    assert_null(uno_coll_word(UNO_COLL_KINDS));
+    assert_null(uno_alg_word(UNO_ALG_END));
+    assert_string_equal(uno_coll_word(UNO_REDUCE_SCATTER_BLOCK), "reduce_scatter_block");
+    assert_string_equal(uno_alg_word(UNO_ALG_COPIES), "copies");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(built_in_rules), cmocka_unit_test(rules_of_a_file), cmocka_unit_test(force_beats_all),
+        cmocka_unit_test(wrong_words),    cmocka_unit_test(missing_file),    cmocka_unit_test(words),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
