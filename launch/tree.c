@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/fail.h"
 #include "base/start.h"
 #include "base/streams.h"
 #include "pm.h"
@@ -385,7 +386,8 @@ int uno_tree_daemon(const struct rlimit *files)
     sigset_t mask;
     sigemptyset(&mask);
     for (int i = 0; i < plan.env.count; i++) putenv(plan.env.item[i]);
-    uno_params_load();    // mpiexec has refused what is wrong in it
+    // mpiexec has refused what is wrong in the plan; what this host's own environment adds may be wrong, too.
+    if (uno_params_load() != 0) return refuse(uno_fail_text());
     struct uno_node_place place = {
         .index = host[0], .below = host + 1, .nbelow = count - 1, .stdin_fd = -1, .mask = &mask, .files = files};
     return uno_node_run(&plan, &place, &link);

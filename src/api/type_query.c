@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "api/type_args.h"
+#include "base/fail.h"
 #include "core/attr.h"
 
 int MPI_Type_commit(MPI_Datatype *datatype)
@@ -248,7 +249,8 @@ int MPI_Type_dup(MPI_Datatype oldtype, MPI_Datatype *newtype)
     uno_datatype *kid = uno_type(oldtype);
     err = uno_type_copy(kid, &t);
     if (!err && (err = uno_attrs_copy(kid->attrs, &t->attrs, oldtype))) {
-        uno_attrs_delete(t->attrs, t->handle);
+        // The call fails with the copy's error; what a second one leaves goes with the type.
+        if (uno_attrs_delete(t->attrs, t->handle)) uno_log(1, "%s: a copied attribute refuses to be deleted", call);
         uno_type_drop(t);
     }
     struct uno_contents c = {.combiner = MPI_COMBINER_DUP, .ntypes = 1, .types = &kid};

@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/fail.h"
+
 #define UNO_JOB_MAGIC "unisono1"
 #define UNO_JOB_ENV "UNISONO_JOB"
 #define UNO_LINE 64
@@ -95,14 +97,14 @@ struct uno_job_spec {
 size_t uno_job_bytes(uint32_t nlocal);
 
 // Creates the memfd (no close-on-exec), sizes and formats it. 0, or an errno value; *fd on success.
-int uno_job_create(const struct uno_job_spec *spec, int *fd);
+int uno_job_create(const struct uno_job_spec *spec, int *fd) UNO_MUST_USE;
 
 // The descriptor and the local index that the environment variable holds; -1 in *local_index if it is malformed. Opens
 // the keeper's descriptor if our own is not the segment. The caller closes *fd. 0 or an errno value.
-int uno_job_find(const char *text, int *fd, int *local_index);
+int uno_job_find(const char *text, int *fd, int *local_index) UNO_MUST_USE;
 
 // Maps the segment. 0 or an errno value (EPROTO: the layout is of another version); *head on success.
-int uno_job_map(int fd, struct uno_job_head **head);
+int uno_job_map(int fd, struct uno_job_head **head) UNO_MUST_USE;
 
 static inline struct uno_board *uno_job_board(struct uno_job_head *h, uint32_t local)
 {

@@ -14,6 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/fail.h"
+
 enum uno_param_kind { UNO_PARAM_IS_INT, UNO_PARAM_IS_BOOL, UNO_PARAM_IS_TEXT, UNO_PARAM_IS_CHOICE };
 enum uno_param_origin { UNO_PARAM_DEFAULT, UNO_PARAM_FROM_FILE, UNO_PARAM_FROM_ENV };
 
@@ -49,7 +51,7 @@ struct uno_param {
 
 // Reads all values. 0, or MPI_ERR_ARG with the reason in uno_fail_text() (unknown name with the nearest one, malformed
 // value).
-int uno_params_load(void);
+int uno_params_load(void) UNO_MUST_USE;
 
 // All parameters of the library, for unisono-info and MPI_T. *count entries.
 struct uno_param *const *uno_params_all(size_t *count);

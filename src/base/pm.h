@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/fail.h"
+
 #define UNO_PM_ENV "UNISONO_PM_FD"
 #define UNO_PM_KEY_MAX 128    // with its final zero
 #define UNO_PM_VALUE_MAX (32 * 1024)
@@ -21,11 +23,11 @@ struct uno_pm_head {
 bool uno_pm_there(void);
 
 // Publishes a value of this rank's; putting a key again replaces the value for ranks that have not asked yet.
-int uno_pm_put(const char *key, const void *value, size_t bytes);
+int uno_pm_put(const char *key, const void *value, size_t bytes) UNO_MUST_USE;
 
 // Fetches what world rank `rank` has put; waits until it has. *bytes: room at value, then the length. EMSGSIZE: no
 // room. ESRCH: the rank, or its host, has ended without.
-int uno_pm_get(int rank, const char *key, void *value, size_t *bytes);
+int uno_pm_get(int rank, const char *key, void *value, size_t *bytes) UNO_MUST_USE;
 
 // Returns when all ranks of the job have called it.
-int uno_pm_fence(void);
+int uno_pm_fence(void) UNO_MUST_USE;

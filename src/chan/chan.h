@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "base/copy.h"
+#include "base/fail.h"
 #include "base/job.h"
 
 #define UNO_FULL (-1)        // nothing was sent: poll, then call again
@@ -162,8 +163,8 @@ static inline void uno_link_read(struct uno_link *link, void *dst, size_t n)
 // ---- chan.c: the list of channels ----
 
 // Opens all usable channels (parameter `chan`: names separated by commas, default all).
-int uno_chan_open_all(void);
-int uno_chan_connect(int proc, struct uno_link **link);    // the first channel that reaches proc
+int uno_chan_open_all(void) UNO_MUST_USE;
+int uno_chan_connect(int proc, struct uno_link **link) UNO_MUST_USE;    // the first channel that reaches proc
 int uno_chan_poll_all(int budget);
 struct uno_chan *const *uno_chan_usable(int *count);
 void uno_chan_close_all(void);

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/fail.h"
 #include "base/job.h"
 
 void uno_door_ring_slow(uint32_t local);
@@ -20,7 +21,7 @@ static inline void uno_door_ring(struct uno_door *door, uint32_t local)
 }
 
 // This process's own door.
-int uno_door_open(void);    // once, from uno_chan_open_all
+int uno_door_open(void) UNO_MUST_USE;    // once, from uno_chan_open_all
 uint32_t uno_door_arm(
     enum uno_door_mode mode);    // announces sleep: whatever was sent before is visible after; returns the ticket
 void uno_door_sleep(uint32_t ticket);    // futex mode: until rung (returns at once when rung since arm)

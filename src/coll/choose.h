@@ -5,6 +5,7 @@
 #pragma once
 #include <stddef.h>
 
+#include "base/fail.h"
 #include "coll/coll.h"
 
 enum uno_alg {
@@ -31,7 +32,7 @@ enum uno_alg uno_choose(enum uno_coll_kind kind, int size, size_t bytes);
 size_t uno_choose_copies(enum uno_coll_kind kind, int size);
 
 // Reads the parameters and the table file; at MPI_Init. 0, or MPI_ERR_ARG with the reason.
-int uno_choose_open(void);
+int uno_choose_open(void) UNO_MUST_USE;
 
 // Words of the table: NULL when there is no such number.
 const char *uno_coll_word(enum uno_coll_kind kind);

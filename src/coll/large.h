@@ -4,6 +4,7 @@
 // (large_bcast.c and so on); the reductions (large_reduce.c) share the waiting alone. Called by shm.c where every
 // rank may.
 #pragma once
+#include "base/fail.h"
 #include "coll/build.h"
 #include "coll/segment.h"
 
@@ -17,8 +18,8 @@ struct uno_large {
     int error;
 };
 
-void uno_large_keep(struct uno_large *j, int err);    // the first error stays
-int uno_large_finish(struct uno_large *j);            // unpacks what is not plain, frees; the error kept
+void uno_large_keep(struct uno_large *j, int err);         // the first error stays
+int uno_large_finish(struct uno_large *j) UNO_MUST_USE;    // unpacks what is not plain, frees; the error kept
 void uno_large_wait_done(struct uno_coll *u, uint64_t k);
 
 // Plain addresses: the block's own or that of a packed copy, NULL (and the error is kept) when memory is out. to read

@@ -6,6 +6,7 @@
 // the same builder serves the whole communicator, the ranks of one host, their leaders, or the local side of an
 // intercommunicator.
 #pragma once
+#include "base/fail.h"
 #include "coll/coll.h"
 #include "core/progress.h"
 
@@ -116,10 +117,10 @@ void *uno_scratch_typed(struct uno_sched *s, MPI_Count count, const struct MPI_A
 
 // The life of a schedule: new, build, then run (blocking), start or persist (the request then owns it), or free.
 struct uno_sched *uno_sched_new(struct MPI_ABI_Comm *comm, struct MPI_ABI_Op *op, int tag);
-int uno_sched_hold(struct uno_sched *s, struct MPI_ABI_Datatype *type);
-int uno_sched_run(struct uno_sched *s);
-int uno_sched_start(struct uno_sched *s, MPI_Request *req);
-int uno_sched_persist(struct uno_sched *s, MPI_Request *req);
+int uno_sched_hold(struct uno_sched *s, struct MPI_ABI_Datatype *type) UNO_MUST_USE;
+int uno_sched_run(struct uno_sched *s) UNO_MUST_USE;
+int uno_sched_start(struct uno_sched *s, MPI_Request *req) UNO_MUST_USE;
+int uno_sched_persist(struct uno_sched *s, MPI_Request *req) UNO_MUST_USE;
 void uno_sched_free(struct uno_sched *s);
 
 // The byte type, for packed data.

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/fail.h"
 #include "base/pool.h"
 
 #define UNO_ERRH_MAGIC 0x55455248u
@@ -42,10 +43,10 @@ int uno_error_class(int code);
 bool uno_error_text(int code, char *out, size_t room);    // false when there is no such code
 
 // Classes, codes and texts that the user adds and removes. 0 or an MPI error class.
-int uno_error_add_class(int *class);
-int uno_error_add_code(int class, int *code);
-int uno_error_add_text(int code, const char *text);
-int uno_error_remove_class(int class);
-int uno_error_remove_code(int code);
-int uno_error_remove_text(int code);
+int uno_error_add_class(int *class) UNO_MUST_USE;
+int uno_error_add_code(int class, int *code) UNO_MUST_USE;
+int uno_error_add_text(int code, const char *text) UNO_MUST_USE;
+int uno_error_remove_class(int class) UNO_MUST_USE;
+int uno_error_remove_code(int code) UNO_MUST_USE;
+int uno_error_remove_text(int code) UNO_MUST_USE;
 extern int uno_error_last;    // the attribute MPI_LASTUSEDCODE

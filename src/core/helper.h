@@ -4,10 +4,13 @@
 #pragma once
 #include <stdbool.h>
 
+#include "base/fail.h"
+
 extern bool uno_helper_on;      // it runs: the library's lock is real
 extern int uno_helper_users;    // who need it whether pollers are queued or not: windows reached by messages
 
-int uno_helper_start(void);    // after the library is open; nothing without the parameter. The lock is not held
+// After the library is open; nothing without the parameter. The lock is not held.
+int uno_helper_start(void) UNO_MUST_USE;
 void uno_helper_stop(void);    // before it closes
 
 // One more, or one less, needs what arrives to be handled while the program computes. Starts the thread if need be and

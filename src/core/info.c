@@ -21,7 +21,7 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct uno_pool pool = {.bytes = sizeof(struct MPI_ABI_Info), .magic = UNO_INFO_MAGIC};
 static struct MPI_ABI_Info env;    // MPI_INFO_ENV, filled when first asked for
 
-static void fill_env_once(void)
+static int fill_env(void)
 {
     static char text[65536], *argv[4096];
     int argc = 0;
@@ -30,8 +30,9 @@ static void fill_env_once(void)
     if (f) fclose(f);
     for (size_t at = 0; at < n && argc < 4095; at += strlen(text + at) + 1) argv[argc++] = text + at;
     env.head = (struct uno_head){.magic = UNO_INFO_MAGIC, .refs = 1};
-    uno_info_fill_env(&env, argc, argv);
+    int err = uno_info_fill_env(&env, argc, argv);
     env.readonly = true;
+    return err;
 }
 
 struct MPI_ABI_Info *uno_info(MPI_Info h)
@@ -44,8 +45,7 @@ struct MPI_ABI_Info *uno_info(MPI_Info h)
             atomic_load_explicit(&uno_world.phase, memory_order_acquire);    // pairs with the release in uno_world_open
         if (filled_in != phase) {
             env.readonly = false;
-            fill_env_once();
-            filled_in = phase;
+            if (fill_env() == MPI_SUCCESS) filled_in = phase;    // memory was out: the rest at the next call
         }
         pthread_mutex_unlock(&mutex);
         return &env;

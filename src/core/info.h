@@ -5,6 +5,7 @@
 #include <mpi.h>
 #include <stdbool.h>
 
+#include "base/fail.h"
 #include "base/pool.h"
 
 #define UNO_INFO_MAGIC 0x55494e46u
@@ -27,10 +28,10 @@ struct MPI_ABI_Info *uno_info_new(void);      // NULL when memory is out
 struct MPI_ABI_Info *uno_info_copy(const struct MPI_ABI_Info *from);
 void uno_info_drop(struct MPI_ABI_Info *i);
 const char *uno_info_find(const struct MPI_ABI_Info *i, const char *key);    // NULL when there is no such key
-int uno_info_set(struct MPI_ABI_Info *i, const char *key, const char *value);
+int uno_info_set(struct MPI_ABI_Info *i, const char *key, const char *value) UNO_MUST_USE;
 bool uno_info_remove(struct MPI_ABI_Info *i, const char *key);    // false when there is no such key
 size_t uno_infos_live(void);
 
 // The content of MPI_INFO_ENV, and of MPI_Info_create_env: command, argv, maxprocs, soft, host, arch, wdir,
 // thread_level.
-int uno_info_fill_env(struct MPI_ABI_Info *i, int argc, char **argv);
+int uno_info_fill_env(struct MPI_ABI_Info *i, int argc, char **argv) UNO_MUST_USE;

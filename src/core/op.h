@@ -4,6 +4,7 @@
 #include <mpi.h>
 #include <stdbool.h>
 
+#include "base/fail.h"
 #include "base/pool.h"
 #include "core/type.h"
 
@@ -29,7 +30,7 @@ void uno_op_hold(struct MPI_ABI_Op *op);
 void uno_op_drop(struct MPI_ABI_Op *op);
 
 // MPI_SUCCESS, or MPI_ERR_OP when op is not defined for the type (reason in uno_fail_text).
-int uno_op_check(const struct MPI_ABI_Op *op, const struct MPI_ABI_Datatype *type);
+int uno_op_check(const struct MPI_ABI_Op *op, const struct MPI_ABI_Datatype *type) UNO_MUST_USE;
 
 // Whether the standard defines op for the type, too.
 bool uno_op_standard(const struct MPI_ABI_Op *op, const struct MPI_ABI_Datatype *type);

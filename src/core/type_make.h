@@ -3,18 +3,21 @@
 // bytes. Results are 0 or MPI_ERR_VALUE_TOO_LARGE (a size or bound does not fit 63 bits), MPI_ERR_NO_MEM, or what the
 // constructor's own check says. *out is a new type, not committed, without contents; its maker calls uno_type_record.
 #pragma once
+#include "base/fail.h"
 #include "core/type.h"
 #include "core/type_made.h"
 
 typedef struct MPI_ABI_Datatype uno_datatype;
 
-int uno_type_vector(MPI_Count n, MPI_Count blocklen, MPI_Count stride, uno_datatype *old, uno_datatype **out);
+int uno_type_vector(MPI_Count n, MPI_Count blocklen, MPI_Count stride, uno_datatype *old,
+                    uno_datatype **out) UNO_MUST_USE;
 // blocklens may be NULL: all blocks have blocklen.
-int uno_type_blocks(const struct uno_layout *blocks, uno_datatype *old, uno_datatype **out);
+int uno_type_blocks(const struct uno_layout *blocks, uno_datatype *old, uno_datatype **out) UNO_MUST_USE;
 // kid[] holds n types.
-int uno_type_struct(const struct uno_layout *blocks, uno_datatype **out);
-int uno_type_resized(uno_datatype *old, MPI_Count lb, MPI_Count extent, uno_datatype **out);
-int uno_type_copy(uno_datatype *old, uno_datatype **out);    // dup, without attributes; committed if old is
+int uno_type_struct(const struct uno_layout *blocks, uno_datatype **out) UNO_MUST_USE;
+int uno_type_resized(uno_datatype *old, MPI_Count lb, MPI_Count extent, uno_datatype **out) UNO_MUST_USE;
+int uno_type_copy(uno_datatype *old,
+                  uno_datatype **out) UNO_MUST_USE;    // dup, without attributes; committed if old is
 
 // One process's part of an array, ndims dimensions; order is MPI_ORDER_C or MPI_ORDER_FORTRAN. Arguments were checked.
 struct uno_subarray {
@@ -26,8 +29,8 @@ struct uno_darray {
     const MPI_Count *gsizes;
     const int *distribs, *dargs, *psizes;
 };
-int uno_type_subarray(const struct uno_subarray *a, uno_datatype *old, uno_datatype **out);
-int uno_type_darray(const struct uno_darray *a, uno_datatype *old, uno_datatype **out);
+int uno_type_subarray(const struct uno_subarray *a, uno_datatype *old, uno_datatype **out) UNO_MUST_USE;
+int uno_type_darray(const struct uno_darray *a, uno_datatype *old, uno_datatype **out) UNO_MUST_USE;
 
 // What the user gave, for envelope and contents. The values of a large type come in the same order and are all counts,
 // but for the integers that `nints` keeps.
@@ -38,10 +41,10 @@ struct uno_contents {
     const MPI_Count *values;    // [nints + naddrs + ncounts]
     uno_datatype *const *types;
 };
-int uno_type_record(uno_datatype *t, const struct uno_contents *c);
+int uno_type_record(uno_datatype *t, const struct uno_contents *c) UNO_MUST_USE;
 
 // Makes t ready for communication: its program is compiled, and it becomes plain if it is.
-int uno_type_commit(uno_datatype *t);
+int uno_type_commit(uno_datatype *t) UNO_MUST_USE;
 
 // Basic elements in the first `bytes` packed bytes of consecutive elements of t; MPI_UNDEFINED when that ends inside
 // one.

@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "base/fail.h"
 #include "base/job.h"
 
 enum uno_phase { UNO_BEFORE_INIT, UNO_RUNNING, UNO_FINALIZED };
@@ -59,7 +60,7 @@ void uno_lock_retake(int depth);
 
 // src/core/world.c: opens the library (first of MPI_Init, MPI_Session_init) and closes it (last of both). Lock not
 // held.
-int uno_world_open(int thread_level);
+int uno_world_open(int thread_level) UNO_MUST_USE;
 void uno_world_close(void);
 
 // Between two uses: everything stays open, but MPI is not running and the process may exit.

@@ -18,9 +18,9 @@ static int unguided_color(const struct uno_spot *spot, int n, const struct uno_s
     int level = uno_spot_level(spot, n);
     if (level == UNO_HW_LEVELS) return MPI_UNDEFINED;
     // Told to the caller as the standard wants; memory for it may be out, the split stands all the same.
-    if (info && !info->readonly) {
-        uno_info_set(info, "mpi_hw_resource_type", level < 0 ? "mpi_shared_memory" : uno_hw_level_name(level));
-    }
+    const char *name = level < 0 ? "mpi_shared_memory" : uno_hw_level_name(level);
+    if (info && !info->readonly && uno_info_set(info, "mpi_hw_resource_type", name))
+        uno_log(1, "the info is not told that the split is by %s: %s", name, uno_fail_text());
     return uno_spot_part(me, level);
 }
 

@@ -186,6 +186,12 @@ class Ends(Case):
         self.assertIn("the launch agent, nosuchagent, ended with status 127", r.err)
         self.assertRegex(r.err.splitlines()[-1], "its daemon could not be started .*status 127.*; the job was ended$")
 
+    def test_a_host_whose_own_environment_is_wrong(self):
+        agent = "sh -c 'shift; UNISONO_COLL_HIERR=1 exec \"$@\"' agent"
+        r = self.run_mpi("--launch-agent", agent, "-host", "a", "true")
+        self.assertEqual(r.returncode, 1, r.err)
+        self.assertIn("mpiexec: host a: mpiexec --daemon: environment UNISONO_COLL_HIERR: no parameter", r.err)
+
     def test_agent_that_says_nonsense(self):
         r = self.run_mpi(
             "--launch-agent",
