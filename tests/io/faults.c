@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// run: np=1,2,3
+// What goes wrong below: a full disk, a device that fails, missing rights, a file that is truncated or removed beneath
+// us; short counts and interrupts; offsets beyond 2^31; 100,000 tiny runs. The library's calls meet the functions
+// below.
+#define _GNU_SOURCE
+#include "file.h"
+
+#include <errno.h>
+#include <sys/syscall.h>
+
+static int rank, size, fail_after = -1;    // calls that succeed before EIO; -1: no fault
+static int shorten, calls;
+
+static int faulty(size_t *n)
+{
+    calls++;
+    if (shorten && calls % 3 == 0) {
+        errno = EINTR;
+        return 1;
+    }
+    if (shorten && *n > 7) *n = *n / 2 + 1;
+    if (fail_after == 0) {
+        errno = EIO;
+        return 1;
+    }
+    if (fail_after > 0) fail_after--;
+    return 0;
+}
+
+// In place of libc's, for the library too.
+ssize_t pwrite64(int fd, const void *data, size_t n, off64_t at)
+{
+    return faulty(&n) ? -1 : syscall(SYS_pwrite64, fd, data, n, at);
+}
+
+ssize_t pread64(int fd, void *data, size_t n, off64_t at)
+{
+    return faulty(&n) ? -1 : syscall(SYS_pread64, fd, data, n, at);
+}
+
+static MPI_File open_as(const char *path, int amode)
+{
+    MPI_File fh;
+    CHECK(MPI_File_open(MPI_COMM_WORLD, path, amode, MPI_INFO_NULL, &fh) == MPI_SUCCESS);
+    return fh;
+}
+
+static void full(void)
+{
+    char data[100] = {0};
+    MPI_Request r;
+    MPI_File fh = open_as("/dev/full", MPI_MODE_WRONLY);
+    int err = MPI_File_write_at(fh, 0, data, 100, MPI_BYTE, MPI_STATUS_IGNORE);
+    CHECK(says(err, MPI_ERR_NO_SPACE, "/dev/full: cannot write 100 bytes at offset 0: No space left on device"));
+    CHECK(MPI_File_iwrite_at(fh, 0, data, 100, MPI_BYTE, &r) == MPI_SUCCESS);
+    CHECK(says(MPI_Wait(&r, MPI_STATUS_IGNORE), MPI_ERR_NO_SPACE, "MPI_Wait: /dev/full: cannot write 100 bytes"));
+    // One rank's full disk is everybody's error.
+    err = MPI_File_write_at_all(fh, 0, data, rank == 0 ? 100 : 0, MPI_BYTE, MPI_STATUS_IGNORE);
+    CHECK(says(err, MPI_ERR_NO_SPACE, rank == 0 ? "/dev/full" : "another rank"));
+    CHECK(MPI_File_close(&fh) == MPI_SUCCESS);
+}
+
+static void broken(const char *path)
+{
+    char data[64] = "data";
+    MPI_Offset place = -1;
+    MPI_Datatype spread;
+    MPI_File fh = open_as(path, MPI_MODE_RDWR);
+    MPI_Type_create_resized(MPI_CHAR, 0, size + 1, &spread);
+    MPI_Type_commit(&spread);
+    CHECK(MPI_File_set_view(fh, rank, MPI_CHAR, spread, "native", MPI_INFO_NULL) == MPI_SUCCESS);
+    fail_after = 5;
+    int err = MPI_File_write(fh, data, 64, MPI_CHAR, MPI_STATUS_IGNORE);
+    fail_after = -1;
+    CHECK(says(err, MPI_ERR_IO, "Input/output error") && says(err, MPI_ERR_IO, path));
+    CHECK(MPI_File_get_position(fh, &place) == MPI_SUCCESS && place == 5);    // what is known to be there
+    fail_after = 0;
+    err = MPI_File_read_at(fh, 0, data, 1, MPI_CHAR, MPI_STATUS_IGNORE);
+    fail_after = -1;
+    CHECK(says(err, MPI_ERR_IO, "cannot read"));
+    CHECK(MPI_File_set_view(fh, 0, MPI_CHAR, MPI_CHAR, "native", MPI_INFO_NULL) == MPI_SUCCESS);
+    CHECK(MPI_File_set_size(fh, 0) == MPI_SUCCESS);
+    MPI_Type_free(&spread);
+    CHECK(MPI_File_close(&fh) == MPI_SUCCESS);
+}
+
+// Short counts and interrupts lose nothing.
+static void halves(const char *path)
+{
+    enum { N = 10000 };
+    static int data[N], back[N];
+    MPI_Status status;
+    int n = -1;
+    MPI_File fh = open_as(path, MPI_MODE_RDWR);
+    for (int i = 0; i < N; i++) data[i] = rank * N + i;
+    shorten = 1;
+    CHECK(MPI_File_write_at_all(fh, rank * (MPI_Offset)sizeof data, data, N, MPI_INT, &status) == MPI_SUCCESS);
+    CHECK(MPI_File_read_at(fh, rank * (MPI_Offset)sizeof data, back, N, MPI_INT, &status) == MPI_SUCCESS);
+    shorten = 0;
+    CHECK(MPI_Get_count(&status, MPI_INT, &n) == MPI_SUCCESS && n == N && memcmp(data, back, sizeof data) == 0);
+    CHECK(MPI_File_close(&fh) == MPI_SUCCESS);
+}
+
+static void beneath(const char *path)
+{
+    char data[32] = "beneath";
+    MPI_Status status;
+    int n = -1;
+    MPI_File fh = open_as(path, MPI_MODE_RDWR);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0) CHECK(truncate(path, 10) == 0);
+    MPI_Barrier(MPI_COMM_WORLD);
+    CHECK(MPI_File_read_at(fh, 5, data, 20, MPI_CHAR, &status) == MPI_SUCCESS);
+    CHECK(MPI_Get_count(&status, MPI_CHAR, &n) == MPI_SUCCESS && n == 5);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0) CHECK(unlink(path) == 0);
+    CHECK(MPI_File_write_at_all(fh, 32 * rank, data, 32, MPI_CHAR, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    CHECK(MPI_File_close(&fh) == MPI_SUCCESS);
+    CHECK(says(MPI_File_delete(path, MPI_INFO_NULL), MPI_ERR_NO_SUCH_FILE, path));
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0) close(open(path, O_CREAT | O_RDWR, 0600));
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void far(const char *path)
+{
+    long value = 7 + rank, back = 0;
+    MPI_Offset at = ((MPI_Offset)5 << 31) + 8 * rank, n = 0;
+    MPI_File fh = open_as(path, MPI_MODE_RDWR);
+    CHECK(MPI_File_write_at_all(fh, at, &value, 1, MPI_LONG, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    CHECK(MPI_File_read_at(fh, at, &back, 1, MPI_LONG, MPI_STATUS_IGNORE) == MPI_SUCCESS && back == value);
+    CHECK(MPI_File_seek(fh, 0, MPI_SEEK_END) == MPI_SUCCESS && MPI_File_get_position(fh, &n) == MPI_SUCCESS);
+    CHECK(n == ((MPI_Offset)5 << 31) + 8 * size);
+    MPI_Barrier(MPI_COMM_WORLD);
+    CHECK(MPI_File_set_size(fh, 0) == MPI_SUCCESS);
+    CHECK(MPI_File_close(&fh) == MPI_SUCCESS);
+}
+
+// 100,000 runs of 2 bytes per rank, each followed by those of the other ranks and 2 bytes that nobody may touch.
+static void tiny(const char *path)
+{
+    enum { RUNS = 100000 };
+    static short data[RUNS], back[RUNS];
+    MPI_Datatype spread;
+    MPI_File fh = open_as(path, MPI_MODE_RDWR);
+    MPI_Type_create_resized(MPI_SHORT, 0, 2 * (size + 1), &spread);
+    MPI_Type_commit(&spread);
+    CHECK(MPI_File_set_view(fh, 2 * rank, MPI_SHORT, spread, "native", MPI_INFO_NULL) == MPI_SUCCESS);
+    for (int i = 0; i < RUNS; i++) data[i] = (short)(i * 7 + rank);
+    CHECK(MPI_File_write_all(fh, data, RUNS, MPI_SHORT, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    calls = 0;
+    CHECK(MPI_File_read_at(fh, 0, back, RUNS, MPI_SHORT, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    CHECK(memcmp(data, back, sizeof data) == 0 && calls < RUNS / 100);    // gaps are read along
+    MPI_Type_free(&spread);
+    CHECK(MPI_File_close(&fh) == MPI_SUCCESS);
+    if (rank == 0) {
+        size_t n;
+        unsigned char *all = slurp(path, &n);
+        for (size_t i = 2 * (size_t)size; i + 1 < n; i += 2 * ((size_t)size + 1)) CHECK(all[i] == 0 && all[i + 1] == 0);
+        free(all);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+// Rights: root may do everything, so this needs another user.
+static void rights(const char *path)
+{
+    MPI_File fh = MPI_FILE_NULL;
+    if (rank == 0) CHECK(chmod(path, 0) == 0);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (geteuid() == 0) CHECK(seteuid(65534) == 0);
+    int err = MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_RDONLY, MPI_INFO_NULL, &fh);
+    CHECK(says(err, MPI_ERR_ACCESS, "Permission denied") && says(err, MPI_ERR_ACCESS, path));
+    if (getuid() == 0) CHECK(seteuid(0) == 0);
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    const char *path = make_path("faults");
+    full();
+    broken(path);
+    halves(path);
+    beneath(path);
+    far(path);
+    tiny(path);
+    rights(path);
+    if (rank == 0) unlink(path);
+    MPI_Finalize();
+    return 0;
+}
