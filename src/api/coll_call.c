@@ -83,7 +83,7 @@ static int find_neighbors(struct uno_call *c)
     return MPI_SUCCESS;
 }
 
-static int take(const char *name, struct uno_call *c)
+static int take_call(const char *name, struct uno_call *c)
 {
     uno_enter(name);
     c->name = name;
@@ -106,7 +106,7 @@ static int take(const char *name, struct uno_call *c)
 int uno_call_run(const char *name, struct uno_call *c)
 {
     MPI_Comm comm = (MPI_Comm)c->comm;
-    int err = take(name, c);
+    int err = take_call(name, c);
     if (!err) err = uno_coll_run(c);
     if (err) return uno_raise_comm(comm, name, err);
     uno_leave();
@@ -116,7 +116,7 @@ int uno_call_run(const char *name, struct uno_call *c)
 int uno_call_start(const char *name, struct uno_call *c, MPI_Request *request)
 {
     MPI_Comm comm = (MPI_Comm)c->comm;
-    int err = take(name, c);
+    int err = take_call(name, c);
     if (!err) err = uno_check_pointer(request, "request");
     if (!err) err = uno_coll_start(c, request);
     if (err) return uno_raise_comm(comm, name, err);
@@ -127,7 +127,7 @@ int uno_call_start(const char *name, struct uno_call *c, MPI_Request *request)
 int uno_call_persist(const char *name, struct uno_call *c, MPI_Info info, MPI_Request *request)
 {
     MPI_Comm comm = (MPI_Comm)c->comm;
-    int err = take(name, c);
+    int err = take_call(name, c);
     if (!err) err = uno_check_info(info);    // no hint is known for these yet
     if (!err) err = uno_check_pointer(request, "request");
     if (!err) err = uno_coll_persist(c, request);

@@ -10,7 +10,7 @@ static bool is_idle(MPI_Request r)
 }
 
 // Ends one completed (or idle) request: status out, handle updated. The operation's error class.
-static int finish(MPI_Request *req, MPI_Status *status)
+static int finish_request(MPI_Request *req, MPI_Status *status)
 {
     MPI_Request r = *req;
     if (is_idle(r)) {
@@ -50,7 +50,7 @@ int MPI_Wait(MPI_Request *request, MPI_Status *status)
         uno_wait_request(*request);
         comm = comm_of(*request);
     }
-    err = finish(request, status);
+    err = finish_request(request, status);
     if (err) return uno_raise_comm(comm, "MPI_Wait", err);
     uno_leave();
     return MPI_SUCCESS;
@@ -67,7 +67,7 @@ int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
     *flag = has_ended(*request);
     if (*flag) {
         MPI_Comm comm = comm_of(*request);
-        err = finish(request, status);
+        err = finish_request(request, status);
         if (err) return uno_raise_comm(comm, "MPI_Test", err);
     }
     uno_leave();
@@ -111,7 +111,7 @@ static int finish_all(int count, MPI_Request requests[], MPI_Status statuses[])
     int failed = MPI_SUCCESS;
     for (int i = 0; i < count; i++) {
         MPI_Status *s = statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i];
-        int err = finish(&requests[i], s);
+        int err = finish_request(&requests[i], s);
         if (s != MPI_STATUS_IGNORE) s->MPI_ERROR = err;
         if (err) failed = MPI_ERR_IN_STATUS;
     }
@@ -166,7 +166,7 @@ static int finish_any(const char *call, struct set *s, int *index, MPI_Status *s
         if (status != MPI_STATUS_IGNORE) uno_status_empty(status);
     } else {
         MPI_Comm comm = comm_of(s->requests[s->index]);
-        int err = finish(&s->requests[s->index], status);
+        int err = finish_request(&s->requests[s->index], status);
         if (err) return uno_raise_comm(comm, call, err);
     }
     uno_leave();
@@ -217,7 +217,7 @@ static int finish_some(const char *call, struct set *s, int *outcount, int indic
         if (!uno_request_is_done(s->requests[i])) continue;
         comm = comm_of(s->requests[i]);
         MPI_Status *st = statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[n];
-        int err = finish(&s->requests[i], st);
+        int err = finish_request(&s->requests[i], st);
         if (st != MPI_STATUS_IGNORE) st->MPI_ERROR = err;
         if (err) failed = MPI_ERR_IN_STATUS;
         indices[n++] = i;

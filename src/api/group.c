@@ -109,7 +109,7 @@ int MPI_Group_compare(MPI_Group group1, MPI_Group group2, int *result)
 
 enum set_op { SET_UNION, SET_INTERSECTION, SET_DIFFERENCE };
 
-static int combine(enum set_op op, const struct MPI_ABI_Group *a, const struct MPI_ABI_Group *b, MPI_Group *out)
+static int combine_groups(enum set_op op, const struct MPI_ABI_Group *a, const struct MPI_ABI_Group *b, MPI_Group *out)
 {
     int *in_b = ranks_in(a, b), *in_a = ranks_in(b, a);
     int *proc = malloc(((size_t)a->size + (size_t)b->size + 1) * sizeof *proc);
@@ -134,7 +134,7 @@ static int set_op(const char *call, enum set_op op, MPI_Group group1, MPI_Group 
     int err = uno_check_group(group1, "group1");
     if (!err) err = uno_check_group(group2, "group2");
     if (!err) err = uno_check_pointer(newgroup, "newgroup");
-    if (!err) err = combine(op, uno_group(group1), uno_group(group2), newgroup);
+    if (!err) err = combine_groups(op, uno_group(group1), uno_group(group2), newgroup);
     return uno_finish_self(call, err);
 }
 

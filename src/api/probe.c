@@ -37,7 +37,7 @@ static int check_probe(const struct uno_args *a)
     return err ? err : uno_check_recv_tag(a->tag);
 }
 
-static void tell(const struct uno_unexp *u, MPI_Status *status)
+static void tell_status(const struct uno_unexp *u, MPI_Status *status)
 {
     if (status == MPI_STATUS_IGNORE) return;
     int kept = status->MPI_ERROR;
@@ -53,7 +53,7 @@ static void tell(const struct uno_unexp *u, MPI_Status *status)
 }
 
 // Takes the message off the queue into a handle.
-static int take(struct probe *p, MPI_Message *message)
+static int take_message(struct probe *p, MPI_Message *message)
 {
     MPI_Message m = uno_pool_get(&messages);
     if (!m) return uno_fail(MPI_ERR_NO_MEM, "no memory for a message handle");
@@ -75,7 +75,7 @@ static int probe(struct uno_args a, int *flag, MPI_Message *message, MPI_Status 
     if (a.rank == MPI_PROC_NULL) {
         if (flag) *flag = 1;
         if (message) *message = MPI_MESSAGE_NO_PROC;
-        tell(NULL, status);
+        tell_status(NULL, status);
         uno_leave();
         return MPI_SUCCESS;
     }
@@ -86,8 +86,8 @@ static int probe(struct uno_args a, int *flag, MPI_Message *message, MPI_Status 
         uno_wait_until(arrived, &p, &what);
     }
     if (p.found) {
-        tell(p.found, status);
-        if (message) err = take(&p, message);
+        tell_status(p.found, status);
+        if (message) err = take_message(&p, message);
     } else if (message) {
         *message = MPI_MESSAGE_NULL;
     }

@@ -58,7 +58,7 @@ static uno_datatype *find_made(const struct uno_contents *c)
 }
 
 // Turns a fresh type into a predefined one without a name. t is dropped when that fails.
-static int keep(uno_datatype *t, const struct uno_contents *c)
+static int keep_type(uno_datatype *t, const struct uno_contents *c)
 {
     struct made *m = malloc(sizeof *m);
     int err = m ? uno_type_record(t, c) : uno_fail(MPI_ERR_NO_MEM, "no memory for a datatype");
@@ -89,7 +89,7 @@ static int f90(const char *call, int combiner, const int args[2], MPI_Datatype b
     uno_datatype *t = find_made(&c);
     if (!t) {
         err = uno_type_copy(uno_type(base), &t);
-        if (!err) err = keep(t, &c);
+        if (!err) err = keep_type(t, &c);
     }
     if (err) return uno_raise_self(call, err);
     *newtype = t->handle;

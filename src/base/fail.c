@@ -26,7 +26,7 @@ static _Thread_local char reason[512];
 static char prefix[48];
 
 // Appends to the reason from `at` on, kept to one line: a line break in an argument turns into a blank.
-static int put(size_t at, const char *fmt, va_list args)
+static int put_text(size_t at, const char *fmt, va_list args)
 {
     int n = vsnprintf(reason + at, sizeof reason - at, fmt, args);
     for (char *c = reason + at; *c; c++)
@@ -38,7 +38,7 @@ int uno_fail(int mpi_class, const char *fmt, ...)
 {
     va_list args;
     va_start(args, fmt);
-    put(0, fmt, args);
+    put_text(0, fmt, args);
     va_end(args);
     return mpi_class;
 }
@@ -48,7 +48,7 @@ int uno_fail_errno(int mpi_class, const char *fmt, ...)
     int err = errno;
     va_list args;
     va_start(args, fmt);
-    put(0, fmt, args);
+    put_text(0, fmt, args);
     va_end(args);
     size_t at = strlen(reason);
     snprintf(reason + at, sizeof reason - at, ": %s", strerror(err));

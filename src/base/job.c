@@ -20,7 +20,7 @@ static size_t round_up(size_t n, size_t unit)
     return (n + unit - 1) / unit * unit;
 }
 
-static void lay_out(struct uno_job_head *h, uint32_t nlocal)
+static void lay_out_job(struct uno_job_head *h, uint32_t nlocal)
 {
     size_t at = round_up(sizeof *h, PAGE);
     h->board_off = at;
@@ -38,7 +38,7 @@ static void lay_out(struct uno_job_head *h, uint32_t nlocal)
 size_t uno_job_bytes(uint32_t nlocal)
 {
     struct uno_job_head h;
-    lay_out(&h, nlocal);
+    lay_out_job(&h, nlocal);
     return h.bytes;
 }
 
@@ -54,7 +54,7 @@ static void format(struct uno_job_head *h, const struct uno_job_spec *spec)
     h->processors = spec->processors;
     h->job_id = spec->job_id;
     memcpy(h->secret, spec->secret, sizeof h->secret);
-    lay_out(h, spec->nlocal);
+    lay_out_job(h, spec->nlocal);
     for (uint32_t i = 0; i < spec->nlocal; i++) {
         struct uno_board *b = uno_job_board(h, i);
         b->world_rank = spec->world_rank[i];
@@ -131,7 +131,7 @@ static void give_back(struct uno_job_head *h, size_t first, size_t count)
 }
 
 // Tries to take count chunks from first on; returns how many it got in a row (all, or given back again).
-static size_t claim(struct uno_job_head *h, size_t first, size_t count)
+static size_t claim_chunks(struct uno_job_head *h, size_t first, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         uint64_t bit = 1ULL << (first + i) % 64;
@@ -147,7 +147,7 @@ static size_t claim(struct uno_job_head *h, size_t first, size_t count)
 int64_t uno_job_take(struct uno_job_head *h, size_t count)
 {
     for (size_t first = 0; first + count <= UNO_HEAP_CHUNKS;) {
-        size_t got = claim(h, first, count);
+        size_t got = claim_chunks(h, first, count);
         if (got == count) return (int64_t)first;
         first += got + 1;
     }

@@ -73,7 +73,7 @@ const char *uno_nearest(const char *word, const char *const *words, size_t count
     return found;
 }
 
-static struct uno_param *find(const char *name)
+static struct uno_param *find_param(const char *name)
 {
     for (struct uno_param *const *p = first_param; p < end_param; p++)
         if (strcmp((*p)->name, name) == 0) return *p;
@@ -188,7 +188,7 @@ static int load_line(const char *where, char *line)
     if (!value) return uno_fail(MPI_ERR_ARG, "%s: \"%s\" is not of the form name = value", where, name);
     *value++ = '\0';
     name = trim(name);
-    struct uno_param *p = find(name);
+    struct uno_param *p = find_param(name);
     return p ? set_value(p, where, trim(value), UNO_PARAM_FROM_FILE) : unknown(where, name);
 }
 
@@ -229,7 +229,7 @@ static int load_variable(const char *variable)
     if (is_reserved(name)) return 0;
     snprintf(where, sizeof where, "environment " PREFIX "%s", name);
     for (char *c = name; *c; c++) *c = (char)tolower((unsigned char)*c);
-    struct uno_param *p = find(name);
+    struct uno_param *p = find_param(name);
     return p ? set_value(p, where, strchr(variable, '=') + 1, UNO_PARAM_FROM_ENV) : unknown(where, name);
 }
 

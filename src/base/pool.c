@@ -24,7 +24,7 @@ static size_t per_slab(const struct uno_pool *p)
 }
 
 // The list of slabs doubles at each power of two.
-static int grow(struct uno_pool *p)
+static int grow_list(struct uno_pool *p)
 {
     size_t step = stride(p), count = per_slab(p);
     if ((p->slabs & (p->slabs - 1)) == 0) {
@@ -48,7 +48,7 @@ static int grow(struct uno_pool *p)
 void *uno_pool_get(struct uno_pool *p)
 {
     uno_assert(p->bytes >= sizeof(struct uno_head));
-    if (!p->free && !grow(p)) return NULL;
+    if (!p->free && !grow_list(p)) return NULL;
     struct uno_head *h = p->free;
     uno_assert(h->magic == 0 && h->refs == 0);
     p->free = h->next_free;

@@ -55,7 +55,7 @@ static void chain(struct uno_sched *s, char *buf, size_t bytes, int root)
 }
 
 // Block i of the n that the bytes are cut into.
-static void cut(size_t bytes, int n, int i, size_t *at, size_t *len)
+static void cut_bytes(size_t bytes, int n, int i, size_t *at, size_t *len)
 {
     size_t unit = (bytes + (size_t)n - 1) / (size_t)n;
     *at = unit * (size_t)i < bytes ? unit * (size_t)i : bytes;
@@ -68,23 +68,23 @@ static void scatter(struct uno_sched *s, char *buf, size_t bytes, int root)
     size_t at, len, end, from;
     while (mask < n && !(me & mask)) mask *= 2;
     if (me) {
-        cut(bytes, n, me, &from, &len);
-        cut(bytes, n, (me + mask < n ? me + mask : n) - 1, &at, &len);
+        cut_bytes(bytes, n, me, &from, &len);
+        cut_bytes(bytes, n, (me + mask < n ? me + mask : n) - 1, &at, &len);
         uno_emit_recv(s, (me - mask + root) % n, buf + from, (MPI_Count)(at + len - from), uno_bytes());
         uno_emit_fence(s);
     }
     while (mask /= 2) {
         if (me + mask >= n) continue;
-        cut(bytes, n, me + mask, &from, &len);
-        cut(bytes, n, (me + 2 * mask < n ? me + 2 * mask : n) - 1, &end, &len);
+        cut_bytes(bytes, n, me + mask, &from, &len);
+        cut_bytes(bytes, n, (me + 2 * mask < n ? me + 2 * mask : n) - 1, &end, &len);
         uno_emit_send(s, (me + mask + root) % n, buf + from, (MPI_Count)(end + len - from), uno_bytes());
     }
     uno_emit_fence(s);
     int left = (s->view.rank - 1 + n) % n, right = (s->view.rank + 1) % n;
     for (int i = 0; i < n - 1; i++) {
-        cut(bytes, n, (me - i + n) % n, &at, &len);
+        cut_bytes(bytes, n, (me - i + n) % n, &at, &len);
         uno_emit_send(s, right, buf + at, (MPI_Count)len, uno_bytes());
-        cut(bytes, n, (me - i - 1 + n) % n, &at, &len);
+        cut_bytes(bytes, n, (me - i - 1 + n) % n, &at, &len);
         uno_emit_recv(s, left, buf + at, (MPI_Count)len, uno_bytes());
         uno_emit_fence(s);
     }

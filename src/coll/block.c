@@ -6,7 +6,7 @@
 
 #include "core/pack.h"
 
-static void *place(const void *base, MPI_Count elements, const struct MPI_ABI_Datatype *type)
+static void *place_of(const void *base, MPI_Count elements, const struct MPI_ABI_Datatype *type)
 {
     return (char *)(uintptr_t)base + elements * type->extent;
 }
@@ -16,11 +16,12 @@ struct uno_block uno_send_block(const struct uno_call *c, int i)
     switch (c->kind) {
     case UNO_SCATTER:
     case UNO_ALLTOALL:
-    case UNO_NEIGHBOR_ALLTOALL: return (struct uno_block){place(c->sbuf, i * c->scount, c->stype), c->scount, c->stype};
+    case UNO_NEIGHBOR_ALLTOALL:
+        return (struct uno_block){place_of(c->sbuf, i * c->scount, c->stype), c->scount, c->stype};
     case UNO_SCATTERV:
     case UNO_ALLTOALLV:
     case UNO_NEIGHBOR_ALLTOALLV:
-        return (struct uno_block){place(c->sbuf, uno_at(c->sdispls, i), c->stype), uno_at(c->scounts, i), c->stype};
+        return (struct uno_block){place_of(c->sbuf, uno_at(c->sdispls, i), c->stype), uno_at(c->scounts, i), c->stype};
     case UNO_ALLTOALLW:
     case UNO_NEIGHBOR_ALLTOALLW:
         return (struct uno_block){(char *)(uintptr_t)c->sbuf + uno_at(c->sdispls, i), uno_at(c->scounts, i),
@@ -36,13 +37,14 @@ struct uno_block uno_recv_block(const struct uno_call *c, int i)
     case UNO_ALLGATHER:
     case UNO_ALLTOALL:
     case UNO_NEIGHBOR_ALLGATHER:
-    case UNO_NEIGHBOR_ALLTOALL: return (struct uno_block){place(c->rbuf, i * c->rcount, c->rtype), c->rcount, c->rtype};
+    case UNO_NEIGHBOR_ALLTOALL:
+        return (struct uno_block){place_of(c->rbuf, i * c->rcount, c->rtype), c->rcount, c->rtype};
     case UNO_GATHERV:
     case UNO_ALLGATHERV:
     case UNO_ALLTOALLV:
     case UNO_NEIGHBOR_ALLGATHERV:
     case UNO_NEIGHBOR_ALLTOALLV:
-        return (struct uno_block){place(c->rbuf, uno_at(c->rdispls, i), c->rtype), uno_at(c->rcounts, i), c->rtype};
+        return (struct uno_block){place_of(c->rbuf, uno_at(c->rdispls, i), c->rtype), uno_at(c->rcounts, i), c->rtype};
     case UNO_ALLTOALLW:
     case UNO_NEIGHBOR_ALLTOALLW:
         return (struct uno_block){(char *)c->rbuf + uno_at(c->rdispls, i), uno_at(c->rcounts, i),

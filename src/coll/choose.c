@@ -178,7 +178,7 @@ static bool knows(enum uno_coll_kind kind, enum uno_alg alg)
     return extra[kind] >> alg & 1;
 }
 
-static int add(const char *coll, const char *alg, int ranks, size_t bytes)
+static int add_rule(const char *coll, const char *alg, int ranks, size_t bytes)
 {
     struct rule r = {UNO_COLL_KINDS, ranks, bytes, UNO_ALG_END};
     for (int i = 0; i < UNO_COLL_KINDS; i++)
@@ -208,7 +208,7 @@ static int read_table(const char *path)
         int got = sscanf(line, "%63s %d %zu %63s %1s", coll, &ranks, &bytes, alg, rest);
         if (got <= 0) continue;
         if (got == 4)
-            err = add(coll, alg, ranks, bytes);
+            err = add_rule(coll, alg, ranks, bytes);
         else
             err = uno_fail(MPI_ERR_ARG, "%s:%d: expected COLLECTIVE MIN-RANKS MIN-BYTES ALGORITHM", path, n);
     }
@@ -223,7 +223,7 @@ static int read_force(const char *text)
     for (; *text; text += used + (text[used] == ',' || text[used] == '+')) {
         if (sscanf(text, "%63[a-z_]=%63[a-z]%n", coll, alg, &used) != 2)
             return uno_fail(MPI_ERR_ARG, "coll_force: expected COLLECTIVE=ALGORITHM at `%s`", text);
-        int err = add(coll, alg, 0, 0);
+        int err = add_rule(coll, alg, 0, 0);
         if (err) return err;
     }
     return MPI_SUCCESS;

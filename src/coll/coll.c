@@ -65,7 +65,7 @@ static int build(struct uno_sched *s, const struct uno_call *c, struct uno_hier 
 }
 
 // What a blocking or persistent call, in which all ranks take part, finds out about the communicator once.
-static int settle(const struct uno_call *c, enum uno_form form, struct uno_hier **hier)
+static int settle_comm(const struct uno_call *c, enum uno_form form, struct uno_hier **hier)
 {
     int err = MPI_SUCCESS;
     bool all_in = (form == UNO_BLOCKING || form == UNO_PERSISTENT) && c->kind < UNO_NEIGHBOR_ALLGATHER;
@@ -79,7 +79,7 @@ static int settle(const struct uno_call *c, enum uno_form form, struct uno_hier 
 static int prepare(const struct uno_call *c, enum uno_form form, struct uno_sched **out)
 {
     struct uno_hier *hier;
-    int err = settle(c, form, &hier);
+    int err = settle_comm(c, form, &hier);
     if (err) return err;
     // In the checking mode a persistent operation must meet the blocking one that another rank calls instead.
     bool apart = form == UNO_PERSISTENT && !uno_agree_on();

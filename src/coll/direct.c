@@ -43,7 +43,7 @@ static void emit_use(struct uno_sched *s, const void *at, size_t bytes)
 }
 
 // Every rank learns the two addresses of every other.
-static bool tell(struct direct *d, const void *a, const void *b)
+static bool tell_addresses(struct direct *d, const void *a, const void *b)
 {
     size_t bytes = 2 * sizeof *d->word;
     d->word = uno_scratch_bytes(d->s, (size_t)d->n * bytes);
@@ -88,7 +88,7 @@ static const char *contribution(struct reduction *x, int r, size_t skip, size_t 
 }
 
 // The fold of one piece into dst; a user's operation must not find its first operand where the result goes.
-static void combine(struct reduction *x, size_t skip, MPI_Count count, char *dst)
+static void combine_piece(struct reduction *x, size_t skip, MPI_Count count, char *dst)
 {
     size_t bytes = (size_t)count * x->size;
     struct MPI_ABI_Datatype *type = x->d.c->rtype;
@@ -132,12 +132,12 @@ static void reduction(struct direct d)
     x.sum = uno_scratch_bytes(d.s, 2 * (size_t)step * x.size);
     emit_use(d.s, x.in, (size_t)part(&x, d.n) * x.size);
     if (c->kind == UNO_ALLREDUCE && x.in != c->rbuf) emit_use(d.s, c->rbuf, (size_t)c->rcount * x.size);
-    if (!x.sum || !tell(&x.d, x.in, keeps ? c->rbuf : NULL)) return;
+    if (!x.sum || !tell_addresses(&x.d, x.in, keeps ? c->rbuf : NULL)) return;
     x.pull = x.sum + (size_t)step * x.size;
     for (MPI_Count at = first; at < end; at += step) {
         MPI_Count count = end - at < step ? end - at : step;
         char *dst = keeps ? (char *)c->rbuf + (size_t)(scattered ? at - first : at) * x.size : x.sum;
-        combine(&x, (size_t)at * x.size, count, dst);
+        combine_piece(&x, (size_t)at * x.size, count, dst);
     }
     let_go(&x.d);
 }
@@ -174,7 +174,7 @@ static void allgather(struct direct d)
     const struct uno_call *c = d.c;
     bool in_place = c->sbuf == MPI_IN_PLACE;
     struct uno_block own = in_place ? uno_recv_block(c, d.me) : uno_send_block(c, 0);
-    if (!tell(&d, readable(d.s, own), NULL)) return;
+    if (!tell_addresses(&d, readable(d.s, own), NULL)) return;
     if (!in_place) uno_copy_block(d.s, own, uno_recv_block(c, d.me));
     for (int i = 1; i < d.n; i++) pull_block(&d, (d.me + i) % d.n, 0, uno_recv_block(c, (d.me + i) % d.n));
     let_go(&d);
@@ -184,7 +184,7 @@ static void alltoall(struct direct d)
 {
     const struct uno_call *c = d.c;
     struct uno_block all = uno_block(c->sbuf, c->scount * d.n, c->stype);
-    if (!tell(&d, readable(d.s, all), NULL)) return;
+    if (!tell_addresses(&d, readable(d.s, all), NULL)) return;
     uno_copy_block(d.s, uno_send_block(c, d.me), uno_recv_block(c, d.me));
     for (int i = 1; i < d.n; i++) {
         struct uno_block to = uno_recv_block(c, (d.me + i) % d.n);

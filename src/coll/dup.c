@@ -114,7 +114,7 @@ int uno_comm_dup(struct MPI_ABI_Comm *c, struct MPI_ABI_Info *info, struct MPI_A
     return MPI_SUCCESS;
 }
 
-static void finish(struct dup *d, int err)
+static void finish_dup(struct dup *d, int err)
 {
     uno_poller_remove(&d->poller);
     if (d->child && !err) register_child(d->child, d->context);
@@ -142,7 +142,7 @@ static int run(struct uno_poller *self)
         err = uno_wait(&d->current, MPI_STATUS_IGNORE);
         moved++;
     }
-    finish(d, err);
+    finish_dup(d, err);
     return moved + 1;
 }
 

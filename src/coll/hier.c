@@ -25,7 +25,7 @@ static bool may_span(const struct MPI_ABI_Comm *c)
 }
 
 // Fills host, place, member, first from the job's host number of each rank. numbered: room for [nhosts].
-static void lay_out(struct uno_hier *h, const int *number, int size, int *numbered)
+static void lay_out_hosts(struct uno_hier *h, const int *number, int size, int *numbered)
 {
     for (uint32_t i = 0; i < uno_world.job->nhosts; i++) numbered[i] = -1;
     for (int r = 0; r < size; r++) {
@@ -84,7 +84,7 @@ static int settle_layout(struct MPI_ABI_Comm *c, struct uno_hier **out)
     int err = h && number ? MPI_SUCCESS : uno_fail(MPI_ERR_NO_MEM, "no memory for the hosts of %d ranks", c->size);
     if (!err) err = uno_coll_allgather(c, &mine, sizeof mine, number);
     if (!err) {
-        lay_out(h, number, c->size, number + size);
+        lay_out_hosts(h, number, c->size, number + size);
         h->mine = h->host[c->rank];
         if (h->hosts > 1 && h->hosts < c->size) err = make_node(c, h);
     }

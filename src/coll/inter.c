@@ -108,7 +108,7 @@ static void reduce_scatter(struct uno_sched *s, const struct uno_call *c)
 }
 
 // Gather, scatter, allgather, alltoall and their v and w forms.
-static void move(struct uno_sched *s, const struct uno_call *c)
+static void move_blocks(struct uno_sched *s, const struct uno_call *c)
 {
     bool rooted = c->kind == UNO_GATHER || c->kind == UNO_GATHERV || c->kind == UNO_SCATTER || c->kind == UNO_SCATTERV;
     bool inward = c->kind == UNO_GATHER || c->kind == UNO_GATHERV;
@@ -137,6 +137,6 @@ void uno_build_inter(struct uno_sched *s, const struct uno_call *c)
     case UNO_ALLREDUCE: allreduce(s, c); break;
     case UNO_REDUCE_SCATTER:
     case UNO_REDUCE_SCATTER_BLOCK: reduce_scatter(s, c); break;
-    default: move(s, c); break;
+    default: move_blocks(s, c); break;
     }
 }

@@ -30,7 +30,7 @@ struct job {
     int error;
 };
 
-static void keep(struct job *j, int err)
+static void keep_error(struct job *j, int err)
 {
     if (err && !j->error) j->error = err;
 }
@@ -52,13 +52,13 @@ static const char *contribution(struct job *j, int r, MPI_Count at, MPI_Count co
 {
     size_t skip = (size_t)at * j->size;
     if (r == j->u->me) return j->in + skip;
-    keep(j, uno_seg_pull(j->u, r, room, j->peer[r].in + skip, (size_t)count * j->size));
+    keep_error(j, uno_seg_pull(j->u, r, room, j->peer[r].in + skip, (size_t)count * j->size));
     return room;
 }
 
 // The fold of one piece into dst. The first operand of others is read to where the result goes, if nothing needed is
 // there and the operation is ours (a user's must not have its first operand where the result goes).
-static void combine(struct job *j, MPI_Count at, MPI_Count count, char *dst)
+static void combine_piece(struct job *j, MPI_Count at, MPI_Count count, char *dst)
 {
     const struct uno_call *c = j->c;
     int me = j->u->me, top = j->u->n - 1;
@@ -96,12 +96,12 @@ static void hand_out(struct job *j, MPI_Count at, const char *from, MPI_Count co
     uint64_t skip = (uint64_t)at * j->size;
     size_t bytes = (size_t)count * j->size;
     if (j->c->kind == UNO_REDUCE) {
-        keep(j, uno_seg_push(u, j->c->root, j->peer[j->c->root].out + skip, from, bytes));
+        keep_error(j, uno_seg_push(u, j->c->root, j->peer[j->c->root].out + skip, from, bytes));
         return;
     }
     for (int i = 1; i < u->n && j->c->kind == UNO_ALLREDUCE; i++) {
         int r = (u->me + i) % u->n;
-        keep(j, uno_seg_push(u, r, j->peer[r].out + skip, from, bytes));
+        keep_error(j, uno_seg_push(u, r, j->peer[r].out + skip, from, bytes));
     }
 }
 
@@ -117,13 +117,13 @@ static void scan_piece(struct job *j, MPI_Count at, MPI_Count count)
     char *acc = j->sum, *next = j->pull;
     const char *x = contribution(j, 0, at, count, acc);
     if (x != acc) memcpy(acc, x, bytes);
-    if (!exclusive) keep(j, uno_seg_push(u, 0, j->peer[0].out + skip, acc, bytes));
+    if (!exclusive) keep_error(j, uno_seg_push(u, 0, j->peer[0].out + skip, acc, bytes));
     for (int r = 1; r < u->n; r++) {
         if (!exclusive || r < u->n - 1) {
             x = contribution(j, r, at, count, next);
             uno_op_apply3(c->op, acc, x, next, count, c->rtype);
         }
-        keep(j, uno_seg_push(u, r, j->peer[r].out + skip, exclusive ? acc : next, bytes));
+        keep_error(j, uno_seg_push(u, r, j->peer[r].out + skip, exclusive ? acc : next, bytes));
         char *t = acc;
         acc = next;
         next = t;
@@ -144,7 +144,7 @@ static void combine_part(struct job *j, MPI_Count first, MPI_Count end, char *ou
             continue;
         }
         char *dst = out ? out + (size_t)(at - first) * j->size : j->sum;
-        combine(j, at, count, dst);
+        combine_piece(j, at, count, dst);
         hand_out(j, at, dst, count);
     }
 }

@@ -15,7 +15,7 @@ struct span {
 };
 
 // Block i of the n that count elements are cut into.
-static struct span cut(MPI_Count count, int n, int i)
+static struct span cut_span(MPI_Count count, int n, int i)
 {
     MPI_Count base = count / n, more = count % n;
     return (struct span){base * i + (i < more ? i : more), base + (i < more)};
@@ -49,9 +49,9 @@ static void binomial(struct uno_sched *s, const void *in, void *out, MPI_Count c
 static void ring_combine(struct uno_sched *s, void *acc, MPI_Count count, struct MPI_ABI_Datatype *type)
 {
     int n = s->view.size, me = s->view.rank, left = (me - 1 + n) % n, right = (me + 1) % n;
-    void *tmp = uno_scratch_typed(s, cut(count, n, 0).count, type);
+    void *tmp = uno_scratch_typed(s, cut_span(count, n, 0).count, type);
     for (int i = 0; i < n - 1; i++) {
-        struct span out = cut(count, n, (me - i + n) % n), in = cut(count, n, (me - i - 1 + n) % n);
+        struct span out = cut_span(count, n, (me - i + n) % n), in = cut_span(count, n, (me - i - 1 + n) % n);
         uno_emit_send(s, right, uno_offset(acc, out.at, type), out.count, type);
         uno_emit_recv(s, left, tmp, in.count, type);
         uno_emit_fence(s);
@@ -66,13 +66,13 @@ static void reduce_ring(struct uno_sched *s, const void *in, void *out, MPI_Coun
     void *acc = me == root ? out : uno_scratch_typed(s, count, type);
     uno_copy_block(s, uno_block(in, count, type), uno_block(acc, count, type));
     ring_combine(s, acc, count, type);
-    struct span mine = cut(count, n, (me + 1) % n);
+    struct span mine = cut_span(count, n, (me + 1) % n);
     if (me != root) {
         uno_emit_send(s, root, uno_offset(acc, mine.at, type), mine.count, type);
         return;
     }
     for (int i = 0; i < n; i++) {
-        struct span block = cut(count, n, (i + 1) % n);
+        struct span block = cut_span(count, n, (i + 1) % n);
         if (i != me) uno_emit_recv(s, i, uno_offset(acc, block.at, type), block.count, type);
     }
 }
@@ -147,7 +147,7 @@ static void allreduce_ring(struct uno_sched *s, const void *in, void *out, MPI_C
     uno_copy_block(s, uno_block(in, count, type), uno_block(out, count, type));
     ring_combine(s, out, count, type);
     for (int i = 0; i < n - 1; i++) {
-        struct span give = cut(count, n, (me + 1 - i + n) % n), take = cut(count, n, (me - i + n) % n);
+        struct span give = cut_span(count, n, (me + 1 - i + n) % n), take = cut_span(count, n, (me - i + n) % n);
         uno_emit_send(s, right, uno_offset(out, give.at, type), give.count, type);
         uno_emit_recv(s, left, uno_offset(out, take.at, type), take.count, type);
         uno_emit_fence(s);

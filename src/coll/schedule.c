@@ -288,7 +288,7 @@ static bool settled(struct uno_sched *s)
 
 // Runs as far as possible; true when the whole schedule is done, or all that is before a CALL step (at which s->at
 // then stands). *moved counts the steps taken.
-static bool advance(struct uno_sched *s, int *moved)
+static bool advance_sched(struct uno_sched *s, int *moved)
 {
     while (s->at < s->nsteps) {
         const struct uno_step *p = &s->step[s->at];
@@ -320,7 +320,7 @@ static bool ready(void *arg)
     int moved = 0;
     if (s->running) return false;
     s->running = true;
-    bool over = advance(s, &moved);
+    bool over = advance_sched(s, &moved);
     s->running = false;
     return over;
 }
@@ -343,7 +343,7 @@ static int poll_schedule(struct uno_poller *self)
     int moved = 0;
     if (s->running) return 0;
     s->running = true;
-    bool over = advance(s, &moved);
+    bool over = advance_sched(s, &moved);
     s->running = false;
     if (!over) return moved;
     uno_poller_remove(&s->poller);

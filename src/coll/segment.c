@@ -52,7 +52,7 @@ static size_t lines_bytes(int n)
     return (bytes + PAGE - 1) / PAGE * PAGE;
 }
 
-static void lay_out(struct uno_coll *u, size_t first, bool tree)
+static void lay_out_segment(struct uno_coll *u, size_t first, bool tree)
 {
     char *base = uno_job_chunk(uno_world.job, first);
     u->first = first;
@@ -76,7 +76,7 @@ static int set_up(struct uno_coll *u)
     if (!u->local) return uno_fail(MPI_ERR_NO_MEM, "no memory for the collectives of %d ranks", u->n);
     if (made[0] < 0) return MPI_SUCCESS;
     for (int r = 0; r < u->n; r++) u->local[r] = (uint32_t)uno_local_of(uno_comm_proc(c, r));
-    lay_out(u, (size_t)made[0], made[1] != 0);
+    lay_out_segment(u, (size_t)made[0], made[1] != 0);
     for (int kind = 0; kind < UNO_COLL_KINDS; kind++)
         u->copies[kind] = uno_choose_copies((enum uno_coll_kind)kind, u->n);
     u->on = true;

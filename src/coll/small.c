@@ -43,7 +43,7 @@ static void unpack(const char *from, void *at, MPI_Count count, const struct MPI
     uno_unpack(&p, from, p.total);
 }
 
-static inline void put(char *to, const void *at, MPI_Count count, const struct MPI_ABI_Datatype *type)
+static inline void put_block(char *to, const void *at, MPI_Count count, const struct MPI_ABI_Datatype *type)
 {
     if (type->flags & UNO_TYPE_PLAIN)
         copy(to, at, (size_t)(count * type->size));
@@ -98,7 +98,7 @@ static void bcast(struct uno_coll *u, const struct uno_call *c, size_t bytes)
         return;
     }
     uint64_t k = uno_seg_begin(u);
-    put(uno_seg_slot(u, u->me, k, bytes), c->rbuf, c->rcount, c->rtype);
+    put_block(uno_seg_slot(u, u->me, k, bytes), c->rbuf, c->rcount, c->rtype);
     uno_seg_post(u, k);
     uno_seg_done(u, k);
 }
@@ -158,7 +158,7 @@ static void reduce(struct uno_coll *u, const struct uno_call *c, size_t bytes)
     uno_seg_done(u, k);
 }
 
-static MPI_Count cut(MPI_Count count, int n, int i)
+static MPI_Count cut_count(MPI_Count count, int n, int i)
 {
     return count * i / n;
 }
@@ -175,7 +175,7 @@ static void allreduce(struct uno_coll *u, const struct uno_call *c, size_t bytes
         return;
     }
     size_t size = (size_t)c->rtype->size;
-    MPI_Count at = cut(c->rcount, u->n, u->me), end = cut(c->rcount, u->n, u->me + 1);
+    MPI_Count at = cut_count(c->rcount, u->n, u->me), end = cut_count(c->rcount, u->n, u->me + 1);
     uint64_t next = uno_seg_begin(u);
     f.skip = (size_t)at * size;
     f.count = end - at;
@@ -183,8 +183,8 @@ static void allreduce(struct uno_coll *u, const struct uno_call *c, size_t bytes
     uno_seg_post(u, next);
     for (int i = 0; i < u->n; i++) {
         int r = (u->me + i) % u->n;
-        at = cut(c->rcount, u->n, r);
-        end = cut(c->rcount, u->n, r + 1);
+        at = cut_count(c->rcount, u->n, r);
+        end = cut_count(c->rcount, u->n, r + 1);
         uno_seg_wait(u, r, next);
         memcpy((char *)c->rbuf + (size_t)at * size, uno_seg_slot(u, r, next, UNO_SEG_SLOT), (size_t)(end - at) * size);
     }
@@ -225,7 +225,7 @@ static void gather(struct uno_coll *u, const struct uno_call *c, size_t bytes)
 {
     if (u->me != c->root) {
         uint64_t k = uno_seg_begin(u);
-        put(uno_seg_slot(u, u->me, k, bytes), c->sbuf, c->scount, c->stype);
+        put_block(uno_seg_slot(u, u->me, k, bytes), c->sbuf, c->scount, c->stype);
         uno_seg_post(u, k);
         uno_seg_done(u, k);
         return;
@@ -254,7 +254,7 @@ static void scatter(struct uno_coll *u, const struct uno_call *c, size_t bytes)
     uint64_t k = uno_seg_begin(u);
     char *slot = uno_seg_slot(u, u->me, k, all);
     for (int i = 0; i < u->n; i++)
-        if (i != u->me) put(slot + (size_t)i * bytes, nth(c->sbuf, i, c->scount, c->stype), c->scount, c->stype);
+        if (i != u->me) put_block(slot + (size_t)i * bytes, nth(c->sbuf, i, c->scount, c->stype), c->scount, c->stype);
     uno_seg_post(u, k);
     if (c->rbuf != MPI_IN_PLACE) keep_own(c, u->me, 0);
     uno_seg_done(u, k);
@@ -266,9 +266,9 @@ static void allgather(struct uno_coll *u, const struct uno_call *c, size_t bytes
     uint64_t k = uno_seg_begin(u);
     char *slot = uno_seg_slot(u, u->me, k, bytes);
     if (in_place)
-        put(slot, nth(c->rbuf, u->me, c->rcount, c->rtype), c->rcount, c->rtype);
+        put_block(slot, nth(c->rbuf, u->me, c->rcount, c->rtype), c->rcount, c->rtype);
     else
-        put(slot, c->sbuf, c->scount, c->stype);
+        put_block(slot, c->sbuf, c->scount, c->stype);
     uno_seg_post(u, k);
     if (!in_place) keep_own(c, 0, u->me);
     for (int i = 1; i < u->n; i++) {
@@ -288,9 +288,9 @@ static void allgatherv(struct uno_coll *u, const struct uno_call *c, size_t byte
     uint64_t k = uno_seg_begin(u);
     char *slot = uno_seg_slot(u, u->me, k, bytes);
     if (in_place)
-        put(slot, own, mine, c->rtype);
+        put_block(slot, own, mine, c->rtype);
     else
-        put(slot, c->sbuf, c->scount, c->stype);
+        put_block(slot, c->sbuf, c->scount, c->stype);
     uno_seg_post(u, k);
     if (!in_place && c->stype->flags & UNO_TYPE_PLAIN)
         get(c->sbuf, own, mine, c->rtype);
@@ -315,7 +315,7 @@ static void alltoall(struct uno_coll *u, const struct uno_call *c, size_t bytes)
     uint64_t k = uno_seg_begin(u);
     char *slot = uno_seg_slot(u, u->me, k, all);
     for (int i = 0; i < u->n; i++)
-        if (i != u->me) put(slot + (size_t)i * bytes, nth(out, i, count, type), count, type);
+        if (i != u->me) put_block(slot + (size_t)i * bytes, nth(out, i, count, type), count, type);
     uno_seg_post(u, k);
     if (!in_place) keep_own(c, u->me, u->me);
     for (int i = 1; i < u->n; i++) {

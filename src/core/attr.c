@@ -70,7 +70,7 @@ int uno_keyval_free(enum uno_attr_kind kind, int keyval)
     return MPI_SUCCESS;
 }
 
-static struct uno_attr *find(struct uno_attrs *list, const struct uno_keyval *key)
+static struct uno_attr *find_attr(struct uno_attrs *list, const struct uno_keyval *key)
 {
     struct uno_attr *a = list ? list->newest : NULL;
     while (a && a->key != key) a = a->older;
@@ -93,7 +93,7 @@ static void unlink_attr(struct uno_attrs *list, struct uno_attr *a)
     free(a);
 }
 
-static int add(struct uno_attrs **list, struct uno_keyval *key, void *value)
+static int add_attr(struct uno_attrs **list, struct uno_keyval *key, void *value)
 {
     if (!*list) *list = calloc(1, sizeof **list);
     struct uno_attr *a = *list ? malloc(sizeof *a) : NULL;
@@ -108,15 +108,15 @@ int uno_attr_set(struct uno_attrs **list, enum uno_attr_kind kind, void *object,
 {
     struct uno_keyval *key = find_key(kind, keyval);
     if (!key || key->freed) return no_key(kind, keyval);
-    struct uno_attr *a = find(*list, key);
-    if (!a) return add(list, key, value);
+    struct uno_attr *a = find_attr(*list, key);
+    if (!a) return add_attr(list, key, value);
     key->refs++;    // the callback may delete the attribute and free the key
     int err = run_delete(a, object);
-    a = err ? NULL : find(*list, key);
+    a = err ? NULL : find_attr(*list, key);
     if (a)
         a->value = value;
     else if (!err)
-        err = add(list, key, value);
+        err = add_attr(list, key, value);
     drop_key(key);
     return err;
 }
@@ -125,7 +125,7 @@ int uno_attr_get(struct uno_attrs *list, enum uno_attr_kind kind, int keyval, vo
 {
     struct uno_keyval *key = find_key(kind, keyval);
     if (!key) return no_key(kind, keyval);
-    struct uno_attr *a = find(list, key);
+    struct uno_attr *a = find_attr(list, key);
     *found = a != NULL;
     if (a) *value = a->value;
     return MPI_SUCCESS;
@@ -135,7 +135,7 @@ int uno_attr_unset(struct uno_attrs *list, enum uno_attr_kind kind, void *object
 {
     struct uno_keyval *key = find_key(kind, keyval);
     if (!key) return no_key(kind, keyval);
-    struct uno_attr *a = find(list, key);
+    struct uno_attr *a = find_attr(list, key);
     if (!a) return MPI_SUCCESS;
     int err = run_delete(a, object);
     if (!err) unlink_attr(list, a);
@@ -147,12 +147,12 @@ static int copy_one(const struct uno_attr *a, struct uno_attrs **to, void *objec
 {
     struct uno_keyval *k = a->key;
     if (!k->copy) return MPI_SUCCESS;
-    if ((uintptr_t)k->copy == 1) return add(to, k, a->value);
+    if ((uintptr_t)k->copy == 1) return add_attr(to, k, a->value);
     void *value = NULL;
     int flag = 0;
     k->refs++;    // as in uno_attr_set
     int err = k->copy(object, k->number, k->extra, a->value, &value, &flag);
-    if (!err && flag) err = add(to, k, value);
+    if (!err && flag) err = add_attr(to, k, value);
     drop_key(k);
     return err;
 }

@@ -83,7 +83,7 @@ static void forget_match(struct uno_match *m)
 }
 
 // Fills what does not depend on the object being predefined. 0, or MPI_ERR_NO_MEM.
-static int fill(struct MPI_ABI_Comm *c, struct MPI_ABI_Group *group, struct MPI_ABI_Group *remote)
+static int fill_comm(struct MPI_ABI_Comm *c, struct MPI_ABI_Group *group, struct MPI_ABI_Group *remote)
 {
     c->size = group->size;
     c->rank = group->rank;
@@ -112,7 +112,7 @@ struct MPI_ABI_Comm *uno_comm_make(struct MPI_ABI_Group *group, struct MPI_ABI_G
 {
     struct MPI_ABI_Comm *c = uno_pool_get(&pool);
     if (!c) return NULL;
-    if (fill(c, group, remote) != MPI_SUCCESS) {
+    if (fill_comm(c, group, remote) != MPI_SUCCESS) {
         uno_pool_put(&pool, c);
         return NULL;
     }
@@ -164,7 +164,7 @@ static int open_predefined(struct MPI_ABI_Comm *c, MPI_Comm handle, struct MPI_A
 {
     *c = (struct MPI_ABI_Comm){.head = {.magic = UNO_COMM_MAGIC, .refs = 1}, .handle = handle};
     if (!group) return uno_fail(MPI_ERR_NO_MEM, "no memory for the group of %s", name);
-    int err = fill(c, group, NULL);
+    int err = fill_comm(c, group, NULL);
     uno_group_drop(group);    // the communicator holds it now
     if (err) return err;
     strcpy(c->name, name);

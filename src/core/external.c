@@ -106,7 +106,7 @@ static void into(struct mover *m, const struct form *f, unsigned char *user)
     }
 }
 
-static void move(struct mover *m, const struct form *f, char *user)
+static void move_element(struct mover *m, const struct form *f, char *user)
 {
     if (m->in)
         into(m, f, (unsigned char *)user);
@@ -115,23 +115,23 @@ static void move(struct mover *m, const struct form *f, char *user)
     m->external += f->external;
 }
 
-static void walk(struct mover *m, const struct MPI_ABI_Datatype *t, MPI_Count count, char *base)
+static void walk_type(struct mover *m, const struct MPI_ABI_Datatype *t, MPI_Count count, char *base)
 {
     if (!t->made) {
         static const struct form index = {BYTES, 1, sizeof(int), sizeof(int), false};
         struct form f = form_of(t);
         for (MPI_Count i = 0; i < count; i++, base += t->extent) {
-            for (size_t u = 0; u < f.units; u++) move(m, &f, base + u * f.native);
-            if (f.index) move(m, &index, base + index_at(t));
+            for (size_t u = 0; u < f.units; u++) move_element(m, &f, base + u * f.native);
+            if (f.index) move_element(m, &index, base + index_at(t));
         }
         return;
     }
     const struct uno_layout *l = &t->made->layout;
     for (MPI_Count i = 0; i < count; i++, base += t->extent) {
-        if (l->shape == UNO_SHAPE_SAME) walk(m, l->kid[0], 1, base);
+        if (l->shape == UNO_SHAPE_SAME) walk_type(m, l->kid[0], 1, base);
         for (MPI_Count k = 0; k < l->n && l->shape != UNO_SHAPE_SAME; k++) {
             MPI_Count at = l->shape == UNO_SHAPE_VECTOR ? k * l->stride : l->disp[k];
-            walk(m, l->kid[l->shape == UNO_SHAPE_STRUCT ? k : 0], uno_layout_len(l, k), base + at);
+            walk_type(m, l->kid[l->shape == UNO_SHAPE_STRUCT ? k : 0], uno_layout_len(l, k), base + at);
         }
     }
 }
@@ -156,13 +156,13 @@ MPI_Count uno_external_size(const struct MPI_ABI_Datatype *t)
 MPI_Count uno_external_pack(const void *buf, MPI_Count count, const struct MPI_ABI_Datatype *t, void *external)
 {
     struct mover m = {.external = external, .in = false};
-    walk(&m, t, count, (char *)(uintptr_t)buf);
+    walk_type(&m, t, count, (char *)(uintptr_t)buf);
     return (char *)m.external - (char *)external;
 }
 
 MPI_Count uno_external_unpack(const void *external, void *buf, MPI_Count count, const struct MPI_ABI_Datatype *t)
 {
     struct mover m = {.external = (unsigned char *)(uintptr_t)external, .in = true};
-    walk(&m, t, count, buf);
+    walk_type(&m, t, count, buf);
     return (const char *)m.external - (const char *)external;
 }

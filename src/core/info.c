@@ -91,7 +91,7 @@ struct MPI_ABI_Info *uno_info_copy(const struct MPI_ABI_Info *from)
     return i;
 }
 
-static struct uno_info_pair **place(struct MPI_ABI_Info *i, const char *key)
+static struct uno_info_pair **find_place(struct MPI_ABI_Info *i, const char *key)
 {
     struct uno_info_pair **at = &i->first;
     while (*at && strcmp((*at)->key, key) != 0) at = &(*at)->next;
@@ -108,7 +108,7 @@ const char *uno_info_find(const struct MPI_ABI_Info *i, const char *key)
 
 int uno_info_set(struct MPI_ABI_Info *i, const char *key, const char *value)
 {
-    struct uno_info_pair **at = place(i, key);
+    struct uno_info_pair **at = find_place(i, key);
     char *copy = strdup(value);
     if (!copy) return uno_fail(MPI_ERR_NO_MEM, "no memory for the value of key `%s`", key);
     if (*at) {
@@ -131,7 +131,7 @@ int uno_info_set(struct MPI_ABI_Info *i, const char *key, const char *value)
 
 bool uno_info_remove(struct MPI_ABI_Info *i, const char *key)
 {
-    struct uno_info_pair **at = place(i, key), *p = *at;
+    struct uno_info_pair **at = find_place(i, key), *p = *at;
     if (!p) return false;
     *at = p->next;
     i->nkeys--;

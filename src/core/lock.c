@@ -29,7 +29,7 @@ static bool try_take(void)
            atomic_compare_exchange_strong_explicit(&lock.held, &no, 1, memory_order_acquire, memory_order_relaxed);
 }
 
-static void take(void)
+static void take_lock(void)
 {
     if (try_take()) return;
     // Seq_cst: with the membarrier below, either we see the lock free or the holder sees us.
@@ -63,7 +63,7 @@ void uno_lock_slow(void)
         lock.depth++;
         return;
     }
-    take();
+    take_lock();
     atomic_store_explicit(&lock.owner, &self, memory_order_relaxed);
     lock.depth = 1;
 }
@@ -93,7 +93,7 @@ int uno_lock_drop(void)
 void uno_lock_retake(int depth)
 {
     if (!uno_world.threads) return;
-    take();
+    take_lock();
     atomic_store_explicit(&lock.owner, &self, memory_order_relaxed);
     lock.depth = depth;
 }

@@ -24,7 +24,7 @@ static int *find_slot(const void *h)
     return &slot[at];
 }
 
-static int grow(void)
+static int grow_table(void)
 {
     int wider = room ? 2 * room : 64;
     const void **h = realloc(handle, (size_t)wider * sizeof *h);
@@ -44,7 +44,7 @@ static int number_of(const void *h)
     int *s = room ? find_slot(h) : NULL;
     if (s && *s) return FIRST + *s - 1;
     if (!s || used == room) {
-        if (!grow()) return 0;
+        if (!grow_table()) return 0;
         s = find_slot(h);
     }
     handle[used++] = h;

@@ -23,7 +23,7 @@ struct mover {
     bool in;        // unpack
 };
 
-static void walk(struct mover *m, const struct uno_pack *g, char *base, size_t skip);
+static void walk_element(struct mover *m, const struct uno_pack *g, char *base, size_t skip);
 
 // n runs of len bytes in the user's buffer, from `at` on, `stride` apart.
 struct runs {
@@ -41,7 +41,7 @@ static void move_runs(struct mover *m, const struct runs *r, char *packed, size_
         uno_copy_runs(packed, (ptrdiff_t)pitch, r->at, r->stride, r->len, r->n);
 }
 
-static void advance(struct mover *m, size_t bytes)
+static void advance_mover(struct mover *m, size_t bytes)
 {
     m->packed += bytes;
     m->left -= bytes;
@@ -55,7 +55,7 @@ static void walk_run(struct mover *m, char *base, size_t len, size_t skip)
         memcpy(base + skip, m->packed, n);
     else
         memcpy(m->packed, base + skip, n);
-    advance(m, n);
+    advance_mover(m, n);
 }
 
 // The r-th run of a list of runs, or of a loop over one run, in n elements.
@@ -80,7 +80,7 @@ static void whole_structs(struct mover *m, const struct uno_pack *g, char *base,
     while (n > 0) {
         size_t block = n < BLOCK ? n : BLOCK;
         for (size_t r = 0; r < g->n; r++) copy_column(m, g, r, (struct runs){base, stride, 0, block});
-        advance(m, block * g->bytes);
+        advance_mover(m, block * g->bytes);
         base += (ptrdiff_t)block * stride;
         n -= block;
     }
@@ -98,11 +98,11 @@ static void whole(struct mover *m, const struct uno_pack *g, char *base, ptrdiff
 {
     if (g->kind == UNO_PACK_RUN) {
         move_runs(m, &(struct runs){base + g->at, stride, g->bytes, n}, m->packed, g->bytes);
-        advance(m, n * g->bytes);
+        advance_mover(m, n * g->bytes);
     } else if (n > 1 && is_struct(g)) {
         whole_structs(m, g, base + g->at, stride, n);
     } else {
-        for (size_t i = 0; i < n; i++) walk(m, g, base + (ptrdiff_t)i * stride, 0);
+        for (size_t i = 0; i < n; i++) walk_element(m, g, base + (ptrdiff_t)i * stride, 0);
     }
 }
 
@@ -114,13 +114,13 @@ static void walk_many(struct mover *m, const struct uno_pack *g, char *base, ptr
     if (skip > 0) {
         i = skip / g->bytes;
         skip -= i * g->bytes;
-        if (skip > 0 && i < n) walk(m, g, base + (ptrdiff_t)i++ * stride, skip);
+        if (skip > 0 && i < n) walk_element(m, g, base + (ptrdiff_t)i++ * stride, skip);
     }
     size_t fit = m->left / g->bytes;
     if (fit > n - i) fit = n - i;
     if (fit > 0) whole(m, g, base + (ptrdiff_t)i * stride, stride, fit);
     i += fit;
-    if (m->left > 0 && i < n) walk(m, g, base + (ptrdiff_t)i * stride, 0);
+    if (m->left > 0 && i < n) walk_element(m, g, base + (ptrdiff_t)i * stride, 0);
 }
 
 static void walk_gather(struct mover *m, const struct uno_pack *g, char *base, size_t skip)
@@ -137,7 +137,7 @@ static void walk_gather(struct mover *m, const struct uno_pack *g, char *base, s
         uno_copy_scatter(m->packed, base, g->disp + i, g->len, fit);
     else
         uno_copy_gather(m->packed, base, g->disp + i, g->len, fit);
-    advance(m, fit * g->len);
+    advance_mover(m, fit * g->len);
     i += fit;
     if (m->left > 0 && i < g->n) walk_run(m, base + g->disp[i], g->len, 0);
 }
@@ -162,14 +162,14 @@ static void walk_list(struct mover *m, const struct uno_pack *g, char *base, siz
     if (skip > 0) skip -= g->offset[i];
     for (; i < g->n && m->left > 0; i++, skip = 0) {
         if (g->kind == UNO_PACK_SEQ)
-            walk(m, g->kids[i], base + g->disp[i], skip);
+            walk_element(m, g->kids[i], base + g->disp[i], skip);
         else
             walk_run(m, base + g->disp[i], g->offset[i + 1] - g->offset[i], skip);
     }
 }
 
 // One element of g from packed byte `skip` (< g->bytes) on, as far as the mover has room.
-static void walk(struct mover *m, const struct uno_pack *g, char *base, size_t skip)
+static void walk_element(struct mover *m, const struct uno_pack *g, char *base, size_t skip)
 {
     base += g->at;
     switch (g->kind) {
@@ -282,7 +282,7 @@ static size_t move_columns(const struct uno_packer *p, struct place at, char *pa
     return many * at.len;
 }
 
-static size_t move(struct uno_packer *p, char *packed, size_t n, bool in)
+static size_t move_bytes(struct uno_packer *p, char *packed, size_t n, bool in)
 {
     if (n > p->total - p->pos) n = p->total - p->pos;
     for (size_t done = 0, k; done < n; done += k) {
@@ -301,12 +301,12 @@ static size_t move(struct uno_packer *p, char *packed, size_t n, bool in)
 
 size_t uno_pack(struct uno_packer *p, void *dst, size_t n)
 {
-    return move(p, dst, n, false);
+    return move_bytes(p, dst, n, false);
 }
 
 size_t uno_unpack(struct uno_packer *p, const void *src, size_t n)
 {
-    return move(p, (char *)(uintptr_t)src, n, true);
+    return move_bytes(p, (char *)(uintptr_t)src, n, true);
 }
 
 size_t uno_pack_copy(struct uno_packer *to, struct uno_packer *from)

@@ -193,7 +193,7 @@ static size_t stretch(const struct list *l, size_t i)
 }
 
 // The list as one piece. Stretches of runs become one node each.
-static struct piece finish(struct builder *b, struct list *l)
+static struct piece finish_list(struct builder *b, struct list *l)
 {
     struct piece whole = {0, 0, NULL};
     if (l->n > 0 && stretch(l, 0) == l->n)
@@ -279,7 +279,7 @@ static struct piece compile_blocks(struct builder *b, const struct uno_layout *l
         made = len;
         append(b, &list, (struct piece){shifted(block.at, l->disp[i]), block.bytes, block.node});
     }
-    return finish(b, &list);
+    return finish_list(b, &list);
 }
 
 static struct piece compile(struct builder *b, const struct uno_layout *l)

@@ -12,7 +12,7 @@ struct list {
     size_t n, bytes;
 };
 
-static void add(struct list *l, char *at, size_t bytes)
+static void add_run(struct list *l, char *at, size_t bytes)
 {
     struct uno_run *last = l->n ? &l->run[l->n - 1] : NULL;
     size_t start = l->n > 1 ? l->run[l->n - 2].end : 0;
@@ -23,16 +23,16 @@ static void add(struct list *l, char *at, size_t bytes)
         l->run[l->n++] = (struct uno_run){at, l->bytes};
 }
 
-static void walk(struct list *l, const struct uno_pack *g, char *base)
+static void walk_runs(struct list *l, const struct uno_pack *g, char *base)
 {
     base += g->at;
     for (size_t i = 0; i < (g->kind == UNO_PACK_RUN ? 1 : g->n); i++) {
         switch (g->kind) {
-        case UNO_PACK_RUN: add(l, base, g->bytes); break;
-        case UNO_PACK_LOOP: walk(l, g->kid, base + (ptrdiff_t)i * g->stride); break;
-        case UNO_PACK_GATHER: add(l, base + g->disp[i], g->len); break;
-        case UNO_PACK_RUNS: add(l, base + g->disp[i], g->offset[i + 1] - g->offset[i]); break;
-        case UNO_PACK_SEQ: walk(l, g->kids[i], base + g->disp[i]); break;
+        case UNO_PACK_RUN: add_run(l, base, g->bytes); break;
+        case UNO_PACK_LOOP: walk_runs(l, g->kid, base + (ptrdiff_t)i * g->stride); break;
+        case UNO_PACK_GATHER: add_run(l, base + g->disp[i], g->len); break;
+        case UNO_PACK_RUNS: add_run(l, base + g->disp[i], g->offset[i + 1] - g->offset[i]); break;
+        case UNO_PACK_SEQ: walk_runs(l, g->kids[i], base + g->disp[i]); break;
         }
     }
 }
@@ -46,10 +46,10 @@ size_t uno_packer_list(const struct uno_packer *p, struct uno_run *list)
 {
     struct list l = {.run = list};
     if (p->type->flags & UNO_TYPE_PLAIN) {
-        add(&l, p->buf, p->total);
+        add_run(&l, p->buf, p->total);
         return l.n;
     }
-    for (MPI_Count i = 0; i < p->count; i++) walk(&l, p->type->pack, p->buf + i * p->type->extent);
+    for (MPI_Count i = 0; i < p->count; i++) walk_runs(&l, p->type->pack, p->buf + i * p->type->extent);
     return l.n;
 }
 

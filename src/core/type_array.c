@@ -14,7 +14,7 @@ static int dimension(int i, int ndims, int order)
 }
 
 // Puts `inner` at disp inside an array of `bytes` bytes; gives inner up in any case.
-static int place(uno_datatype *inner, MPI_Count disp, MPI_Count bytes, uno_datatype **out)
+static int place_inner(uno_datatype *inner, MPI_Count disp, MPI_Count bytes, uno_datatype **out)
 {
     struct uno_layout l = {.n = 1, .blocklen = 1, .disp = &disp};
     int err = uno_type_blocks(&l, inner, out);
@@ -54,7 +54,7 @@ int uno_type_subarray(const struct uno_subarray *a, uno_datatype *old, uno_datat
         }
         stride = bytes;
     }
-    return place(inner, disp, stride, out);
+    return place_inner(inner, disp, stride, out);
 }
 
 // The indices of one dimension that process `coord` of `procs` holds: n blocks of `len`, `step` apart, from `start`;
@@ -129,7 +129,7 @@ int uno_type_darray(const struct uno_darray *a, uno_datatype *old, uno_datatype 
         stride = bytes;
     }
     free(coord);
-    if (!err) return place(inner, 0, stride, out);
+    if (!err) return place_inner(inner, 0, stride, out);
     uno_type_drop(inner);
     return err;
 }

@@ -30,7 +30,7 @@ static void note(struct bounds *b, const char *how, MPI_Count x, MPI_Count y)
     b->wide[1] = y;
 }
 
-static MPI_Count add(struct bounds *b, MPI_Count x, MPI_Count y)
+static MPI_Count add_checked(struct bounds *b, MPI_Count x, MPI_Count y)
 {
     MPI_Count r = 0;
     if (__builtin_add_overflow(x, y, &r)) note(b, "plus", x, y);
@@ -62,17 +62,17 @@ static void span(struct bounds *b, const uno_datatype *kid, MPI_Count disp, MPI_
 {
     bool marked = kid->flags & UNO_TYPE_MARKED;
     if (len == 0 || (kid->size == 0 && !marked)) return;
-    MPI_Count last = mul(b, len - 1, kid->extent), low = add(b, disp, last < 0 ? last : 0),
-              high = add(b, disp, last > 0 ? last : 0);
+    MPI_Count last = mul(b, len - 1, kid->extent), low = add_checked(b, disp, last < 0 ? last : 0),
+              high = add_checked(b, disp, last > 0 ? last : 0);
     if (marked || !b->marked) {
-        widen(!b->any || marked != b->marked, add(b, low, kid->lb), add(b, high, add(b, kid->lb, kid->extent)), &b->lb,
-              &b->ub);
+        widen(!b->any || marked != b->marked, add_checked(b, low, kid->lb),
+              add_checked(b, high, add_checked(b, kid->lb, kid->extent)), &b->lb, &b->ub);
         b->marked = marked;
         b->any = true;
     }
     if (kid->size > 0) {
-        widen(!b->data, add(b, low, kid->true_lb), add(b, high, add(b, kid->true_lb, kid->true_extent)), &b->true_lb,
-              &b->true_ub);
+        widen(!b->data, add_checked(b, low, kid->true_lb),
+              add_checked(b, high, add_checked(b, kid->true_lb, kid->true_extent)), &b->true_lb, &b->true_ub);
         b->data = true;
     }
 }
@@ -80,8 +80,8 @@ static void span(struct bounds *b, const uno_datatype *kid, MPI_Count disp, MPI_
 // len kids more in the type map: size, and what kind of elements.
 static void weigh(struct bounds *b, const uno_datatype *kid, MPI_Count len)
 {
-    b->size = add(b, b->size, mul(b, len, kid->size));
-    b->leaves = add(b, b->leaves, mul(b, len, kid->leaves));
+    b->size = add_checked(b, b->size, mul(b, len, kid->size));
+    b->leaves = add_checked(b, b->leaves, mul(b, len, kid->leaves));
     if (len == 0) return;
     b->basic = b->basic < 0 || b->basic == kid->basic ? kid->basic : UNO_BASIC_NONE;
     if (kid->alignment > b->alignment) b->alignment = kid->alignment;
@@ -168,7 +168,7 @@ int uno_type_struct(const struct uno_layout *blocks, uno_datatype **out)
     }
     // As a C compiler pads a struct, unless the user has set bounds.
     MPI_Count over = b.alignment > 1 && !b.marked ? distance(&b, b.lb, b.ub) % b.alignment : 0;
-    if (over > 0) b.ub = add(&b, b.ub, b.alignment - over);
+    if (over > 0) b.ub = add_checked(&b, b.ub, b.alignment - over);
     return make(&l, &b, out);
 }
 

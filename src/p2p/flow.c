@@ -25,7 +25,7 @@ enum { GO, HOLD };    // in header.tag
 
 static size_t kept, most_kept;    // of all senders; since memory was last given back
 
-static void tell(struct uno_peer *p, int what)
+static void tell_sender(struct uno_peer *p, int what)
 {
     p->holds = what == HOLD;
     struct uno_msg m = {.kind = UNO_FLOW, .tag = what};
@@ -40,7 +40,7 @@ void uno_flow_keep(int proc, size_t bytes)
     if (kept > most_kept) most_kept = kept;
     if (!p) return;
     p->kept += bytes;
-    if (p->kept > (size_t)unexpected_max.num && !p->holds) tell(p, HOLD);
+    if (p->kept > (size_t)unexpected_max.num && !p->holds) tell_sender(p, HOLD);
 }
 
 void uno_flow_release(int proc, size_t bytes)
@@ -54,7 +54,7 @@ void uno_flow_release(int proc, size_t bytes)
     }
     if (!p) return;
     p->kept -= bytes < p->kept ? bytes : p->kept;    // the peer may be younger than the message
-    if (p->holds && p->kept <= (size_t)unexpected_max.num / 2) tell(p, GO);
+    if (p->holds && p->kept <= (size_t)unexpected_max.num / 2) tell_sender(p, GO);
 }
 
 void uno_unexp_free(struct uno_unexp *u)

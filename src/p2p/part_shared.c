@@ -61,7 +61,7 @@ static uint32_t pieces_of(const struct part *p, size_t bytes)
     return (uint32_t)((bytes + piece - 1) / piece);
 }
 
-static void lay_out(struct part *p)
+static void lay_out_part(struct part *p)
 {
     p->pieces[0] = pieces_of(p, p->chunk_bytes);
     p->pieces[1] = pieces_of(p, chunk_size(p, p->chunks - 1));
@@ -81,7 +81,7 @@ enum part_mode part_shared_choose(struct part *p)
     int64_t at = uno_job_take(uno_chan_self.job, 1);
     if (at < 0) return PART_MESSAGES;
     p->block_at = (size_t)at;
-    lay_out(p);
+    lay_out_part(p);
     // Relaxed: the answer to the sender publishes it.
     atomic_store_explicit(&p->block->users, 2, memory_order_relaxed);
     if (mode == PART_DIRECT || p->stages > 0) return mode;
@@ -92,7 +92,7 @@ enum part_mode part_shared_choose(struct part *p)
 void part_shared_join(struct part *p)
 {
     p->pid = uno_peer_memory_pid(uno_local_of(p->proc));
-    lay_out(p);
+    lay_out_part(p);
 }
 
 void part_shared_leave(struct part *p)

@@ -188,11 +188,11 @@ bool uno_part_ready(MPI_Request req, int i)
     uint64_t bit = 1ULL << (i & 63), old = atomic_load_explicit(&p->marks.word[w], memory_order_relaxed);
     bool last = false, ended = false;
     do {
-        // Release, as at the end: pairs with the acquire in settle().
+        // Release, as at the end: pairs with the acquire in settle_part().
         if (last) atomic_fetch_sub_explicit(&p->inside, 1, memory_order_release);
         if (old & bit) return false;
         last = (old | bit) == UINT64_MAX;
-        // Announced before the word is full: the request is not freed or restarted under us. Pairs with settle().
+        // Announced before the word is full: the request is not freed or restarted under us. Pairs with settle_part().
         if (last) atomic_fetch_add(&p->inside, 1);
         // Acq_rel: the thread that fills the word comes after all that marked before it.
     } while (!atomic_compare_exchange_weak_explicit(&p->marks.word[w], &old, old | bit, memory_order_acq_rel,
@@ -208,7 +208,7 @@ bool uno_part_ready(MPI_Request req, int i)
 }
 
 // Waits until no thread is on its way out of a Pready. Lock held; it is let go, because such a thread may want it.
-static void settle(struct part *p)
+static void settle_part(struct part *p)
 {
     // Acquire: pairs with the release in uno_part_ready.
     while (atomic_load_explicit(&p->inside, memory_order_acquire) > 0) {
@@ -230,7 +230,7 @@ static void open_sender(struct part *p)
 
 // ---- progress ----
 
-static void end(struct part *p, int error)
+static void end_part(struct part *p, int error)
 {
     MPI_Request r = p->req;
     p->started = false;
@@ -248,7 +248,7 @@ static int part_poll(struct uno_poller *self)
 {
     struct part *p = (struct part *)(void *)((char *)self - offsetof(struct part, poller));
     if (!p->matched || !p->started) return 0;
-    if (p->error) return end(p, p->error), 1;
+    if (p->error) return end_part(p, p->error), 1;
     bool ended = false;
     int error = MPI_SUCCESS, n = 1;
     if (p->send && p->mode == PART_STAGED) {    // it waits for room
@@ -263,14 +263,14 @@ static int part_poll(struct uno_poller *self)
     } else {
         ended = messages_ended(p, &error);
     }
-    if (ended) end(p, error);
+    if (ended) end_part(p, error);
     return n && (ended || part_is_shared(p));
 }
 
 void part_go(struct part *p)
 {
     if (p->error) {
-        end(p, p->error);
+        end_part(p, p->error);
         return;
     }
     if (part_is_shared(p)) part_shared_start(p);
@@ -285,13 +285,13 @@ void part_broken(struct part *p, int error)
 {
     p->error = error;
     p->matched = true;    // as far as that goes: its other side will not hear of it
-    if (p->started) end(p, error);
+    if (p->started) end_part(p, error);
 }
 
 static int part_start(MPI_Request r)
 {
     struct part *p = r->extra;
-    settle(p);
+    settle_part(p);
     atomic_store_explicit(&p->open, 0, memory_order_relaxed);    // relaxed, as all here: no other thread knows yet
     atomic_store_explicit(&p->nleft, 0, memory_order_relaxed);
     for (int k = 0; k < p->chunks && p->left; k++) atomic_store_explicit(&p->left[k], 0, memory_order_relaxed);
@@ -321,7 +321,7 @@ static int part_start(MPI_Request r)
 static void part_free(MPI_Request r)
 {
     struct part *p = r->extra;
-    settle(p);
+    settle_part(p);
     uno_poller_remove(&p->poller);
     uno_type_drop(p->spec.type);
     if (p->told) uno_peer_disown(uno_peer_of(p->proc), r);

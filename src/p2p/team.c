@@ -42,7 +42,7 @@ int uno_team_bcast(const struct uno_team *t, void *data, size_t bytes)
 }
 
 // Where the part of an index begins: offset NULL means parts of one size.
-static size_t place(const size_t *offset, size_t bytes, int index)
+static size_t part_offset(const size_t *offset, size_t bytes, int index)
 {
     return offset ? offset[index] : (size_t)index * bytes;
 }
@@ -53,14 +53,14 @@ static int gather(const struct uno_team *t, char *all, const size_t *offset, siz
     for (; bit < t->n && !(t->me & bit) && !err; bit <<= 1) {
         int first = t->me + bit, end = first + bit < t->n ? first + bit : t->n;
         if (first >= t->n) break;
-        size_t at = place(offset, bytes, first);
-        err = recv_from(t, first, all + at, place(offset, bytes, end) - at);
+        size_t at = part_offset(offset, bytes, first);
+        err = recv_from(t, first, all + at, part_offset(offset, bytes, end) - at);
     }
     if (err || t->me == 0) return err;
     bit = t->me & -t->me;
     int end = t->me + bit < t->n ? t->me + bit : t->n;
-    size_t at = place(offset, bytes, t->me);
-    return send_to(t, t->me - bit, all + at, place(offset, bytes, end) - at);
+    size_t at = part_offset(offset, bytes, t->me);
+    return send_to(t, t->me - bit, all + at, part_offset(offset, bytes, end) - at);
 }
 
 int uno_team_gather(const struct uno_team *t, void *all, size_t bytes)

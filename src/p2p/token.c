@@ -22,7 +22,7 @@ static struct {
     uint32_t room, free;    // free: index + 1 of the entry used next
 } table;
 
-static void grow(void)
+static void grow_table(void)
 {
     uint32_t room = table.room ? 2 * table.room : FIRST_ROOM;
     struct entry *at = room > table.room ? realloc(table.at, room * sizeof *at) : NULL;
@@ -37,7 +37,7 @@ static void grow(void)
 
 uint64_t uno_token_take(enum uno_token_kind kind, void *object, int proc)
 {
-    if (__builtin_expect(table.free == 0, 0)) grow();
+    if (__builtin_expect(table.free == 0, 0)) grow_table();
     uint32_t i = table.free - 1;
     struct entry *e = &table.at[i];
     table.free = e->next_free;

@@ -80,7 +80,7 @@ static inline void push(struct shm_link *l, const struct uno_msg *m, uint8_t fla
     s->h.ctx = m->ctx;
     uint64_t first =
         (uint64_t)l->tx_stamp | (uint64_t)m->kind << 16 | (uint64_t)flags << 24 | (uint64_t)(uint32_t)m->src << 32;
-    // Release: pairs with the acquire in take().
+    // Release: pairs with the acquire in take_message().
     atomic_store_explicit((_Atomic uint64_t *)(void *)s, first, memory_order_release);
     l->tx_unit = SHM_UNITS;
     l->tx_ctx = m->ctx;
@@ -106,13 +106,13 @@ static inline int push_short(struct shm_link *l, const struct uno_msg *m)
     uno_copy_small(at + 8, m->data, m->bytes);
     uint64_t first =
         (uint64_t)l->tx_stamp | (uint64_t)SHM_SHORT << 16 | (uint64_t)m->bytes << 24 | (uint64_t)(uint32_t)m->tag << 32;
-    // Release: pairs with the acquire in take().
+    // Release: pairs with the acquire in take_message().
     atomic_store_explicit((_Atomic uint64_t *)(void *)at, first, memory_order_release);
     l->tx_unit += units;
     return MPI_SUCCESS;
 }
 
-static void fill(const struct uno_msg *m, char *dst, size_t from, size_t n)
+static void fill_line(const struct uno_msg *m, char *dst, size_t from, size_t n)
 {
     if (m->packer) {
         uno_copy_own(dst, n);
@@ -140,13 +140,13 @@ static int send_bytes(struct shm_link *l, const struct uno_msg *m)
     char *dst = l->tx->bytes + at % SHM_BYTES;
     uno_assert(end <= l->put_limit && at % SHM_BYTES + m->bytes <= SHM_BYTES);
     l->put = end;
-    fill(m, dst, 0, piece);
+    fill_line(m, dst, 0, piece);
     push(l, m, flags, NULL, 0);
     if (piece == m->bytes) return MPI_SUCCESS;
     uno_door_ring(l->door, l->local);
     for (size_t i = piece; i < m->bytes; i += piece) {
         size_t n = m->bytes - i < piece ? m->bytes - i : piece;
-        fill(m, dst + i, i, n);
+        fill_line(m, dst + i, i, n);
         // Release: pairs with the acquire in shm_look.
         atomic_store_explicit(&l->tx->put, at + i + n, memory_order_release);
     }
@@ -230,7 +230,7 @@ static inline int take_short(struct shm_link *l, uint64_t first)
 }
 
 // Goes on to the line `line`, which has appeared: the one before is done with.
-static inline void go_on(struct shm_link *l, const char *line)
+static inline void go_on_line(struct shm_link *l, const char *line)
 {
     l->rx_line = line;
     l->rx_stamp = l->rx_lap;
@@ -245,7 +245,7 @@ static inline void go_on(struct shm_link *l, const char *line)
 
 // Takes the next message if there is one: a further unit of the current line, or the next line. Both are looked at,
 // because the sender leaves units unused when a message does not fit.
-static inline int take(struct shm_link *l)
+static inline int take_message(struct shm_link *l)
 {
     uint64_t first;
     if (l->rx_unit < SHM_UNITS) {
@@ -259,7 +259,7 @@ static inline int take(struct shm_link *l)
         first = peek(l->rx_line + l->rx_unit * SHM_UNIT);
         if ((uint16_t)first == l->rx_stamp) return take_short(l, first);
     }
-    go_on(l, (const char *)s);
+    go_on_line(l, (const char *)s);
     if ((uint8_t)(next >> 16) == SHM_SHORT) return take_short(l, next);
     l->rx_unit = SHM_UNITS;
     l->rx_ctx = s->h.ctx;
@@ -346,7 +346,7 @@ static int shm_poll_link(struct uno_link *link)
     struct shm_link *l = (struct shm_link *)link;
     int n = 0;
     if (l->listening)
-        while (n < PER_LINK && take(l)) n++;
+        while (n < PER_LINK && take_message(l)) n++;
     if (__builtin_expect((l->desc_used | l->copying) != 0, 0)) n += shm_direct_poll(l);
     return n;
 }

@@ -26,7 +26,7 @@ UNO_PARAM_DECLARE(interfaces);
 
 _Static_assert(sizeof(struct tcp_card) <= UNO_CARD_BYTES, "a card fits the board");
 
-static void add(struct tcp_card *card, const struct sockaddr *a)
+static void add_address(struct tcp_card *card, const struct sockaddr *a)
 {
     if (card->count == TCP_ADDRESSES) return;
     unsigned char *to = card->addr[card->count].bytes;
@@ -75,7 +75,8 @@ int tcp_own_card(struct tcp_card *card)
     const int order[] = {AF_INET, AF_INET6};
     for (int k = 0; k < 2; k++)
         for (struct ifaddrs *i = all; i; i = i->ifa_next)
-            if (i->ifa_addr && i->ifa_addr->sa_family == order[k] && is_wanted(i, remote)) add(card, i->ifa_addr);
+            if (i->ifa_addr && i->ifa_addr->sa_family == order[k] && is_wanted(i, remote))
+                add_address(card, i->ifa_addr);
     // Inside one host one address of the loopback is enough, and no other host can reach it.
     if (!remote && !*interfaces.text && card->count > 1) card->count = 1;
     freeifaddrs(all);

@@ -89,7 +89,7 @@ static void drop(struct tcp_shake *s)
     free(s);
 }
 
-static struct tcp_shake *begin(int fd, struct tcp_link *l, const struct sockaddr *peer)
+static struct tcp_shake *begin_shake(int fd, struct tcp_link *l, const struct sockaddr *peer)
 {
     struct tcp_shake *s = calloc(1, sizeof *s);
     if (!s || tcp_nonce(s->mine)) {
@@ -197,7 +197,7 @@ void tcp_dial(struct tcp_link *l)
             int err = errno;
             close(fd);
             dial_failed(l, strerror(err));
-        } else if (!begin(fd, l, (struct sockaddr *)&a)) {
+        } else if (!begin_shake(fd, l, (struct sockaddr *)&a)) {
             dial_failed(l, "out of memory");
         }
     }
@@ -275,7 +275,7 @@ static const char *answer(struct tcp_shake *s)
 }
 
 // A whole message arrived from a process that we dialled.
-static const char *go_on(struct tcp_shake *s)
+static const char *go_on_shake(struct tcp_shake *s)
 {
     struct tcp_link *l = s->link;
     const struct tcp_greeting *g = &s->in;
@@ -334,7 +334,7 @@ void tcp_shake_event(struct tcp_sock *sock)
         s->fill += (size_t)n;
         if (s->fill < sizeof s->in) return;
         s->fill = 0;
-        why = s->link ? go_on(s) : answer(s);
+        why = s->link ? go_on_shake(s) : answer(s);
     }
     if (why) fail(s, why, false);
 }
@@ -359,7 +359,7 @@ void tcp_accept_all(void)
             return;
         }
         if (strangers >= STRANGERS) drop_oldest_stranger();
-        struct tcp_shake *s = begin(fd, NULL, NULL);
+        struct tcp_shake *s = begin_shake(fd, NULL, NULL);
         if (!s) continue;
         s->from = from;
         if (!say(s, TCP_CHALLENGE, 0, 0, false)) drop(s);

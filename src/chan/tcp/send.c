@@ -124,7 +124,7 @@ static void sum_piece(struct tcp_link *l, struct tcp_frame *f, size_t from, size
 }
 
 // The kernel took n more bytes.
-static void advance(struct tcp_link *l, size_t n)
+static void advance_queue(struct tcp_link *l, size_t n)
 {
     while (l->sent < l->head) {
         struct tcp_frame *f = frame_at(l, l->sent);
@@ -201,7 +201,7 @@ void tcp_flush(struct tcp_link *l)
             tcp_broken(l, errno, "sending");
             return;
         }
-        if (n > 0) advance(l, (size_t)n);
+        if (n > 0) advance_queue(l, (size_t)n);
         if (n < (ssize_t)total) {
             set_blocked(l, true);
             return;
@@ -236,7 +236,7 @@ static inline void start(struct tcp_link *l, uint64_t from)
         l->sent = l->head;
         return;
     }
-    if (done > 0) advance(l, (size_t)done);
+    if (done > 0) advance_queue(l, (size_t)done);
     tcp_flush(l);
 }
 
@@ -255,7 +255,7 @@ static void start_large(struct tcp_link *l, uint64_t from, const struct uno_msg 
         uno_tcp_state.last_use = uno_ticks();
     }
     memcpy(payload, m->data, m->bytes);
-    if (done > 0) advance(l, (size_t)done);
+    if (done > 0) advance_queue(l, (size_t)done);
     if (l->sent < l->head && is_open(l)) tcp_flush(l);
 }
 

@@ -242,7 +242,7 @@ static int nothing(const struct tcp_link *hot, uint64_t now)
 }
 
 // Tries to go on with the links whose kernel buffers were full. Returns how many could.
-static int go_on(void)
+static int go_on_links(void)
 {
     int n = 0;
     for (struct tcp_link *l = uno_tcp_state.first; l; l = l->next) {
@@ -268,7 +268,7 @@ static int tcp_poll(struct uno_chan *self, int budget)
         return nothing(hot, now);
     uno_tcp_state.last_look = now;
     int n = hot ? look_at(hot) : 0;
-    if (__builtin_expect(uno_tcp_state.blocked != 0, 0)) n += go_on();
+    if (__builtin_expect(uno_tcp_state.blocked != 0, 0)) n += go_on_links();
     bool one = uno_tcp_state.up == 1 && !uno_tcp_state.shaking;
     if ((!n && !one) || now - uno_tcp_state.last_wide > WIDE_US * us) {
         uno_tcp_state.last_wide = now;
