@@ -6,6 +6,7 @@
 #include "coll/cache.h"
 
 #include "base/fail.h"
+#include "base/invariant.h"
 #include "base/param.h"
 #include "coll/agree.h"
 #include "coll/segment.h"
@@ -93,6 +94,7 @@ struct uno_sched *uno_cache_take(const struct uno_call *c, enum uno_form form, i
         struct uno_sched *s = *at;
         if (s->settled != now || s->form != form || !same(&s->key, c)) continue;
         *at = s->next;
+        uno_assert(u->nidle > 0 && s->comm == c->comm);
         u->nidle--;
         u->reused++;
         s->tag = tag;
@@ -127,6 +129,7 @@ void uno_cache_give(struct uno_sched *s)
         uno_sched_free(s);
         return;
     }
+    uno_assert(!s->poller.queued && s->at == s->nsteps && s->first == s->npending);
     s->req = NULL;
     s->next = u->idle;
     u->idle = s;

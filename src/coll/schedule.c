@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "base/invariant.h"
 #include "coll/build.h"
 #include "coll/cache.h"
 #include "coll/segment.h"
@@ -238,6 +239,7 @@ static void cross(struct uno_sched *s, const struct uno_step *p)
 {
     uint64_t there = *p->at + (uint64_t)p->dcount;
     struct uno_coll *u = s->comm->coll;
+    uno_assert(u && u->cma && p->peer >= 0 && p->peer < u->n);
     if (*p->at == 0) return;
     if (p->kind == UNO_STEP_PULL)
         fail(s, uno_seg_pull(u, p->peer, p->dst, there, (size_t)p->count));
@@ -247,6 +249,7 @@ static void cross(struct uno_sched *s, const struct uno_step *p)
 
 static void message(struct uno_sched *s, const struct uno_step *p)
 {
+    uno_assert(p->peer >= 0 && p->peer < p->comm->npeers);
     struct uno_where w = {.comm = p->comm, .rank = p->peer, .tag = s->tag, .coll = true};
     MPI_Request r = NULL;
     int err = p->kind == UNO_STEP_SEND ? uno_isend(p->src, p->count, p->type, &w, UNO_STANDARD, &r)
@@ -359,6 +362,7 @@ static int poll_schedule(struct uno_poller *self)
 
 static void launch(struct uno_sched *s)
 {
+    uno_assert(!s->poller.queued && !s->running && s->first == s->npending);    // nothing of it is under way
     s->at = s->first = s->npending = 0;
     s->error = MPI_SUCCESS;
     s->poller.fn = poll_schedule;

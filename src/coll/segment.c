@@ -201,6 +201,7 @@ void uno_seg_wait_all(struct uno_coll *u, uint64_t k)
 
 void uno_seg_done(struct uno_coll *u, uint64_t k)
 {
+    uno_assert(k <= u->phase);
     // Release: pairs with the acquire in reached(); our reads of the slots come before.
     atomic_store_explicit(&done_line(u, u->me)->stamp, k, memory_order_release);
     ring_all(u);

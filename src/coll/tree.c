@@ -9,6 +9,7 @@
 // a communicator are numbered; a line is filled anew only when its readers are done with what it held: a rank's `done`
 // line says up to which operation it reads nothing any more.
 #include "base/copy.h"
+#include "base/invariant.h"
 #include "coll/shm.h"
 
 #define RADIX 8
@@ -44,6 +45,8 @@ static int parent(const struct uno_coll *u, int r)
 
 static void stamp(struct uno_line *line, uint64_t t)
 {
+    // Relaxed: this rank alone writes it.
+    uno_assert(atomic_load_explicit(&line->stamp, memory_order_relaxed) < t);
     // Release: pairs with the acquire of uno_seg_wait_line; what the line holds, or was read before, comes first.
     atomic_store_explicit(&line->stamp, t, memory_order_release);
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/invariant.h"
 #include "core/pack_kernel.h"
 #include "core/pack_program.h"
 
@@ -187,6 +188,8 @@ void uno_packer_init(struct uno_packer *p, const void *buf, MPI_Count count, con
     p->count = count;
     p->type = type;
     p->total = (size_t)count * (size_t)type->size;
+    uno_assert(count >= 0 && type->head.magic == UNO_TYPE_MAGIC);
+    uno_assert(p->total == 0 || type->flags & UNO_TYPE_PLAIN || type->pack);
     p->pos = 0;
     p->ordered = 0;
     p->columns = false;
@@ -259,6 +262,7 @@ static void move_at(const struct uno_packer *p, size_t pos, char *packed, size_t
     }
     struct mover m = {.packed = packed, .left = n, .in = in};
     walk_many(&m, p->type->pack, p->buf, p->type->extent, (size_t)p->count, pos);
+    uno_assert(m.left == 0 && m.packed == packed + n);
 }
 
 // Moves the place in as many columns as there is room for, run by run over all of them. Returns the bytes.
@@ -284,6 +288,7 @@ static size_t move_columns(const struct uno_packer *p, struct place at, char *pa
 
 static size_t move_bytes(struct uno_packer *p, char *packed, size_t n, bool in)
 {
+    uno_assert(p->pos <= p->total && p->ordered <= p->total);
     if (n > p->total - p->pos) n = p->total - p->pos;
     for (size_t done = 0, k; done < n; done += k) {
         struct place at = place_of(p);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "base/invariant.h"
 #include "core/attr.h"
 
 // The bounds of a type map while blocks are added to it.
@@ -128,6 +129,7 @@ static int make(const struct uno_layout *l, struct bounds *b, uno_datatype **out
     t->true_extent = true_extent;
     t->handle = t;
     t->made = m;
+    uno_assert(t->size >= 0 && t->leaves >= 0 && t->true_extent >= 0 && t->head.refs == 1);
     *out = t;
     return MPI_SUCCESS;
 }
@@ -240,11 +242,13 @@ static void unmake(uno_datatype *t)
 
 void uno_type_hold(uno_datatype *t)
 {
+    uno_assert(t->head.magic == UNO_TYPE_MAGIC && t->head.refs > 0);
     if (!(t->flags & UNO_TYPE_PREDEFINED)) t->head.refs++;
 }
 
 void uno_type_drop(uno_datatype *t)
 {
+    uno_assert(t->head.magic == UNO_TYPE_MAGIC && t->head.refs > 0);
     if (t->flags & UNO_TYPE_PREDEFINED || --t->head.refs > 0) return;
     unmake(t);
     uno_pool_put(&uno_type_pool, t);

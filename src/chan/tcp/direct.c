@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "base/invariant.h"
 #include "chan/tcp/tcp.h"
 
 #define PIECE (1024 * 1024)    // bytes of a piece: its checksum is computed while the cache holds it
@@ -75,6 +76,7 @@ static void *enter(struct table *t, size_t bytes, uint32_t *index)
 
 static void leave(struct table *t, uint32_t index)
 {
+    uno_assert(lookup(t, index));
     free(t->at[index]);
     t->at[index] = NULL;
 }
@@ -97,6 +99,7 @@ static void end_offer(struct tcp_offer *o, int err)
 {
     uint64_t token = o->token;
     size_t bytes = o->acked;
+    uno_assert(o->link->direct > 0 && lookup(&offers, o->index) == o);
     o->link->direct--;
     leave(&offers, o->index);
     uno_direct_done(token, bytes, err);
@@ -106,6 +109,7 @@ static void end_landing(struct tcp_landing *d, int err)
 {
     uint64_t token = d->token;
     size_t got = d->got;
+    uno_assert(d->link->direct > 0 && lookup(&landings, d->index) == d);
     d->link->direct--;
     leave(&landings, d->index);
     uno_direct_done(token, got, err);
@@ -201,6 +205,7 @@ const char *tcp_pulled(struct tcp_link *l, const void *payload, size_t n)
 void tcp_piece_acked(struct tcp_offer *o, size_t n)
 {
     o->acked += n;
+    uno_assert(o->pulled && o->acked <= o->put && o->put <= o->bytes);
     if (o->acked == o->bytes) end_offer(o, 0);
 }
 
@@ -219,6 +224,7 @@ char *tcp_landing_at(const struct tcp_landing *d)
 void tcp_landed(struct tcp_link *l, struct tcp_landing *d, size_t n)
 {
     d->got += n;
+    uno_assert(d->got <= d->bytes);
     if (d->got < d->bytes) return;
     l->tell = true;    // the sender waits for it
     end_landing(d, 0);

@@ -11,6 +11,7 @@
 #include <sys/uio.h>
 
 #include "base/fail.h"
+#include "base/invariant.h"
 #include "base/wait.h"
 #include "chan/tcp/tcp.h"
 
@@ -82,6 +83,7 @@ static inline void seal(struct tcp_link *l, struct tcp_frame *f, const void *pay
     f->h.stamp = 0;
     if (l->state == TCP_UP) check_frame(l, f, payload);
     l->head += ring_bytes(f);
+    uno_assert(l->tail <= l->sent && l->sent < l->head && l->head - l->tail <= (uint64_t)uno_tcp_buffer.num);
     l->untold = 0;
     l->tell = false;
 }
@@ -132,9 +134,11 @@ static void advance_queue(struct tcp_link *l, size_t n)
         if (f->h.chan == TCP_PIECE) sum_piece(l, f, l->part, l->part + k);
         n -= k;
         l->part += k;
+        uno_assert(l->part <= wire_bytes(f));
         if (k < left) return;
         l->sent += ring_bytes(f);
         l->part = 0;
+        uno_assert(f->h.chan != TCP_PIECE || l->pieces > 0);
         if (f->h.chan == TCP_PIECE) l->pieces--;
     }
 }
@@ -330,6 +334,7 @@ static void pop(struct tcp_link *l)
 {
     struct tcp_frame *f = frame_at(l, l->tail);
     l->tail += ring_bytes(f);
+    uno_assert(l->tail <= l->sent);
     if (f->h.chan == TCP_PIECE) tcp_piece_acked(note_of(f)->offer, f->h.bytes);
 }
 
