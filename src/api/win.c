@@ -146,7 +146,7 @@ static bool predefined(struct MPI_ABI_Win *w, int keyval, void **value)
 static int check_key_writable(int keyval)
 {
     void *value;
-    struct MPI_ABI_Win none;
+    struct MPI_ABI_Win none = {0};    // only its addresses are told
     if (keyval == MPI_KEYVAL_INVALID) return uno_fail(MPI_ERR_KEYVAL, "keyval is MPI_KEYVAL_INVALID");
     if (!predefined(&none, keyval, &value)) return MPI_SUCCESS;
     return uno_fail(MPI_ERR_KEYVAL, "keyval %d is predefined and cannot be changed", keyval);
