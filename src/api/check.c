@@ -61,9 +61,9 @@ static bool settle(const struct MPI_ABI_Errhandler *e, int err)
     return false;
 }
 
-static int raise_on(struct MPI_ABI_Comm *c, const char *call, int err, const struct MPI_ABI_Comm *named)
+static int raise_on(struct MPI_ABI_Comm *c, const char *call, int err, bool named)
 {
-    compose(call, err, !named ? NULL : named->name[0] ? named->name : "a communicator", named ? named->rank : 0);
+    compose(call, err, !named ? NULL : c->name[0] ? c->name : "a communicator", c->rank);
     if (!running()) uno_world_abort(err, raised);
     struct MPI_ABI_Errhandler *e = c->errhandler;
     uno_errh_hold(e);
@@ -86,12 +86,12 @@ static int raise_on(struct MPI_ABI_Comm *c, const char *call, int err, const str
 int uno_raise_comm(MPI_Comm comm, const char *call, int err)
 {
     struct MPI_ABI_Comm *c = uno_comm(comm);
-    return uno_comm_is_live(c) ? raise_on(c, call, err, c) : uno_raise_self(call, err);
+    return uno_comm_is_live(c) ? raise_on(c, call, err, true) : uno_raise_self(call, err);
 }
 
 int uno_raise_self(const char *call, int err)
 {
-    return raise_on(&uno_comm_self, call, err, NULL);
+    return raise_on(&uno_comm_self, call, err, false);
 }
 
 int uno_raise_session(MPI_Session session, const char *call, int err)
@@ -129,7 +129,7 @@ int uno_raise_win(MPI_Win win, const char *call, int err)
 int uno_raise_file(MPI_File file, const char *call, int err)
 {
     struct MPI_ABI_File *f = uno_file(file);
-    if (f || !running()) return f ? raise_on(f->comm, call, err, f->comm) : uno_raise_self(call, err);
+    if (f || !running()) return f ? raise_on(f->comm, call, err, true) : uno_raise_self(call, err);
     compose(call, err, NULL, 0);
     struct MPI_ABI_Errhandler *e = uno_file_errhandler;
     uno_errh_hold(e);

@@ -135,6 +135,7 @@ static struct cursor cursor_at(const struct uno_mem *m, size_t at)
 // How many bytes lie together from the cursor on; moves it past runs that are over or empty. Bytes are left.
 static size_t bytes_together(struct cursor *c)
 {
+    // Bytes are left, so a run holds them. NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult)
     for (; c->at == c->run->end; c->run++) c->in = 0;
     return c->run->end - c->at;
 }

@@ -188,10 +188,11 @@ static int fill_parts(struct MPI_ABI_Win *w, const struct uno_win_spec *spec)
     size_t *offset = calloc(n, sizeof *offset);
     w->part = calloc(n, sizeof *w->part);
     w->shared = calloc(1, sizeof *w->shared);
-    int64_t failed = !card || !offset || !w->part || !w->shared;
+    bool mine = card && offset && w->part && w->shared;
+    int64_t failed = !mine;
     struct uno_team all = uno_team_all(w->comm, 0);
     int err = uno_team_most(&all, &failed);
-    if (!err && failed) err = uno_fail(MPI_ERR_NO_MEM, "no memory for a window of %zu members", n);
+    if (!err && (failed || !mine)) err = uno_fail(MPI_ERR_NO_MEM, "no memory for a window of %zu members", n);
     if (!err) {
         card[w->comm->rank] = (struct card){(int64_t)(intptr_t)spec->base, spec->size, spec->unit};
         for (int r = 0; r < w->comm->size; r++) w->part[r].local = local_index(uno_comm_proc(w->comm, r));

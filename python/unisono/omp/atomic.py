@@ -4,7 +4,7 @@
 import ast
 
 from ._rt import walk
-from .build import assign, const, expr, name
+from .build import assign, const, name
 from .rewrite import handles
 
 

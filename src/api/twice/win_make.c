@@ -57,8 +57,9 @@ int MPI_Win_shared_query(MPI_Win win, int rank, MPI_Aint *size, uno_displ *disp_
     const struct uno_rma_part *p = NULL;
     uno_enter(__func__);
     int err = uno_check_win(win);
-    struct MPI_ABI_Win *w = err ? NULL : uno_win(win);
-    if (w && w->flavor == MPI_WIN_FLAVOR_DYNAMIC)
+    if (err) return uno_raise_win(win, __func__, err);
+    const struct MPI_ABI_Win *w = win;
+    if (w->flavor == MPI_WIN_FLAVOR_DYNAMIC)
         err = uno_fail(MPI_ERR_RMA_FLAVOR, "a dynamic window has no memory of its own");
     if (!err) err = uno_check_pointer(size, "size");
     if (!err) err = uno_check_pointer(disp_unit, "disp_unit");
