@@ -20,6 +20,17 @@ static int check(MPI_Win win, const struct uno_rma_op *o, MPI_Datatype type)
     return err || o->rank == MPI_PROC_NULL ? err : uno_rma_in_epoch(w, o->rank);
 }
 
+static struct uno_rma_op on_element(const void *origin, void *result, struct MPI_ABI_Datatype *type, int rank,
+                                    MPI_Aint disp)
+{
+    return (struct uno_rma_op){.origin = {(void *)(uintptr_t)origin, 1, type},
+                               .result = {result, 1, type},
+                               .rank = rank,
+                               .disp = disp,
+                               .count = 1,
+                               .type = type};
+}
+
 static int check_op(MPI_Op op, const struct MPI_ABI_Datatype *type)
 {
     int err = uno_check_op(op);
@@ -34,12 +45,7 @@ int MPI_Fetch_and_op(const void *origin_addr, void *result_addr, MPI_Datatype da
     static const char call[] = "MPI_Fetch_and_op";
     uno_enter(call);
     struct MPI_ABI_Datatype *type = uno_type(datatype);
-    struct uno_rma_op o = {.origin = {(void *)(uintptr_t)origin_addr, 1, type},
-                           .result = {result_addr, 1, type},
-                           .rank = target_rank,
-                           .disp = target_disp,
-                           .count = 1,
-                           .type = type};
+    struct uno_rma_op o = on_element(origin_addr, result_addr, type, target_rank, target_disp);
     int err = check(win, &o, datatype);
     if (!err) err = check_op(op, type);
     if (!err && op != MPI_NO_OP) err = uno_check_memory(origin_addr, "origin_addr");
@@ -64,12 +70,7 @@ int MPI_Compare_and_swap(const void *origin_addr, const void *compare_addr, void
     static const char call[] = "MPI_Compare_and_swap";
     uno_enter(call);
     struct MPI_ABI_Datatype *type = uno_type(datatype);
-    struct uno_rma_op o = {.origin = {(void *)(uintptr_t)origin_addr, 1, type},
-                           .result = {result_addr, 1, type},
-                           .rank = target_rank,
-                           .disp = target_disp,
-                           .count = 1,
-                           .type = type};
+    struct uno_rma_op o = on_element(origin_addr, result_addr, type, target_rank, target_disp);
     int err = check(win, &o, datatype);
     if (!err) err = check_comparable(type);
     if (!err) err = uno_check_memory(origin_addr, "origin_addr");
