@@ -69,6 +69,21 @@ static void note_failure(struct shm_desc *d, int err)
     atomic_store_explicit(&d->failed, (uint16_t)err, memory_order_relaxed);
 }
 
+// The next piece's place; false: none is left. The receiver took its first one before it said GO (shm_accept).
+static bool claim_piece(struct shm_link *l, struct shm_desc *d, size_t piece, bool reading, uint64_t *at)
+{
+    uint64_t first = reading ? 1ULL << (d - l->rx->desc) : 0;
+    if (l->first & first) {
+        l->first &= ~first;
+        *at = 0;
+        return true;
+    }
+    // Relaxed: claims only need to be distinct. The look before spares the other side's line.
+    if (atomic_load_explicit(&d->next, memory_order_relaxed) >= d->bytes) return false;
+    *at = atomic_fetch_add_explicit(&d->next, piece, memory_order_relaxed);
+    return *at < d->bytes;
+}
+
 enum copied { COPIED_NOTHING, COPIED_SOME, COPIED_LAST };
 
 // Claims and copies pieces until none is left or the turn is over. COPIED_LAST: this side ended the last one.
@@ -77,11 +92,8 @@ static enum copied copy_pieces(struct shm_link *l, struct shm_desc *d, const str
     int pid = uno_job_board(uno_chan_self.job, l->local)->pid;
     size_t piece = piece_of(d->bytes);
     for (int turn = 0; turn < PIECES_PER_POLL; turn++) {
-        // Relaxed: claims only need to be distinct. The look before spares the other side's line.
-        if (atomic_load_explicit(&d->next, memory_order_relaxed) >= d->bytes)
-            return turn ? COPIED_SOME : COPIED_NOTHING;
-        uint64_t at = atomic_fetch_add_explicit(&d->next, piece, memory_order_relaxed);
-        if (at >= d->bytes) return turn ? COPIED_SOME : COPIED_NOTHING;
+        uint64_t at;
+        if (!claim_piece(l, d, piece, reading, &at)) return turn ? COPIED_SOME : COPIED_NOTHING;
         size_t n = d->bytes - at < piece ? d->bytes - at : piece;
         uint64_t here = (reading ? d->dst : d->src) + at, there = (reading ? d->src : d->dst) + at;
         int err = y ? shm_copy_layouts(pid, y, at, n, reading)
@@ -211,10 +223,15 @@ int shm_accept(struct uno_link *link, const struct uno_rts *rts, const struct un
     if (mem->runs == 1) uno_huge_use(to, n);
     l->recv_token[rts->desc] = token;
     d->bytes = n;
+    // A receiver that is polling copies the first piece right after, whoever of the two is quicker to claim: each
+    // side's half then stays in its core's cache (bench: lat --sizes 64K,1M). One that is not may be away for long, and
+    // claims nothing. Relaxed: take_offer publishes it.
+    if (l->polling) atomic_store_explicit(&d->next, piece_of(n), memory_order_relaxed);
     if (!take_offer(d, DESC_GO)) {
         shm_layouts_forget(l, SHM_DESCS + (int)rts->desc);
         return UNO_DECLINED;
     }
     l->copying |= 1ULL << rts->desc;
+    if (l->polling) l->first |= 1ULL << rts->desc;
     return MPI_SUCCESS;
 }

@@ -96,9 +96,11 @@ struct shm_link {
     uint32_t rx_at, taken, taken_told;
     uint64_t rx_ctx;
     int32_t rx_src;
-    uint64_t got, got_told;                                   // byte ring: given back
-    uint64_t read_at, read_ready;                             // of the message being delivered
-    uint64_t copying;                                         // bit set: a receive into our memory that is under way
+    uint64_t got, got_told;          // byte ring: given back
+    uint64_t read_at, read_ready;    // of the message being delivered
+    uint64_t copying;                // bit set: a receive into our memory that is under way
+    uint64_t first;                  // bit set: of those, the first piece is claimed and not yet copied
+    bool polling;                    // shm_direct_poll follows
     uint64_t send_token[SHM_DESCS], recv_token[SHM_DESCS];    // offered, being copied
     struct shm_layouts *layouts;    // of our descriptors, then of the peer's; NULL until a layout is copied
     struct shm_link *next;          // polled rings

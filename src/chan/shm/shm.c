@@ -345,8 +345,10 @@ static int shm_poll_link(struct uno_link *link)
 {
     struct shm_link *l = (struct shm_link *)link;
     int n = 0;
+    l->polling = true;
     if (l->listening)
         while (n < PER_LINK && take_message(l)) n++;
+    l->polling = false;
     if (__builtin_expect((l->desc_used | l->copying) != 0, 0)) n += shm_direct_poll(l);
     return n;
 }
