@@ -56,8 +56,7 @@ bool uno_share_possible(const struct MPI_ABI_Comm *c)
 static int map_file(int fd, struct uno_share *s)
 {
     void *p = mmap(NULL, s->mapped, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
-    if (p == MAP_FAILED) return errno;
-    if (!p) return ENOMEM;
+    if (p == MAP_FAILED || !p) return errno ? errno : ENOMEM;
     madvise(p, s->mapped, MADV_DONTDUMP);
     s->map = p;
     s->base = (char *)p + PAGE;

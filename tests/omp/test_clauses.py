@@ -75,7 +75,7 @@ def test_loops(form, schedule, space, process):
         block = f"with omp('parallel for num_threads(n) {schedule}'):\n{indented(loop, 4)}"
     elif form == "taskloop":
         block = (
-            f"with omp('parallel num_threads(n)'):\n    with omp('single'):\n        with omp('taskloop'):\n"
+            "with omp('parallel num_threads(n)'):\n    with omp('single'):\n        with omp('taskloop'):\n"
             + indented(loop, 12)
         )
     else:
