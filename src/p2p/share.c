@@ -56,7 +56,7 @@ bool uno_share_possible(const struct MPI_ABI_Comm *c)
 static int map_file(int fd, struct uno_share *s)
 {
     void *p = mmap(NULL, s->mapped, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
-    if (p == MAP_FAILED || !p) return errno ? errno : ENOMEM;
+    if (p == MAP_FAILED) return errno;
     madvise(p, s->mapped, MADV_DONTDUMP);
     s->map = p;
     s->base = (char *)p + PAGE;
@@ -79,7 +79,7 @@ static int make_file(struct uno_share *s, struct place *at)
     if (fd < 0) return errno;
     if (ftruncate(fd, (off_t)s->mapped) != 0 || getrandom(at->key, KEY, 0) != KEY) err = errno;
     if (!err) err = map_file(fd, s);
-    if (err) {
+    if (err || !s->map) {    // either both or none
         close(fd);
         return err;
     }
