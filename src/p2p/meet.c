@@ -4,6 +4,7 @@
 #include "p2p/meet.h"
 
 #include "chan/door.h"
+#include "chan/self.h"
 #include "core/word.h"
 #include "core/world.h"
 
@@ -29,8 +30,7 @@ int uno_meet_make(struct MPI_ABI_Comm *c, struct uno_meet *meet)
 static void ring_others(const struct uno_meet *m)
 {
     for (int r = 0; r < m->team.n; r++) {
-        int proc = uno_comm_proc(m->team.comm, r);
-        uint32_t local = (uint32_t)(uno_world.local_of ? uno_world.local_of[proc] : proc);
+        uint32_t local = (uint32_t)uno_local_of(uno_comm_proc(m->team.comm, r));
         if (r != m->team.me) uno_door_ring(uno_job_door(uno_world.job, local), local);
     }
 }

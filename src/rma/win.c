@@ -13,6 +13,7 @@
 #include "base/param.h"
 #include "chan/door.h"
 #include "chan/peer_memory.h"
+#include "chan/self.h"
 #include "core/errh.h"
 #include "core/helper.h"
 #include "core/info.h"
@@ -67,11 +68,6 @@ void uno_win_raise(_Atomic uint64_t *word, int local)
 
 // ---- making ----
 
-static int local_index(int proc)
-{
-    return uno_world.local_of ? uno_world.local_of[proc] : proc;
-}
-
 // A communicator of some members of c, agreed among them alone.
 static int make_comm(struct MPI_ABI_Comm *c, const int *member, int n, int me, int tag, struct MPI_ABI_Comm **out)
 {
@@ -98,7 +94,7 @@ static int make_comms(struct MPI_ABI_Win *w, struct MPI_ABI_Comm *c)
     int *member = malloc((size_t)c->size * sizeof *member);
     if (!member) return uno_fail(MPI_ERR_NO_MEM, "no memory for a window");
     for (int r = 0; r < c->size; r++) {
-        if (local_index(uno_comm_proc(c, r)) < 0) continue;
+        if (uno_local_of(uno_comm_proc(c, r)) < 0) continue;
         if (r == c->rank) me = n;
         member[n++] = r;
     }
@@ -195,7 +191,7 @@ static int fill_parts(struct MPI_ABI_Win *w, const struct uno_win_spec *spec)
     if (!err && (failed || !mine)) err = uno_fail(MPI_ERR_NO_MEM, "no memory for a window of %zu members", n);
     if (!err) {
         card[w->comm->rank] = (struct card){(int64_t)(intptr_t)spec->base, spec->size, spec->unit};
-        for (int r = 0; r < w->comm->size; r++) w->part[r].local = local_index(uno_comm_proc(w->comm, r));
+        for (int r = 0; r < w->comm->size; r++) w->part[r].local = uno_local_of(uno_comm_proc(w->comm, r));
         err = uno_team_allgather(&all, card, sizeof *card);
     }
     if (!err) err = make_words(w);
