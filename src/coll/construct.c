@@ -60,15 +60,10 @@ static int agree_over(struct MPI_ABI_Comm *c, struct MPI_ABI_Group *g, int tag, 
         }
     }
     struct uno_team team = {.comm = c, .member = member, .n = g->size, .me = g->rank, .tag = tag};
-    uint64_t context = g->rank == 0 ? uno_context_new() : 0;
-    if (!err) err = uno_team_bcast(&team, &context, sizeof context);
+    if (!err) err = uno_team_comm(&team, g, out);
     free(member);
-    if (err) return err;
-    struct MPI_ABI_Comm *child = uno_comm_make(g, NULL, context);
-    if (!child) return no_memory();
-    uno_comm_inherit(child, c);
-    *out = child;
-    return MPI_SUCCESS;
+    if (!err) uno_comm_inherit(*out, c);
+    return err;
 }
 
 int uno_comm_create(struct MPI_ABI_Comm *c, struct MPI_ABI_Group *g, struct MPI_ABI_Comm **out)

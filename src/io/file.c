@@ -77,11 +77,8 @@ static int flags_of(int amode)
 static int make_comm(struct MPI_ABI_File *f, struct MPI_ABI_Comm *c)
 {
     struct uno_team all = uno_team_all(c, 0);
-    uint64_t context = all.me == 0 ? uno_context_new() : 0;
-    int err = uno_team_bcast(&all, &context, sizeof context);
+    int err = uno_team_comm(&all, c->group, &f->comm);
     if (err) return err;
-    f->comm = uno_comm_make(c->group, NULL, context);
-    if (!f->comm) return uno_fail(MPI_ERR_NO_MEM, "no memory for a file");
     size_t n = strlen(f->path), most = sizeof f->comm->name - 1;
     snprintf(f->comm->name, sizeof f->comm->name, "%s", n > most ? f->path + n - most : f->path);
     f->comm->owner = f;

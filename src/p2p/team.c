@@ -4,6 +4,8 @@
 // Always holds: in a tree a member that sends has its data complete, so no two members ever wait for each other.
 #include "p2p/team.h"
 
+#include <stdlib.h>
+
 #include "p2p/p2p.h"
 
 struct uno_team uno_team_all(struct MPI_ABI_Comm *c, int root)
@@ -105,4 +107,25 @@ int uno_team_barrier(const struct uno_team *t)
         err = uno_sendrecv(NULL, 0, byte, &to, NULL, 0, byte, &from, MPI_STATUS_IGNORE);
     }
     return err;
+}
+
+static struct MPI_ABI_Group *group_of(const struct uno_team *t)
+{
+    int *proc = malloc((size_t)t->n * sizeof *proc);
+    if (!proc) return NULL;
+    for (int i = 0; i < t->n; i++) proc[i] = uno_comm_proc(t->comm, uno_team_rank(t, i));
+    struct MPI_ABI_Group *g = uno_group_make(t->n, proc);
+    free(proc);
+    return g;
+}
+
+int uno_team_comm(const struct uno_team *t, struct MPI_ABI_Group *g, struct MPI_ABI_Comm **out)
+{
+    uint64_t context = t->me == 0 ? uno_context_new() : 0;
+    int err = uno_team_bcast(t, &context, sizeof context);
+    if (err) return err;
+    struct MPI_ABI_Group *own = g ? NULL : group_of(t);
+    *out = g || own ? uno_comm_make(g ? g : own, NULL, context) : NULL;
+    if (own) uno_group_drop(own);
+    return *out ? MPI_SUCCESS : uno_fail(MPI_ERR_NO_MEM, "no memory for a communicator of %d ranks", t->n);
 }

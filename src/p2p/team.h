@@ -42,5 +42,8 @@ int uno_team_allgatherv(const struct uno_team *t, void *all, const size_t *offse
 // *value becomes the largest of all members' values, everywhere.
 int uno_team_most(const struct uno_team *t, int64_t *value) UNO_MUST_USE;
 
+// A communicator of the team's members, with a context that index 0 chose. g: their group, held by it; NULL: made here.
+int uno_team_comm(const struct uno_team *t, struct MPI_ABI_Group *g, struct MPI_ABI_Comm **out) UNO_MUST_USE;
+
 // Returns once all members have called it.
 int uno_team_barrier(const struct uno_team *t) UNO_MUST_USE;

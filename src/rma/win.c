@@ -68,37 +68,21 @@ void uno_win_raise(_Atomic uint64_t *word, int local)
 
 // ---- making ----
 
-// A communicator of some members of c, agreed among them alone.
-static int make_comm(struct MPI_ABI_Comm *c, const int *member, int n, int me, int tag, struct MPI_ABI_Comm **out)
-{
-    int *proc = malloc((size_t)n * sizeof *proc);
-    if (!proc) return uno_fail(MPI_ERR_NO_MEM, "no memory for a window");
-    for (int i = 0; i < n; i++) proc[i] = uno_comm_proc(c, member ? member[i] : i);
-    struct uno_team t = {.comm = c, .member = member, .n = n, .me = me, .tag = tag};
-    uint64_t context = me == 0 ? uno_context_new() : 0;
-    int err = uno_team_bcast(&t, &context, sizeof context);
-    struct MPI_ABI_Group *g = err ? NULL : uno_group_make(n, proc);
-    free(proc);
-    if (err) return err;
-    *out = g ? uno_comm_make(g, NULL, context) : NULL;
-    if (g) uno_group_drop(g);
-    return *out ? MPI_SUCCESS : uno_fail(MPI_ERR_NO_MEM, "no memory for a window");
-}
-
 // w->comm, all members, and w->node, those on this host.
 static int make_comms(struct MPI_ABI_Win *w, struct MPI_ABI_Comm *c)
 {
-    int tag = uno_coll_tag(c), inner = uno_coll_tag(c), n = 0, me = 0;
-    int err = make_comm(c, NULL, c->size, c->rank, tag, &w->comm);
+    struct uno_team all = uno_team_all(c, 0);
+    int err = uno_team_comm(&all, c->group, &w->comm);
     if (err) return err;
     int *member = malloc((size_t)c->size * sizeof *member);
     if (!member) return uno_fail(MPI_ERR_NO_MEM, "no memory for a window");
+    struct uno_team node = {.comm = c, .member = member, .tag = uno_coll_tag(c)};
     for (int r = 0; r < c->size; r++) {
         if (uno_local_of(uno_comm_proc(c, r)) < 0) continue;
-        if (r == c->rank) me = n;
-        member[n++] = r;
+        if (r == c->rank) node.me = node.n;
+        member[node.n++] = r;
     }
-    err = make_comm(c, member, n, me, inner, &w->node);
+    err = uno_team_comm(&node, NULL, &w->node);
     free(member);
     return err;
 }
