@@ -63,6 +63,7 @@ struct uno_plan {
     enum uno_pass { UNO_PASS_ALL, UNO_PASS_NONE, UNO_PASS_LISTED } pass;    // which variables of mpiexec's own
     struct uno_words passed;                                                // UNO_PASS_LISTED: their names
     int stdin_rank, tags, timeout_s, grace_ms;
+    int number;    // of the job: 0, or, of one that a rank has spawned, 1 and up
     uint64_t job_id;
     unsigned char secret[32];
 };

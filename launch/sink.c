@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Assembles lines per rank and stream and writes them (sink.h). Called by the front alone.
+// Assembles lines per job, rank and stream and writes them (sink.h). Called by the front alone.
 // A destination that is a pipe or a terminal is opened a second time, non-blocking: changing the flags of the
 // descriptor that mpiexec inherited would change them for the user's shell too.
 #include "sink.h"
@@ -23,67 +23,93 @@
 #define FULL_BYTES (1u << 20)
 #define PROMPT_MS 200
 
+struct stream;
+
 struct sink {
     int fd;
     bool terminal, broken, told;
     struct uno_bytes out;
-    int open_line;    // stream index whose line is not finished at the cursor; -1 none
+    const struct stream *open_line;    // whose line is not finished at the cursor; NULL none
     const char *name;
 };
 
 struct stream {
+    struct uno_output *of;
+    int rank, err;            // err: 1 for standard error
     struct uno_bytes part;    // of a line
     int64_t since;            // the last byte came then
     struct sink *file;        // takes it, instead of or beside `to`; NULL none
 };
 
-struct uno_sinks {
+// The output of one job.
+struct uno_output {
+    struct uno_sinks *sinks;
+    struct uno_output *next;
     const struct uno_plan *plan;
-    struct sink *file;             // by index of the file
+    struct stream *stream;    // two per rank
+    int *pid;                 // by rank, of those on this host
+};
+
+struct uno_sinks {
+    struct uno_output *outputs;
+    struct sink **file;    // by index of the file
+    int files;
     struct sink own[2], *to[2];    // both `to` are the same one when both descriptors name the same file
-    struct stream *stream;         // two per rank
-    int *pid;                      // by rank, of those on this host
     bool failed;
     int waiting;    // streams with a part
 };
+
+static const struct stream ended_stream;    // stands for one whose job is gone, its last line unfinished
 
 static void open_sink(struct sink *k, int fd)
 {
     struct stat st;
     char path[32];
-    *k = (struct sink){.fd = fd, .terminal = isatty(fd), .open_line = -1};
+    *k = (struct sink){.fd = fd, .terminal = isatty(fd)};
     if (fstat(fd, &st) != 0 || !(S_ISFIFO(st.st_mode) || k->terminal)) return;
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     int again = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (again >= 0) k->fd = again;
 }
 
-static void open_files(struct uno_sinks *s, const struct uno_outfiles *o)
+// Files that an earlier job writes to keep their sinks.
+static void open_files(struct uno_output *o, const struct uno_outfiles *files)
 {
-    if (o == NULL) return;
-    s->file = uno_xalloc((size_t)o->count * sizeof *s->file);
-    for (int i = 0; i < o->count; i++)
-        s->file[i] = (struct sink){.fd = o->file[i].fd, .open_line = -1, .name = o->file[i].path};
-    for (int i = 0; i < s->plan->nranks * 2; i++) {
-        if (o->of[i] >= 0) s->stream[i].file = &s->file[o->of[i]];
+    struct uno_sinks *s = o->sinks;
+    if (files == NULL) return;
+    s->file = uno_xrealloc(s->file, (size_t)files->count * sizeof(struct sink *));
+    for (; s->files < files->count; s->files++) {
+        struct sink *k = s->file[s->files] = uno_xalloc(sizeof *k);
+        *k = (struct sink){.fd = files->file[s->files].fd, .name = files->file[s->files].path};
+    }
+    for (int i = 0; i < o->plan->nranks * 2; i++) {
+        if (files->of[i] >= 0) o->stream[i].file = s->file[files->of[i]];
     }
 }
 
-struct uno_sinks *uno_sinks_new(const struct uno_plan *p, const struct uno_outfiles *files)
+struct uno_sinks *uno_sinks_new(void)
 {
     struct uno_sinks *s = uno_xalloc(sizeof *s);
     struct stat a, b;
-    s->plan = p;
-    s->stream = uno_xalloc((size_t)p->nranks * 2 * sizeof *s->stream);
-    s->pid = uno_xalloc((size_t)p->nranks * sizeof *s->pid);
     bool same = fstat(1, &a) == 0 && fstat(2, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
     for (int i = 0; i < 2; i++) {
         open_sink(&s->own[i], i + 1);
         s->own[i].name = i ? "standard error" : "standard output";
         s->to[i] = &s->own[same ? 0 : i];
     }
-    open_files(s, files);
     return s;
+}
+
+struct uno_output *uno_output_new(struct uno_sinks *s, const struct uno_plan *p, const struct uno_outfiles *files)
+{
+    struct uno_output *o = uno_xalloc(sizeof *o);
+    *o = (struct uno_output){.sinks = s, .next = s->outputs, .plan = p};
+    o->stream = uno_xalloc((size_t)p->nranks * 2 * sizeof *o->stream);
+    o->pid = uno_xalloc((size_t)p->nranks * sizeof *o->pid);
+    for (int i = 0; i < p->nranks * 2; i++) o->stream[i] = (struct stream){.of = o, .rank = i / 2, .err = i % 2};
+    open_files(o, files);
+    s->outputs = o;
+    return o;
 }
 
 static void write_out(struct uno_sinks *s, struct sink *k)
@@ -108,112 +134,133 @@ static void write_out(struct uno_sinks *s, struct sink *k)
     if (k->broken) uno_bytes_drop(&k->out, k->out.len);
 }
 
-static void add_tag(const struct uno_sinks *s, struct sink *k, int index)
+static void add_tag(const struct stream *t, struct sink *k)
 {
+    const struct uno_plan *p = t->of->plan;
     char text[64];
     size_t n = 0;
-    if (s->plan->tags & UNO_TAG_TIME) {
-        struct timespec t;
+    if (p->tags & UNO_TAG_TIME) {
+        struct timespec now;
         struct tm tm;
-        clock_gettime(CLOCK_REALTIME, &t);
-        localtime_r(&t.tv_sec, &tm);
+        clock_gettime(CLOCK_REALTIME, &now);
+        localtime_r(&now.tv_sec, &tm);
         n = strftime(text, sizeof text, "%H:%M:%S", &tm);
-        n += (size_t)snprintf(text + n, sizeof text - n, ".%03ld ", t.tv_nsec / 1000000);
+        n += (size_t)snprintf(text + n, sizeof text - n, ".%03ld ", now.tv_nsec / 1000000);
     }
-    if (s->plan->tag_pattern) {
-        char *own = uno_pattern_fill(s->plan, s->plan->tag_pattern, index / 2);
+    if (p->tag_pattern) {
+        char *own = uno_pattern_fill(p, p->tag_pattern, t->rank);
         uno_bytes_add(&k->out, text, n);
         uno_bytes_add(&k->out, own, strlen(own));
         free(own);
         n = 0;
     }
-    if (s->plan->tags & UNO_TAG_RANK)
-        n += (size_t)snprintf(text + n, sizeof text - n, index % 2 ? "[%d err] " : "[%d] ", index / 2);
+    if ((p->tags & UNO_TAG_RANK) && p->number > 0)
+        n += (size_t)snprintf(text + n, sizeof text - n, "[%d:%d%s] ", p->number, t->rank, t->err ? " err" : "");
+    else if (p->tags & UNO_TAG_RANK)
+        n += (size_t)snprintf(text + n, sizeof text - n, "[%d%s] ", t->rank, t->err ? " err" : "");
     uno_bytes_add(&k->out, text, n);
 }
 
 // Adds bytes of one stream at the cursor. Only the last line of them may be incomplete.
-static void emit_to(struct uno_sinks *s, struct sink *k, int index, const char *data, size_t n)
+static void emit_to(const struct stream *t, struct sink *k, const char *data, size_t n)
 {
+    const struct uno_plan *p = t->of->plan;
     if (k->broken || n == 0) return;
-    if (k->open_line >= 0 && k->open_line != index) uno_bytes_add(&k->out, "\n", 1);
-    bool begins = k->open_line != index;
-    k->open_line = data[n - 1] == '\n' ? -1 : index;
-    if (!s->plan->tags && !s->plan->tag_pattern) {
+    if (k->open_line != NULL && k->open_line != t) uno_bytes_add(&k->out, "\n", 1);
+    bool begins = k->open_line != t;
+    k->open_line = data[n - 1] == '\n' ? NULL : t;
+    if (!p->tags && !p->tag_pattern) {
         uno_bytes_add(&k->out, data, n);
     } else {
         while (n > 0) {
             const char *end = memchr(data, '\n', n);
             size_t len = end ? (size_t)(end - data) + 1 : n;
-            if (begins) add_tag(s, k, index);
+            if (begins) add_tag(t, k);
             uno_bytes_add(&k->out, data, len);
             data += len;
             n -= len;
             begins = true;
         }
     }
-    if (k->out.len > FLUSH_BYTES) write_out(s, k);
+    if (k->out.len > FLUSH_BYTES) write_out(t->of->sinks, k);
 }
 
 // A file is written at once: it never makes us wait for a reader.
-static void emit(struct uno_sinks *s, int index, const char *data, size_t n)
+static void emit(const struct stream *t, const char *data, size_t n)
 {
-    struct sink *file = s->stream[index].file;
-    if (file) {
-        emit_to(s, file, index, data, n);
-        write_out(s, file);
+    struct uno_sinks *s = t->of->sinks;
+    if (t->file) {
+        emit_to(t, t->file, data, n);
+        write_out(s, t->file);
     }
-    if (!file || s->plan->keep_copy) emit_to(s, s->to[s->plan->merge ? 0 : index % 2], index, data, n);
+    if (!t->file || t->of->plan->keep_copy) emit_to(t, s->to[t->of->plan->merge ? 0 : t->err], data, n);
 }
 
-static void emit_part(struct uno_sinks *s, int index)
+static void emit_part(struct stream *t)
 {
-    struct stream *t = &s->stream[index];
     if (t->part.len == 0) return;
-    emit(s, index, uno_bytes_first(&t->part), t->part.len);
+    emit(t, uno_bytes_first(&t->part), t->part.len);
     uno_bytes_drop(&t->part, t->part.len);
-    s->waiting--;
+    t->of->sinks->waiting--;
 }
 
-void uno_sinks_put(struct uno_sinks *s, int rank, int stream, const char *data, size_t n)
+void uno_output_put(struct uno_output *o, int rank, int stream, const char *data, size_t n)
 {
-    if (rank < 0 || rank >= s->plan->nranks) return;
-    int index = rank * 2 + (stream == 2);
-    struct stream *t = &s->stream[index];
+    if (rank < 0 || rank >= o->plan->nranks) return;
+    struct stream *t = &o->stream[rank * 2 + (stream == 2)];
     const char *last = memrchr(data, '\n', n);
     if (last != NULL) {
         size_t whole = (size_t)(last - data) + 1;
         if (t->part.len > 0) {
             uno_bytes_add(&t->part, data, whole);
-            emit_part(s, index);
+            emit_part(t);
         } else {
-            emit(s, index, data, whole);
+            emit(t, data, whole);
         }
         data += whole;
         n -= whole;
     }
     if (n == 0) return;
-    s->waiting += t->part.len == 0;
+    o->sinks->waiting += t->part.len == 0;
     uno_bytes_add(&t->part, data, n);
     t->since = uno_ms_now();
-    if (t->part.len > LINE_MAX_BYTES) emit_part(s, index);
+    if (t->part.len > LINE_MAX_BYTES) emit_part(t);
 }
 
-void uno_sinks_end(struct uno_sinks *s, int rank)
+void uno_output_end(struct uno_output *o, int rank)
 {
-    if (rank < 0 || rank >= s->plan->nranks) return;
+    if (rank < 0 || rank >= o->plan->nranks) return;
     for (int i = 0; i < 2; i++) {
-        emit_part(s, rank * 2 + i);
-        uno_bytes_free(&s->stream[rank * 2 + i].part);
+        emit_part(&o->stream[rank * 2 + i]);
+        uno_bytes_free(&o->stream[rank * 2 + i].part);
     }
+}
+
+static void forget_line(struct sink *k, const struct uno_output *o)
+{
+    if (k->open_line != NULL && k->open_line->of == o) k->open_line = &ended_stream;
+}
+
+void uno_output_free(struct uno_output *o)
+{
+    struct uno_sinks *s = o->sinks;
+    struct uno_output **at = &s->outputs;
+    for (int r = 0; r < o->plan->nranks; r++) uno_output_end(o, r);
+    for (int i = 0; i < 2; i++) forget_line(&s->own[i], o);
+    for (int i = 0; i < s->files; i++) forget_line(s->file[i], o);
+    while (*at != o) at = &(*at)->next;
+    *at = o->next;
+    free(o->stream);
+    free(o->pid);
+    free(o);
 }
 
 void uno_sinks_say(struct uno_sinks *s, const char *text)
 {
     struct sink *k = s->to[1];
     if (k->broken) return;
-    if (k->open_line >= 0) uno_bytes_add(&k->out, "\n", 1);
-    k->open_line = -1;
+    if (k->open_line != NULL) uno_bytes_add(&k->out, "\n", 1);
+    k->open_line = NULL;
     uno_bytes_add(&k->out, text, strlen(text));
     uno_bytes_add(&k->out, "\n", 1);
 }
@@ -238,7 +285,9 @@ static int end_asked(int sigfd)
 int uno_sinks_drain(struct uno_sinks *s, int sigfd)
 {
     int sig = 0;
-    for (int r = 0; r < s->plan->nranks; r++) uno_sinks_end(s, r);
+    for (struct uno_output *o = s->outputs; o != NULL; o = o->next) {
+        for (int r = 0; r < o->plan->nranks; r++) uno_output_end(o, r);
+    }
     for (int i = 0; i < 2 && sig == 0; i++) {
         struct sink *k = s->to[i];
         for (write_out(s, k); k->out.len > 0 && sig == 0; write_out(s, k)) {
@@ -269,36 +318,49 @@ bool uno_sinks_closed(struct uno_sinks *s, int stream)
     return news;
 }
 
-void uno_sinks_started(struct uno_sinks *s, int rank, int pid)
+void uno_output_started(struct uno_output *o, int rank, int pid)
 {
-    if (rank < 0 || rank >= s->plan->nranks) return;
-    if (s->plan->host[s->plan->rank_host[rank]].local) s->pid[rank] = pid;
+    if (rank < 0 || rank >= o->plan->nranks) return;
+    if (o->plan->host[o->plan->rank_host[rank]].local) o->pid[rank] = pid;
+}
+
+// The rank of that stream is one that reads standard input.
+static bool reads_input(const struct stream *t)
+{
+    int in = t->of->plan->stdin_rank;
+    return in == UNO_STDIN_ALL || in == t->rank;
 }
 
 // A person may be waiting for the incomplete line: it is for a terminal, or its rank waits for an answer.
-static bool is_prompt(const struct uno_sinks *s, int index)
+static bool is_prompt(const struct stream *t)
 {
-    int in = s->plan->stdin_rank, rank = index / 2;
-    if (s->to[index % 2]->terminal) return true;
-    return (in == UNO_STDIN_ALL || in == rank) && s->pid[rank] > 0 && uno_threads_reads(s->pid[rank]);
+    int pid = t->of->pid[t->rank];
+    return t->of->sinks->to[t->err]->terminal || (reads_input(t) && pid > 0 && uno_threads_reads(pid));
+}
+
+// When to look at the stream again, 0 never.
+static int64_t idle_stream(struct stream *t, int64_t now)
+{
+    if (t->part.len == 0 || !(t->of->sinks->to[t->err]->terminal || reads_input(t))) return 0;
+    if (now - t->since >= PROMPT_MS) {
+        if (is_prompt(t)) {
+            emit_part(t);
+            return 0;
+        }
+        t->since = now;
+    }
+    return t->since + PROMPT_MS;
 }
 
 int64_t uno_sinks_idle(struct uno_sinks *s)
 {
     if (s->waiting == 0) return 0;
     int64_t now = uno_ms_now(), next = 0;
-    for (int i = 0; i < s->plan->nranks * 2; i++) {
-        struct stream *t = &s->stream[i];
-        int in = s->plan->stdin_rank;
-        if (t->part.len == 0 || !(s->to[i % 2]->terminal || in == UNO_STDIN_ALL || in == i / 2)) continue;
-        if (now - t->since >= PROMPT_MS) {
-            if (is_prompt(s, i)) {
-                emit_part(s, i);
-                continue;
-            }
-            t->since = now;
+    for (const struct uno_output *o = s->outputs; o != NULL; o = o->next) {
+        for (int i = 0; i < o->plan->nranks * 2; i++) {
+            int64_t at = idle_stream(&o->stream[i], now);
+            if (at != 0 && (next == 0 || at < next)) next = at;
         }
-        if (next == 0 || t->since + PROMPT_MS < next) next = t->since + PROMPT_MS;
     }
     return next;
 }

@@ -8,11 +8,17 @@
 #include "outfile.h"
 
 struct uno_sinks;
+struct uno_output;    // of one job
 
-struct uno_sinks *uno_sinks_new(const struct uno_plan *p, const struct uno_outfiles *files);
-void uno_sinks_put(struct uno_sinks *s, int rank, int stream, const char *data, size_t n);    // stream: 1 or 2
-void uno_sinks_started(struct uno_sinks *s, int rank, int pid);
-void uno_sinks_end(struct uno_sinks *s, int rank);            // the rank writes no more
+struct uno_sinks *uno_sinks_new(void);
+
+// `files`: NULL none; those that an earlier job had come first in it.
+struct uno_output *uno_output_new(struct uno_sinks *s, const struct uno_plan *p, const struct uno_outfiles *files);
+void uno_output_put(struct uno_output *o, int rank, int stream, const char *data, size_t n);    // stream: 1 or 2
+void uno_output_started(struct uno_output *o, int rank, int pid);
+void uno_output_end(struct uno_output *o, int rank);    // the rank writes no more
+void uno_output_free(struct uno_output *o);             // the job is over
+
 void uno_sinks_say(struct uno_sinks *s, const char *text);    // one line of mpiexec's own on standard error
 
 void uno_sinks_flush(struct uno_sinks *s);    // writes what can be written now

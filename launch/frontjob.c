@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What one job's node tells, and what the front makes of it (frontjob.h). Called by front.c.
+#include "frontjob.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "input.h"
+
+void uno_front_job_order(struct uno_front_job *j, uint32_t type, int64_t arg)
+{
+    struct uno_frame fr = {.type = type, .rank = -1, .node = -1, .arg = arg};
+    uno_relay_send(&j->down, &fr, NULL);
+}
+
+void uno_front_job_end(struct uno_front_job *j, int64_t grace)
+{
+    if (!j->ending) j->verdict.others = j->running;
+    j->ending = true;
+    uno_front_job_order(j, UNO_END, grace);
+}
+
+// The job fails for a reason that lies in no rank.
+void uno_front_job_fail(struct uno_front_job *j, int status, char *what)
+{
+    if (j->verdict.what != NULL) {
+        free(what);
+        return;
+    }
+    j->verdict.status = status;
+    j->verdict.what = what;
+    uno_front_job_end(j, j->plan->grace_ms);
+    j->verdict.others = 0;
+}
+
+static void take_exit(struct uno_front_job *j, const struct uno_frame *fr, const char *data)
+{
+    struct uno_exit e;
+    bool ends_job;
+    if (fr->bytes != sizeof e || fr->rank < 0 || fr->rank >= j->plan->nranks) return;
+    memcpy(&e, data, sizeof e);
+    j->running--;
+    j->status[fr->rank] = e.status;
+    uno_output_end(j->output, fr->rank);
+    uno_input_gone(j->input, fr->rank);
+    if (j->plan->verbose) {
+        char *text = uno_xformat("mpiexec: rank %d (pid %d) ended, %s %d", fr->rank, e.pid,
+                                 WIFSIGNALED(e.status) ? "signal" : "status",
+                                 WIFSIGNALED(e.status) ? WTERMSIG(e.status) : WEXITSTATUS(e.status));
+        uno_sinks_say(j->sinks, text);
+        free(text);
+    }
+    if (j->ending || !uno_verdict_rank(&j->verdict, j->plan, fr->rank, &e, &ends_job)) return;
+    if (ends_job) uno_front_job_end(j, j->plan->grace_ms);
+}
+
+static void report_deadlock(struct uno_front_job *j)
+{
+    char *text = uno_verdict_deadlock(j->plan, j->wait, j->nwait);
+    uno_sinks_say(j->sinks, text);
+    free(text);
+    j->verdict.status = 1;
+    uno_front_job_end(j, j->plan->grace_ms);
+}
+
+static void add_waits(struct uno_front_job *j, const char *data, size_t bytes)
+{
+    size_t count = bytes / sizeof *j->wait;
+    j->wait = uno_xrealloc(j->wait, (j->nwait + count + 1) * sizeof *j->wait);
+    memcpy(j->wait + j->nwait, data, count * sizeof *j->wait);
+    j->nwait += count;
+}
+
+// A node says by itself (arg 1) that all its ranks sleep, or (arg 0) no longer. Of one node that is enough. When all of
+// several have said so, each is asked again (arg is the round, from 2 on): only then no message can have been between
+// two of them.
+static void take_quiet(struct uno_front_job *j, const struct uno_frame *fr, const char *data)
+{
+    if (fr->node < 0 || fr->node >= j->plan->nhosts || j->ending || j->plan->keep_waiting) return;
+    if (fr->arg <= 1) {
+        j->quiet_nodes += (int)fr->arg - j->quiet[fr->node];
+        j->quiet[fr->node] = fr->arg == 1;
+        j->confirmed = 0;
+        j->nwait = 0;
+        if (j->quiet_nodes < j->nodes) return;
+        if (j->nodes > 1) {
+            j->round++;
+            uno_front_job_order(j, UNO_CONFIRM, j->round);
+            return;
+        }
+    }
+    if (fr->arg > 1 && fr->arg != j->round) return;
+    add_waits(j, data, fr->bytes);
+    if (++j->confirmed == j->nodes && j->nwait > 0) report_deadlock(j);
+}
+
+static void take_where(struct uno_front_job *j, const struct uno_frame *fr, const char *data)
+{
+    size_t count = fr->bytes / sizeof *j->wait;
+    struct uno_wait *list = uno_xalloc(count * sizeof *list);
+    memcpy(list, data, count * sizeof *list);
+    char *text = uno_verdict_where(j->plan, list, count);
+    if (count > 0) uno_sinks_say(j->sinks, text);
+    free(text);
+    free(list);
+}
+
+static void take_frame(struct uno_front_job *j, const struct uno_frame *fr, const char *data)
+{
+    int32_t pid;
+    char *text;
+    switch (fr->type) {
+    case UNO_OUTPUT: uno_output_put(j->output, fr->rank, (int)fr->arg, data, fr->bytes); break;
+    case UNO_EXITED: take_exit(j, fr, data); break;
+    case UNO_CANNOT: uno_front_job_fail(j, UNO_EXIT_USAGE, uno_xformat("%.*s", (int)fr->bytes, data)); break;
+    case UNO_LOST: uno_front_job_fail(j, 1, uno_xformat("%.*s; the job was ended", (int)fr->bytes, data)); break;
+    case UNO_WHERE: take_where(j, fr, data); break;
+    case UNO_QUIET: take_quiet(j, fr, data); break;
+    case UNO_STDIN_ROOM: uno_input_room(j->input, fr->rank, fr->arg); break;
+    case UNO_PROFILE: uno_profile_take(j->profile, data, fr->bytes); break;
+    case UNO_DONE: j->done = true; break;
+    case UNO_STARTED:
+        memcpy(&pid, data, sizeof pid);
+        uno_output_started(j->output, fr->rank, pid);
+        if (!j->plan->verbose) break;
+        text = uno_xformat("mpiexec: rank %d started on %s, pid %d", fr->rank, uno_plan_name(j->plan, fr->rank), pid);
+        uno_sinks_say(j->sinks, text);
+        free(text);
+        break;
+    case UNO_SAY:
+        text = uno_xformat("%.*s", (int)fr->bytes, data);
+        uno_sinks_say(j->sinks, text);
+        free(text);
+        break;
+    default: break;
+    }
+}
+
+void uno_front_job_hear(struct uno_front_job *j)
+{
+    struct uno_frame fr;
+    const char *data;
+    uno_relay_flush(&j->down);
+    uno_relay_fill(&j->down);
+    while (uno_relay_next(&j->down, &fr, &data)) take_frame(j, &fr, data);
+    if (j->down.ended && !j->done) j->done = j->broken = true;
+}
+
+void uno_front_job_open(struct uno_front_job *j, const struct uno_outfiles *files, int link, int node)
+{
+    const struct uno_plan *p = j->plan;
+    j->node = node;
+    j->running = p->nranks;
+    j->round = 1;
+    j->output = uno_output_new(j->sinks, p, files);
+    j->profile = uno_profile_new(p);
+    j->status = uno_xalloc((size_t)p->nranks * sizeof *j->status);
+    for (int r = 0; r < p->nranks; r++) j->status[r] = -1;
+    j->quiet = uno_xalloc((size_t)p->nhosts * sizeof *j->quiet);
+    for (int h = 0; h < p->nhosts; h++) j->nodes += uno_plan_count(p, h) > 0;
+    uno_relay_open(&j->down, link, link);
+}
+
+static void say(struct uno_front_job *j, char *text)
+{
+    if (text != NULL) uno_sinks_say(j->sinks, text);
+    free(text);
+}
+
+void uno_front_job_close(struct uno_front_job *j)
+{
+    say(j, uno_profile_end(j->profile));
+    if (j->plan->exit_codes) say(j, uno_verdict_codes(j->plan, j->status));
+    if (!j->plan->quiet) say(j, uno_verdict_warning(&j->verdict));
+    say(j, uno_verdict_text(&j->verdict));
+}
