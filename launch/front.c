@@ -17,6 +17,7 @@
 
 #include "frontjob.h"
 #include "input.h"
+#include "request.h"
 
 #define NODE_MS 10000     // a node whose link has ended leaves within this time, or is killed
 #define ABANDON_MS 200    // after the ranks were killed for a signal: output that nobody reads is given up
@@ -260,12 +261,14 @@ int uno_front_run(const struct uno_plan *p, const struct uno_front_ends *ends, i
     struct front f = {
         .first = &first, .jobs = &first, .sinks = first.sinks, .epoll = ends->epoll, .sigfd = ends->sigfd};
     first.input = uno_input_new(p, forward_stdin);
+    first.requests = uno_requests_new();
     uno_front_job_open(&first, ends->files, ends->link, node);
     if (p->timeout_s) f.timeout_at = uno_ms_now() + (int64_t)p->timeout_s * 1000;
     listen_to(&f, ends->link, EPOLLIN, ON_DOWN, 0);
     listen_to(&f, f.sigfd, EPOLLIN, ON_SIGNAL, 0);
     loop(&f);
     end_node(&f, &first);
+    uno_requests_close(first.requests);
     int given_up = uno_sinks_drain(f.sinks, f.sigfd);
     uno_front_job_close(&first);
     if (given_up == 0) given_up = uno_sinks_drain(f.sinks, f.sigfd);

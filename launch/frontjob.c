@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 
 #include "input.h"
+#include "request.h"
 
 void uno_front_job_order(struct uno_front_job *j, uint32_t type, int64_t arg)
 {
@@ -45,6 +46,7 @@ static void take_exit(struct uno_front_job *j, const struct uno_frame *fr, const
     j->status[fr->rank] = e.status;
     uno_output_end(j->output, fr->rank);
     uno_input_gone(j->input, fr->rank);
+    uno_requests_gone(j->requests, j, fr->rank);
     if (j->plan->verbose) {
         char *text = uno_xformat("mpiexec: rank %d (pid %d) ended, %s %d", fr->rank, e.pid,
                                  WIFSIGNALED(e.status) ? "signal" : "status",
@@ -119,6 +121,7 @@ static void take_frame(struct uno_front_job *j, const struct uno_frame *fr, cons
     case UNO_WHERE: take_where(j, fr, data); break;
     case UNO_QUIET: take_quiet(j, fr, data); break;
     case UNO_STDIN_ROOM: uno_input_room(j->input, fr->rank, fr->arg); break;
+    case UNO_REQUEST: uno_request_take(j->requests, j, fr, data); break;
     case UNO_PROFILE: uno_profile_take(j->profile, data, fr->bytes); break;
     case UNO_DONE: j->done = true; break;
     case UNO_STARTED:

@@ -20,6 +20,7 @@ struct uno_front_job {
     int *status;    // by rank, as waitpid() gives it; -1: not known
     struct uno_verdict verdict;
     struct uno_profile *profile;
+    struct uno_requests *requests;    // of the front
     int running;
     bool ending, done, paused, broken;    // broken: the front cannot hear the node any more
     struct uno_wait *wait;                // of the ranks that sleep, as far as nodes told

@@ -54,12 +54,17 @@ int uno_pm_connect(struct uno_node *n, int index)
     return -1;
 }
 
+static void send_answer(struct uno_node *n, int64_t index, const struct uno_pm_head *h, const void *value)
+{
+    struct iovec part[] = {{(void *)(uintptr_t)h, sizeof *h}, {(void *)(uintptr_t)value, (size_t)h->value_bytes}};
+    struct msghdr m = {.msg_iov = part, .msg_iovlen = 2};
+    if (index >= 0 && index < n->nlocal) (void)!sendmsg(n->rank[index].pm, &m, MSG_NOSIGNAL);
+}
+
 static void answer(struct uno_node *n, int index, enum uno_pm_op op, const void *value, size_t bytes)
 {
     struct uno_pm_head h = {.op = (int)op, .value_bytes = (int)bytes};
-    struct iovec part[] = {{&h, sizeof h}, {(void *)(uintptr_t)value, bytes}};
-    struct msghdr m = {.msg_iov = part, .msg_iovlen = 2};
-    if (index >= 0 && index < n->nlocal) (void)!sendmsg(n->rank[index].pm, &m, MSG_NOSIGNAL);
+    send_answer(n, index, &h, value);
 }
 
 // rank -1 in an answer: there is a value; -2: the key's owner is gone.
@@ -163,7 +168,10 @@ static void ask(struct uno_node *n, int index, int rank, const char *key)
 void uno_pm_frame(struct uno_node *n, const struct uno_frame *f, const char *data)
 {
     int host;
-    if (f->type == UNO_PM_VALUE) {
+    if (f->type == UNO_ANSWER) {
+        struct uno_pm_head h = {.op = UNO_PM_REQUEST, .rank = f->rank, .value_bytes = (int)f->bytes};
+        send_answer(n, f->arg, &h, data);
+    } else if (f->type == UNO_PM_VALUE) {
         answer(n, (int)f->arg, f->rank == -1 ? UNO_PM_ASK : UNO_PM_NONE, data, f->bytes);
     } else if (f->bytes > sizeof host && data[f->bytes - 1] == '\0') {
         memcpy(&host, data, sizeof host);
@@ -198,6 +206,16 @@ void uno_pm_fence_below(struct uno_node *n)
     fence_step(n);
 }
 
+// A piece of a request to the front; the front gets it whole.
+static void gather(struct uno_node *n, int index, const struct uno_pm_head *h, const char *piece)
+{
+    struct uno_node_rank *r = &n->rank[index];
+    uno_bytes_add(&r->ask, piece, (size_t)h->value_bytes);
+    if (h->rank > 0 && r->ask.len < UNO_PM_REQUEST_MAX) return;
+    uno_node_tell(n, UNO_REQUEST, r->world, index, uno_bytes_first(&r->ask), r->ask.len);
+    uno_bytes_free(&r->ask);
+}
+
 static void serve(struct uno_node *n, int index, const char *data, size_t bytes)
 {
     struct uno_pm_head h;
@@ -212,6 +230,8 @@ static void serve(struct uno_node *n, int index, const char *data, size_t bytes)
         answer(n, index, UNO_PM_PUT, NULL, 0);
     } else if (h.op == UNO_PM_ASK) {
         ask(n, index, h.rank, key);
+    } else if (h.op == UNO_PM_REQUEST) {
+        gather(n, index, &h, key + h.key_bytes);
     } else if (h.op == UNO_PM_MEET && !n->pm->fenced[index]) {
         n->pm->fenced[index] = true;
         n->pm->in_fence++;

@@ -20,6 +20,7 @@ enum uno_frame_type {
     UNO_STDIN_ROOM,    // arg = bytes that were passed on to the rank
     UNO_LOST,          // a host is gone; payload: one line
     UNO_PROFILE,       // rank; payload: what it recorded (profile.h)
+    UNO_REQUEST,       // rank, arg = its local index; payload: what it asks of the front (request.h)
     UNO_DONE,          // nothing of the job is left on the node and below it
     // from the front to nodes
     UNO_PLAN = 32,    // payload: the plan (plan.h)
@@ -28,6 +29,7 @@ enum uno_frame_type {
     UNO_STDIN,        // rank; payload: bytes; no payload: end of file
     UNO_CLOSE,        // arg = 1 or 2: nobody reads this stream any more
     UNO_CONFIRM,      // arg = round: say QUIET again if still so
+    UNO_ANSWER,       // node, arg = local index of the rank that asked, rank = class; payload: text
     UNO_WHERE,        // say where your ranks are; from a node: struct uno_wait each
     // between nodes
     UNO_PM_GET = 64,    // rank = owner of the key, arg = ticket, node = asker; payload: key

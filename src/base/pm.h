@@ -2,8 +2,9 @@
 // Wire-up: a rank tells the others how it can be reached, through the launcher. A value is fetched when first asked
 // for.
 //
-// The ranks' side of launch/pm.c. One stream of requests per process, over the socket that UNISONO_PM_FD names; the
-// caller serialises (the library's lock). All functions return 0 or an errno value; ENOTCONN when there is no launcher.
+// The ranks' side of launch/pm.c, and of launch/request.c for what only mpiexec itself can do. One stream of requests
+// per process, over the socket that UNISONO_PM_FD names; the caller serialises (the library's lock). All functions
+// return 0 or an errno value; ENOTCONN when there is no launcher.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,12 +16,16 @@
 #define UNO_PM_VALUE_MAX (32 * 1024)
 
 // Used by launch/pm.c too: a request is this head, the key with its zero, the value. The answer is a head and a value.
-enum uno_pm_op { UNO_PM_NONE, UNO_PM_PUT, UNO_PM_ASK, UNO_PM_MEET };
+enum uno_pm_op { UNO_PM_NONE, UNO_PM_PUT, UNO_PM_ASK, UNO_PM_MEET, UNO_PM_REQUEST };
 struct uno_pm_head {
-    int op, rank, key_bytes, value_bytes;
+    int op, rank, key_bytes, value_bytes;    // rank: of UNO_PM_REQUEST, the bytes that follow in further pieces
 };
 
+// A request to mpiexec: words, each with its zero, the first of which says what is wanted.
+#define UNO_PM_REQUEST_MAX (32 << 20)
+
 bool uno_pm_there(void);
+void uno_pm_forget(void);    // the environment is another process's: there is no launcher for this one
 
 // Publishes a value of this rank's; putting a key again replaces the value for ranks that have not asked yet.
 int uno_pm_put(const char *key, const void *value, size_t bytes) UNO_MUST_USE;
@@ -31,3 +36,6 @@ int uno_pm_get(int rank, const char *key, void *value, size_t *bytes) UNO_MUST_U
 
 // Returns when all ranks of the job have called it.
 int uno_pm_fence(void) UNO_MUST_USE;
+
+// Asks mpiexec itself and waits for its answer: *mpi_class (0: done) and a text, cut to fit.
+int uno_pm_command(const char *words, size_t bytes, int *mpi_class, char *text, size_t room) UNO_MUST_USE;

@@ -18,6 +18,7 @@
 #include "base/fail.h"
 #include "base/param.h"
 #include "base/patience.h"
+#include "base/pm.h"
 #include "base/streams.h"
 #include "base/wait.h"
 #include "chan/chan.h"
@@ -126,6 +127,7 @@ static int find_job(void)
     uno_world.singleton = !env || taken;
     if (err || !uno_world.singleton) return err;
     if (taken) munmap(uno_world.job, uno_world.job->bytes);
+    uno_pm_forget();
     uno_world.job = NULL;
     err = make_own_job(&fd);
     return err ? err : map_job(fd);

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Serves what ranks ask of the front (request.h). Published names are kept here, for the ranks of all jobs and hosts.
+#include "request.h"
+
+#include <errno.h>
+#include <mpi.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/names.h"
+
+#define WORDS 3    // of the longest request about names
+
+struct uno_requests {
+    struct uno_names names;
+};
+
+// Who asks, and what for.
+struct request {
+    struct uno_requests *q;
+    struct uno_front_job *job;
+    const struct uno_frame *from;
+    const char *word[WORDS];
+    int words;
+};
+
+struct uno_requests *uno_requests_new(void)
+{
+    return uno_xalloc(sizeof(struct uno_requests));
+}
+
+static void reply(const struct request *r, int mpi_class, const char *text)
+{
+    struct uno_frame f = {.bytes = (uint32_t)strlen(text),
+                          .type = UNO_ANSWER,
+                          .rank = mpi_class,
+                          .node = r->from->node,
+                          .arg = r->from->arg};
+    uno_relay_send(&r->job->down, &f, text);
+}
+
+static uint64_t owner_of(const struct uno_front_job *j, int rank)
+{
+    return (uint64_t)j->plan->number << 32 | (uint32_t)rank;
+}
+
+static void publish(const struct request *r)
+{
+    int err = uno_names_publish(&r->q->names, r->word[1], r->word[2], owner_of(r->job, r->from->rank));
+    reply(r,
+          !err            ? MPI_SUCCESS
+          : err == EEXIST ? MPI_ERR_SERVICE
+                          : MPI_ERR_OTHER,
+          err == EEXIST ? "it is published already"
+          : err         ? uno_reason(err)
+                        : "");
+}
+
+static void unpublish(const struct request *r)
+{
+    int err = uno_names_unpublish(&r->q->names, r->word[1]);
+    reply(r, err ? MPI_ERR_SERVICE : MPI_SUCCESS, err ? "no process of this job has published it" : "");
+}
+
+static void look_up(const struct request *r)
+{
+    char port[MPI_MAX_PORT_NAME];
+    int err = uno_names_look_up(&r->q->names, r->word[1], port, sizeof port);
+    reply(r, err ? MPI_ERR_NAME : MPI_SUCCESS, err ? "nobody has published it" : port);
+}
+
+static const struct {
+    const char *name;
+    int words;
+    void (*serve)(const struct request *r);
+} kinds[] = {{"publish", 3, publish}, {"unpublish", 3, unpublish}, {"lookup", 2, look_up}};
+
+void uno_request_take(struct uno_requests *q, struct uno_front_job *j, const struct uno_frame *fr, const char *data)
+{
+    struct request r = {.q = q, .job = j, .from = fr};
+    if (fr->bytes == 0 || data[fr->bytes - 1] != '\0') return;
+    for (const char *at = data; at < data + fr->bytes && r.words < WORDS; at += strlen(at) + 1) r.word[r.words++] = at;
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        if (strcmp(r.word[0], kinds[i].name) != 0 || r.words < kinds[i].words) continue;
+        kinds[i].serve(&r);
+        return;
+    }
+    reply(&r, MPI_ERR_INTERN, "mpiexec does not know this request");
+}
+
+void uno_requests_gone(struct uno_requests *q, const struct uno_front_job *j, int rank)
+{
+    uno_names_drop(&q->names, owner_of(j, rank));
+}
+
+void uno_requests_close(struct uno_requests *q)
+{
+    uno_names_close(&q->names);
+    free(q);
+}
