@@ -307,8 +307,8 @@ static int check_own(const struct uno_call *c)
     return MPI_SUCCESS;
 }
 
-// One look for the calls that programs make most: whole blocks of one plain type in buffers that lie apart. What it does
-// not call right is looked at in detail.
+// One look for the calls that programs make most: whole blocks of one plain type in buffers that lie apart. What it
+// does not call right is looked at in detail.
 static bool plainly_right(const struct uno_call *c)
 {
     const int usual = UNO_TYPE_PLAIN | UNO_TYPE_COMMITTED;
