@@ -12,11 +12,14 @@
 
 #define BOUNCE 32768    // bytes of a packed layout per copy across processes
 
+// One type stands for all of a kind, so that the elements of two types are the same when they compare equal.
 struct MPI_ABI_Datatype *uno_rma_element(const struct MPI_ABI_Datatype *type)
 {
     static struct MPI_ABI_Datatype *of[UNO_BASIC_END];
-    if (type->flags & UNO_TYPE_PREDEFINED) return (struct MPI_ABI_Datatype *)(uintptr_t)type;
-    for (int i = 0; !of[UNO_BASIC_I32] && i < UNO_TYPE_END - UNO_TYPE_FIRST; i++) {
+    bool packed = type->basic == UNO_BASIC_NONE && type->flags & UNO_TYPE_PREDEFINED;
+    if (packed) return (struct MPI_ABI_Datatype *)(uintptr_t)type;
+    if (of[UNO_BASIC_I32]) return of[type->basic];
+    for (int i = 0; i < UNO_TYPE_END - UNO_TYPE_FIRST; i++) {
         struct MPI_ABI_Datatype *t = &uno_predefined_types[i];
         if (t->flags & UNO_TYPE_LIVE && t->basic != UNO_BASIC_NONE && !of[t->basic]) of[t->basic] = t;
     }
