@@ -131,13 +131,22 @@ static char *next_piece(struct MPI_ABI_Win *w, int rank, struct uno_rma_layout *
     return all;
 }
 
+// The user may free the type before the data comes.
+static struct MPI_ABI_Datatype *held_by(const struct piece *p)
+{
+    return (struct MPI_ABI_Datatype *)(uintptr_t)p->to.packer.type;
+}
+
 // Notes that n bytes will come back, to be written to the stream of the result.
 static struct piece *expect(struct uno_rma_part *p, const struct uno_rma_stream *to, size_t n, struct whole *whole)
 {
     struct piece *piece = malloc(sizeof *piece);
     if (!piece) return NULL;
     *piece = (struct piece){.to = *to, .bytes = n, .part = p, .whole = whole};
-    if (!to->plain) uno_packer_seek(&piece->to.packer, to->packer.pos);
+    if (!to->plain) {
+        uno_packer_seek(&piece->to.packer, to->packer.pos);
+        uno_type_hold(held_by(piece));
+    }
     p->answers++;
     if (whole) whole->pieces++;
     return piece;
@@ -426,6 +435,7 @@ static const char *take_data(const struct wire *h, const char *data, size_t n, i
     if (!p || n != h->bytes || n != p->bytes) return "one-sided data that nobody asked for arrived";
     uno_token_give(h->token);
     uno_rma_write(&p->to, data, n);
+    if (!p->to.plain) uno_type_drop(held_by(p));
     p->part->answers--;
     if (p->whole && --p->whole->pieces == 0) {
         uno_request_done(p->whole->req, MPI_SUCCESS);
