@@ -75,6 +75,7 @@ static void forget_match(struct uno_match *m)
 {
     for (struct uno_unexp *u = m->first, *next; u; u = next) {
         next = u->next_all;
+        uno_match_take(m, u);
         uno_unexp_free(u);
         never_received++;
     }

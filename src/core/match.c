@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The two queues of a context (match.h). Lists are short in well-behaved programs; what is looked for first is at the
-// head.
+// head. A search that takes DEEP steps makes an index of the list, and all later ones ask that.
 #include "core/match.h"
 
 #include "base/invariant.h"
+#include "core/match_index.h"
 #include "core/request.h"
 #include "core/world.h"
 
@@ -13,10 +14,52 @@ static bool tag_fits(int wanted, int tag)
     return wanted == tag || (wanted == MPI_ANY_TAG && tag >= 0);
 }
 
-static struct MPI_ABI_Request *first_fit(const struct uno_queue *q, int tag)
+// An index of 32 elements costs about as much as looking at a few hundred.
+#define DEEP 32
+
+// Element what goes into an index; without memory there is none any more.
+static struct uno_entry *index_one(struct uno_index **ix, int tag, void *what)
 {
+    if (!*ix) return NULL;
+    struct uno_entry *e = uno_index_add(*ix, tag, what);
+    if (e) return e;
+    uno_index_drop(*ix);
+    *ix = NULL;
+    return NULL;
+}
+
+static void unindex(struct uno_index **ix, struct uno_entry *e, bool last)
+{
+    if (!*ix) return;
+    uno_index_remove(*ix, e);
+    if (!last) return;
+    uno_index_drop(*ix);
+    *ix = NULL;
+}
+
+// ---- receives ----
+
+static __attribute__((noinline, cold)) void index_queue(struct uno_queue *q)
+{
+    q->index = uno_index_new();
+    for (struct MPI_ABI_Request *r = q->head; q->index && r; r = r->move.next)
+        r->move.entry = index_one(&q->index, r->tag, r);
+}
+
+static struct MPI_ABI_Request *indexed_fit(const struct uno_queue *q, int tag)
+{
+    struct MPI_ABI_Request *r = uno_index_first(q->index, tag);
+    struct MPI_ABI_Request *any = tag >= 0 ? uno_index_first(q->index, MPI_ANY_TAG) : NULL;
+    return any && (!r || any->move.order < r->move.order) ? any : r;
+}
+
+static struct MPI_ABI_Request *first_fit(struct uno_queue *q, int tag)
+{
+    if (__builtin_expect(q->index != NULL, 0)) return indexed_fit(q, tag);
     struct MPI_ABI_Request *r = q->head;
-    while (r && !tag_fits(r->tag, tag)) r = r->move.next;
+    int steps = 0;
+    for (; r && !tag_fits(r->tag, tag); r = r->move.next) steps++;
+    if (__builtin_expect(steps >= DEEP, 0)) index_queue(q);
     return r;
 }
 
@@ -32,6 +75,8 @@ static void unlink_request(struct uno_queue *q, struct MPI_ABI_Request *r)
         r->move.next->move.prev = r->move.prev;
     else
         q->tail = r->move.prev;
+    r->move.queued = false;
+    unindex(&q->index, r->move.entry, !q->head);
 }
 
 struct MPI_ABI_Request *uno_match_arrival(struct uno_match *m, int src, int tag)
@@ -49,21 +94,10 @@ struct MPI_ABI_Request *uno_match_arrival(struct uno_match *m, int src, int tag)
     return r;
 }
 
-struct MPI_ABI_Request *uno_match_fit(const struct uno_match *m, int src, int tag)
+struct MPI_ABI_Request *uno_match_fit(struct uno_match *m, int src, int tag)
 {
     struct MPI_ABI_Request *r = first_fit(&m->source[src].posted, tag), *w = first_fit(&m->any, tag);
     return w && (!r || w->move.order < r->move.order) ? w : r;
-}
-
-struct uno_unexp *uno_match_posting(struct uno_match *m, int src, int tag)
-{
-    struct uno_unexp *u;
-    if (src == MPI_ANY_SOURCE) {
-        for (u = m->first; u && !tag_fits(tag, u->tag); u = u->next_all) continue;
-    } else {
-        for (u = m->source[src].first; u && !tag_fits(tag, u->tag); u = u->next) continue;
-    }
-    return u;
 }
 
 static struct uno_queue *queue_of(struct uno_match *m, struct MPI_ABI_Request *r)
@@ -80,20 +114,53 @@ void uno_match_post(struct uno_match *m, struct MPI_ABI_Request *r)
     r->move.order = m->order++;
     r->move.next = NULL;
     r->move.prev = q->tail;
+    r->move.queued = true;
     if (q->tail)
         q->tail->move.next = r;
     else
         q->head = r;
     q->tail = r;
+    r->move.entry = index_one(&q->index, r->tag, r);
 }
 
 bool uno_match_unpost(struct uno_match *m, struct MPI_ABI_Request *r)
 {
-    struct uno_queue *q = queue_of(m, r);
-    struct MPI_ABI_Request *i = q->head;
-    while (i && i != r) i = i->move.next;
-    if (i) unlink_request(q, i);
-    return i != NULL;
+    if (!r->move.queued) return false;
+    unlink_request(queue_of(m, r), r);
+    return true;
+}
+
+// ---- unexpected messages ----
+
+static __attribute__((noinline, cold)) void index_source(struct uno_match_source *s)
+{
+    s->index = uno_index_new();
+    for (struct uno_unexp *u = s->first; s->index && u; u = u->next) u->entry = index_one(&s->index, u->tag, u);
+}
+
+static __attribute__((noinline, cold)) void index_all(struct uno_match *m)
+{
+    m->index = uno_index_new();
+    for (struct uno_unexp *u = m->first; m->index && u; u = u->next_all) u->entry_all = index_one(&m->index, u->tag, u);
+}
+
+// Any tag is looked for in the list: all but internal messages fit.
+struct uno_unexp *uno_match_posting(struct uno_match *m, int src, int tag)
+{
+    bool all = src == MPI_ANY_SOURCE;
+    struct uno_match_source *s = all ? NULL : &m->source[src];
+    struct uno_index *ix = all ? m->index : s->index;
+    if (__builtin_expect(ix != NULL, 0) && tag != MPI_ANY_TAG) return uno_index_first(ix, tag);
+    struct uno_unexp *u = all ? m->first : s->first;
+    int steps = 0;
+    for (; u && !tag_fits(tag, u->tag); u = all ? u->next_all : u->next) steps++;
+    if (__builtin_expect(steps >= DEEP, 0) && tag != MPI_ANY_TAG) {
+        if (all)
+            index_all(m);
+        else
+            index_source(s);
+    }
+    return u;
 }
 
 void uno_match_keep(struct uno_match *m, struct uno_unexp *u)
@@ -111,6 +178,8 @@ void uno_match_keep(struct uno_match *m, struct uno_unexp *u)
     else
         m->first = u;
     s->last = m->last = u;
+    u->entry = index_one(&s->index, u->tag, u);
+    u->entry_all = index_one(&m->index, u->tag, u);
 }
 
 void uno_match_take(struct uno_match *m, struct uno_unexp *u)
@@ -135,4 +204,6 @@ void uno_match_take(struct uno_match *m, struct uno_unexp *u)
         u->next_all->prev_all = u->prev_all;
     else
         m->last = u->prev_all;
+    unindex(&s->index, u->entry, !s->first);
+    unindex(&m->index, u->entry_all, !m->first);
 }

@@ -4,6 +4,9 @@
 //
 // Invariant: receives of one source and wildcard receives carry one increasing `order`, and the lower one wins;
 // unexpected messages of one source stay in the order sent, and all of them in the order arrived.
+//
+// A queue is a list; one in which a search went far gets an index by tag (match_index.h), which it keeps until it is
+// empty. Without memory for the index the list is searched as before.
 #pragma once
 #include <mpi.h>
 #include <stdbool.h>
@@ -13,12 +16,15 @@
 #include "core/signature.h"
 
 struct MPI_ABI_Request;
+struct uno_entry;
+struct uno_index;
 struct uno_link;
 
 // A message that arrived before its receive. `data` is owned here (malloc) unless the sender keeps it (rendezvous).
 struct uno_unexp {
     struct uno_unexp *next, *prev;            // same source, in order sent
     struct uno_unexp *next_all, *prev_all;    // all sources, in order arrived
+    struct uno_entry *entry, *entry_all;      // in the indexes of the two lists, while these exist
     struct uno_link *link;                    // the way it came
     int proc;                                 // that sent it (world rank)
     int src, tag;
@@ -30,17 +36,20 @@ struct uno_unexp {
 
 struct uno_queue {
     struct MPI_ABI_Request *head, *tail;
+    struct uno_index *index;    // NULL while the queue is short
 };
 
 struct uno_match_source {
     struct uno_queue posted;
     struct uno_unexp *first, *last;
+    struct uno_index *index;    // of the unexpected ones; NULL while they are few
 };
 
 struct uno_match {
     struct uno_match_source *source;    // [npeers]
     struct uno_queue any;               // receives from MPI_ANY_SOURCE
     struct uno_unexp *first, *last;     // all unexpected ones
+    struct uno_index *index;            // of them; NULL while they are few
     uint64_t order;
 };
 
@@ -48,7 +57,7 @@ struct uno_match {
 struct MPI_ABI_Request *uno_match_arrival(struct uno_match *m, int src, int tag);
 
 // The same, still queued.
-struct MPI_ABI_Request *uno_match_fit(const struct uno_match *m, int src, int tag);
+struct MPI_ABI_Request *uno_match_fit(struct uno_match *m, int src, int tag);
 
 // The first unexpected message that fits (src or MPI_ANY_SOURCE, tag or MPI_ANY_TAG), still queued; NULL when none.
 struct uno_unexp *uno_match_posting(struct uno_match *m, int src, int tag);

@@ -14,7 +14,10 @@
 
 #define SOURCES 3
 #define STEPS 200000
-#define MOST 64    // receives or messages that wait
+#define MOST 1000
+
+// How long the queues get, and how many tags there are, in one walk.
+static int longest, tags;
 
 // The model: lists in the order posted and arrived, searched from the front.
 static struct MPI_ABI_Request *posted[MOST];
@@ -31,8 +34,8 @@ static int draw(int below)
 
 static int draw_tag(bool wanted)
 {
-    int t = draw(wanted ? 5 : 4);
-    return t == 4 ? MPI_ANY_TAG : t == 3 ? -1000 : t;    // -1000: internal, for no wildcard
+    int t = draw(wanted ? tags + 2 : tags + 1);
+    return t > tags ? MPI_ANY_TAG : t == tags ? -1000 : t;    // -1000: internal, for no wildcard
 }
 
 static bool fits(const struct MPI_ABI_Request *r, int src, int tag)
@@ -95,23 +98,26 @@ static void withdraw(struct uno_match *m)
     drop_posted(i);
 }
 
-static void as_the_model(void **state)
+static void walk(int most, int ntags)
 {
-    (void)state;
+    longest = most;
+    tags = ntags;
     struct uno_match_source source[SOURCES] = {0};
     struct uno_match m = {.source = source};
-    int met = 0;
+    int met = 0, deepest = 0;
     for (int step = 0; step < STEPS; step++) {
         int what = draw(20), before = nposted + narrived;
-        if (nposted >= MOST - 1 || (what == 0 && narrived < MOST - 1))
+        if (nposted >= longest - 1 || (what == 0 && narrived < longest - 1))
             withdraw(&m);
-        else if (narrived >= MOST - 1 || what < 10)
+        else if (narrived >= longest - 1 || what < 10)
             post(&m);
         else
             arrive(&m);
         met += what && nposted + narrived < before;
+        if (nposted > deepest) deepest = nposted;
     }
     assert_true(met > STEPS / 10);
+    assert_true(deepest >= (most < 100 ? 10 : 100));
     while (nposted) {
         assert_true(uno_match_unpost(&m, posted[0]));
         drop_posted(0);
@@ -124,10 +130,26 @@ static void as_the_model(void **state)
     assert_null(m.last);
     assert_null(m.any.head);
     for (int s = 0; s < SOURCES; s++) assert_true(!source[s].first && !source[s].last && !source[s].posted.head);
+    assert_true(!m.index && !m.any.index);
+    for (int s = 0; s < SOURCES; s++) assert_true(!source[s].index && !source[s].posted.index);
+}
+
+static void as_the_model(void **state)
+{
+    (void)state;
+    walk(64, 3);
+}
+
+// Long queues, which have indexes.
+static void as_the_model_when_deep(void **state)
+{
+    (void)state;
+    walk(MOST, 700);
+    walk(MOST, 100);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(as_the_model)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(as_the_model), cmocka_unit_test(as_the_model_when_deep)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

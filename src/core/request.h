@@ -39,7 +39,9 @@ struct uno_request_ops {
 // The part of a send or a receive: where its message is matched, what is moved and how far it is.
 struct uno_move {
     struct MPI_ABI_Request *next, *prev;    // in a matching queue
+    struct uno_entry *entry;                // in the index of that queue, while it has one
     uint64_t order;                         // posting order in its uno_match
+    bool queued;                            // in a matching queue
     bool coll;                              // it belongs to a collective: context | UNO_CTX_COLL
     uint8_t mode;                           // sends: enum uno_mode (p2p/p2p.h)
     const void *buf;

@@ -19,6 +19,7 @@ void uno_recv_setup(MPI_Request r, void *buf, MPI_Count count, struct MPI_ABI_Da
     r->rank = from->rank;
     r->tag = from->tag;
     r->move.coll = from->coll;
+    r->move.queued = false;
     r->move.buf = buf;
     r->move.count = count;
     r->move.bytes = r->move.room = (size_t)(count * type->size);
