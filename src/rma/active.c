@@ -18,11 +18,13 @@ int uno_rma_fence(struct MPI_ABI_Win *w, int assert)
     int err = no_locks_held(w);
     if (!err && (w->started || w->exposed))
         err = uno_fail(MPI_ERR_RMA_SYNC, "an epoch of MPI_Win_%s is open", w->started ? "start" : "post");
-    if (!err) err = uno_rma_flush(w, -1);
+    if (err) return err;
+    err = uno_rma_flush(w, -1);
     bool alone = (assert &MPI_MODE_NOPRECEDE) && (assert &MPI_MODE_NOSUCCEED);
-    if (!err && !alone) err = uno_meet(&w->shared->meet);
-    if (!err) w->fenced = !(assert &MPI_MODE_NOSUCCEED);
-    return err;
+    // Also when an operation was refused: the others wait.
+    int met = alone ? MPI_SUCCESS : uno_meet(&w->shared->meet);
+    if (!met) w->fenced = !(assert &MPI_MODE_NOSUCCEED);
+    return err ? err : met;
 }
 
 // Rank in the window of member i of g.
@@ -81,16 +83,17 @@ int uno_rma_complete(struct MPI_ABI_Win *w)
     struct MPI_ABI_Group *g = w->started;
     if (!g) return uno_fail(MPI_ERR_RMA_SYNC, "MPI_Win_start was not called");
     int err = MPI_SUCCESS;
-    for (int i = 0; i < g->size && !err; i++) {
-        int r = member(w, g, i);
+    for (int i = 0; i < g->size; i++) {
+        int r = member(w, g, i), e = MPI_SUCCESS;
         struct uno_rma_part *p = &w->part[r];
-        if (p->path != UNO_RMA_MESSAGE || p->words) err = uno_rma_flush(w, r);
-        if (!err) err = uno_rma_flush_local(w, r);
-        if (err) break;
+        if (p->path != UNO_RMA_MESSAGE || p->words) e = uno_rma_flush(w, r);
+        if (!e) e = uno_rma_flush_local(w, r);
+        if (!err) err = e;    // an operation that was refused; the target waits all the same
         if (p->words)
             uno_win_raise(uno_win_completed(w, p), p->local);
         else
-            err = uno_remote_complete(w, r);    // behind the operations, on the same way
+            e = uno_remote_complete(w, r);    // behind the operations, on the same way
+        if (!err) err = e;
     }
     uno_group_drop(g);
     w->started = NULL;

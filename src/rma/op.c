@@ -37,19 +37,28 @@ static void bounds(const struct uno_rma_part *p, const struct uno_rma_op *o, MPI
 static int check_range(const struct MPI_ABI_Win *w, const struct uno_rma_part *p, const struct uno_rma_op *o)
 {
     MPI_Aint from, end;
-    if (o->count == 0 || o->type->size == 0) return MPI_SUCCESS;
+    if (o->count == 0 || o->type->size == 0 || w->flavor == MPI_WIN_FLAVOR_DYNAMIC) return MPI_SUCCESS;
     bounds(p, o, &from, &end);
-    if (w->flavor == MPI_WIN_FLAVOR_DYNAMIC) {
-        bool there = o->rank != w->comm->rank || uno_win_is_attached(w, (char *)from, (size_t)(end - from));
-        if (there) return MPI_SUCCESS;
-        return uno_fail(MPI_ERR_RMA_RANGE, "addresses %#llx .. %#llx are not attached at rank %d", (long long)from,
-                        (long long)end, o->rank);
-    }
     if (from >= 0 && (size_t)end <= p->size) return MPI_SUCCESS;
     return uno_fail(
         MPI_ERR_RMA_RANGE,
         "target_disp %lld (%lld bytes each): bytes %lld .. %lld are outside the window of rank %d (0 .. %zu)",
         (long long)o->disp, (long long)p->unit, (long long)from, (long long)end, o->rank, p->size);
+}
+
+// Of a dynamic window, whose regions the runs may be in several of.
+static int check_attached(const struct MPI_ABI_Win *w, int rank, const struct uno_rma_layout *l)
+{
+    size_t done = 0;
+    for (size_t i = 0; i < l->runs; i++) {
+        uint64_t at = (uint64_t)(uintptr_t)l->run[i].at;
+        size_t bytes = l->run[i].end - done;
+        done += bytes;
+        if (uno_win_is_attached(w, rank, at, bytes)) continue;
+        return uno_fail(MPI_ERR_RMA_RANGE, "addresses %#llx .. %#llx are not attached at rank %d",
+                        (unsigned long long)at, (unsigned long long)(at + bytes), rank);
+    }
+    return MPI_SUCCESS;
 }
 
 // Between a side of the origin and the layout.
@@ -86,8 +95,11 @@ static int begin(struct MPI_ABI_Win *w, const struct uno_rma_op *o, struct uno_r
 {
     struct uno_rma_part *p = &w->part[o->rank];
     int err = check_range(w, p, o);
-    char *base = w->flavor == MPI_WIN_FLAVOR_DYNAMIC ? NULL : p->base;
-    return err ? err : uno_rma_lay_out(l, base + o->disp * p->unit, o->count, o->type);
+    bool dynamic = w->flavor == MPI_WIN_FLAVOR_DYNAMIC;
+    char *base = dynamic ? NULL : p->base;
+    if (!err) err = uno_rma_lay_out(l, base + o->disp * p->unit, o->count, o->type);
+    if (!err && dynamic && (err = check_attached(w, o->rank, l))) uno_rma_lay_down(l);
+    return err;
 }
 
 int uno_rma_start(struct MPI_ABI_Win *w, const struct uno_rma_op *o, MPI_Request *req)

@@ -1,46 +1,172 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory attached to dynamic windows: a list of this process, sorted by nothing, without a limit. Origins on this host
-// reach the memory themselves; those elsewhere are checked against the list here. Called by src/api/win.c and remote.c.
+// Memory attached to dynamic windows: each member keeps a list sorted by address, without a limit, and publishes it to
+// the members of its host with a version, so that they know before they access it. Members elsewhere are checked
+// against the list at the target. Called by src/api/win.c, op.c and remote.c.
+//
+// Always holds: regions do not overlap; an odd version is being written.
+#include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/fail.h"
+#include "base/patience.h"
 #include "rma/rma.h"
+#include "rma/words.h"
+
+#define PUBLISHED ((size_t)16384)    // a member with more regions is not checked by others on its host
+
+struct region {
+    uint64_t base, bytes;
+};
+
+// Of one member, in the share. Costs memory as far as it is used.
+struct table {
+    _Atomic uint64_t version, count;
+    _Atomic uint64_t word[2 * PUBLISHED];    // base and bytes of each
+};
+
+struct list {
+    struct region *region;
+    size_t count, room;
+    uint64_t version;    // of the table that it is a copy of
+};
+
+struct uno_win_regions {
+    struct uno_share share;
+    struct list of[];    // by rank: one's own, and what was last seen of the others on this host
+};
+
+int uno_win_regions_make(struct MPI_ABI_Win *w)
+{
+    size_t n = (size_t)w->comm->size;
+    w->attached = calloc(1, sizeof *w->attached + n * sizeof w->attached->of[0]);
+    int err = w->attached ? MPI_SUCCESS : uno_fail(MPI_ERR_NO_MEM, "no memory for a window of %zu members", n);
+    struct uno_share none = {0}, *share = w->attached ? &w->attached->share : &none;
+    int shared = uno_share_make(w->node, sizeof(struct table) * (size_t)w->node->size, share);
+    if (share == &none) uno_share_drop(share);
+    return err ? err : shared;
+}
+
+void uno_win_regions_drop(struct MPI_ABI_Win *w)
+{
+    if (!w->attached) return;
+    for (int r = 0; r < w->comm->size; r++) free(w->attached->of[r].region);
+    uno_share_drop(&w->attached->share);
+    free(w->attached);
+}
+
+// The members of a host have their tables in the order of their words.
+static struct table *table_of(const struct MPI_ABI_Win *w, int rank)
+{
+    size_t index = (size_t)((char *)w->part[rank].words - w->shared->words.base) / w->shared->stride;
+    return (struct table *)(void *)w->attached->share.base + index;
+}
+
+static bool make_room(struct list *l, size_t count)
+{
+    if (count <= l->room) return true;
+    size_t room = 2 * l->room > count ? 2 * l->room : count + 16;
+    struct region *more = realloc(l->region, room * sizeof *more);
+    if (!more) return false;
+    l->region = more;
+    l->room = room;
+    return true;
+}
+
+// How many regions begin at `at` or below.
+static size_t count_below(const struct list *l, uint64_t at)
+{
+    size_t low = 0, high = l->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (l->region[middle].base <= at)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void publish(const struct list *l, struct table *t, size_t from)
+{
+    // Relaxed: only this process writes; the fence orders the odd version before the words for whoever sees one of them
+    // (pairs with the fence in look).
+    uint64_t version = atomic_load_explicit(&t->version, memory_order_relaxed);
+    atomic_store_explicit(&t->version, version + 1, memory_order_relaxed);
+    atomic_thread_fence(memory_order_release);
+    atomic_store_explicit(&t->count, l->count, memory_order_relaxed);
+    for (size_t i = from; i < l->count && i < PUBLISHED; i++) {
+        atomic_store_explicit(&t->word[2 * i], l->region[i].base, memory_order_relaxed);
+        atomic_store_explicit(&t->word[2 * i + 1], l->region[i].bytes, memory_order_relaxed);
+    }
+    // Release: pairs with the acquire in look.
+    atomic_store_explicit(&t->version, version + 2, memory_order_release);
+}
+
+static bool overlap(const struct region *a, const struct region *b)
+{
+    return a->base < b->base + b->bytes && b->base < a->base + a->bytes;
+}
 
 int uno_win_attach(struct MPI_ABI_Win *w, void *base, MPI_Aint bytes)
 {
-    char *from = base, *end = from + bytes;
-    for (size_t i = 0; i < w->regions; i++) {
-        char *other = w->region[i].base;
-        if (from < other + w->region[i].bytes && other < end)
-            return uno_fail(MPI_ERR_RMA_ATTACH, "memory %p .. %p overlaps what is attached at %p (%zu bytes)", base,
-                            (void *)end, (void *)other, w->region[i].bytes);
-    }
-    if (w->regions == w->room) {
-        size_t room = w->room ? 2 * w->room : 16;
-        struct uno_rma_region *more = realloc(w->region, room * sizeof *more);
-        if (!more) return uno_fail(MPI_ERR_RMA_ATTACH, "no memory to attach a region");
-        w->region = more;
-        w->room = room;
-    }
-    w->region[w->regions++] = (struct uno_rma_region){base, (size_t)bytes};
+    struct list *l = &w->attached->of[w->comm->rank];
+    struct region new = {(uint64_t)(uintptr_t)base, (uint64_t)bytes};
+    size_t at = count_below(l, new.base);
+    if (bytes == 0 && at > 0 && l->region[at - 1].base == new.base) at--;    // an empty one comes first
+    for (size_t i = at > 0 ? at - 1 : 0; i < l->count && i <= at; i++)
+        if (overlap(&new, &l->region[i]))
+            return uno_fail(MPI_ERR_RMA_ATTACH, "memory %p .. %p overlaps what is attached at %#llx (%llu bytes)", base,
+                            (void *)((char *)base + bytes), (unsigned long long)l->region[i].base,
+                            (unsigned long long)l->region[i].bytes);
+    if (!make_room(l, l->count + 1)) return uno_fail(MPI_ERR_RMA_ATTACH, "no memory to attach a region");
+    memmove(&l->region[at + 1], &l->region[at], (l->count - at) * sizeof new);
+    l->region[at] = new;
+    l->count++;
+    publish(l, table_of(w, w->comm->rank), at);
     return MPI_SUCCESS;
 }
 
 int uno_win_detach(struct MPI_ABI_Win *w, const void *base)
 {
-    for (size_t i = 0; i < w->regions; i++) {
-        if (w->region[i].base != base) continue;
-        w->region[i] = w->region[--w->regions];
-        return MPI_SUCCESS;
-    }
-    return uno_fail(MPI_ERR_RMA_ATTACH, "nothing is attached at %p (%zu regions are attached)", base, w->regions);
+    struct list *l = &w->attached->of[w->comm->rank];
+    size_t at = count_below(l, (uint64_t)(uintptr_t)base);
+    if (at == 0 || l->region[at - 1].base != (uint64_t)(uintptr_t)base)
+        return uno_fail(MPI_ERR_RMA_ATTACH, "nothing is attached at %p (%zu regions are attached)", base, l->count);
+    memmove(&l->region[at - 1], &l->region[at], (l->count - at) * sizeof l->region[0]);
+    l->count--;
+    publish(l, table_of(w, w->comm->rank), at - 1);
+    return MPI_SUCCESS;
 }
 
-bool uno_win_is_attached(const struct MPI_ABI_Win *w, const char *at, size_t bytes)
+// Copies the table of another member as it is now; false when there is no memory for it.
+static bool look(struct list *l, const struct table *t)
 {
-    for (size_t i = 0; i < w->regions; i++) {
-        const struct uno_rma_region *r = &w->region[i];
-        if (at >= r->base && bytes <= r->bytes && (size_t)(at - r->base) <= r->bytes - bytes) return true;
+    for (struct uno_patience patience = {0};; uno_patience_copy(&patience)) {
+        // Acquire: pairs with the release in publish.
+        uint64_t version = atomic_load_explicit(&t->version, memory_order_acquire);
+        if (version == l->version) return true;
+        if (version % 2 == 1) continue;
+        size_t count = (size_t)atomic_load_explicit(&t->count, memory_order_relaxed);
+        if (count > PUBLISHED || !make_room(l, count)) return false;
+        for (size_t i = 0; i < count; i++)
+            l->region[i] = (struct region){atomic_load_explicit(&t->word[2 * i], memory_order_relaxed),
+                                           atomic_load_explicit(&t->word[2 * i + 1], memory_order_relaxed)};
+        // Acquire: pairs with the fence in publish: what was read belongs to this version if it still is the one.
+        atomic_thread_fence(memory_order_acquire);
+        if (atomic_load_explicit(&t->version, memory_order_relaxed) != version) continue;
+        l->count = count;
+        l->version = version;
+        return true;
     }
-    return bytes == 0;
+}
+
+bool uno_win_is_attached(const struct MPI_ABI_Win *w, int rank, uint64_t at, size_t bytes)
+{
+    struct list *l = &w->attached->of[rank];
+    if (bytes == 0 || !w->part[rank].words) return true;    // on another host: the target looks
+    if (rank != w->comm->rank && !look(l, table_of(w, rank))) return true;
+    size_t below = count_below(l, at);
+    const struct region *r = below ? &l->region[below - 1] : NULL;
+    return r && bytes <= r->bytes && at - r->base <= r->bytes - bytes;
 }

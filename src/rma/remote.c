@@ -25,15 +25,15 @@
 #define RUNS_MAX ((size_t)1024)                // in a message
 #define UNCONFIRMED_MAX ((uint64_t)8 << 20)    // bytes sent to a part before an answer is waited for
 
-enum what { PUT, GET, ACCUMULATE, FETCH, SWAP, DATA, LOCK, GRANT, UNLOCK, FLUSH, ANSWER, POST, COMPLETE, WHAT_END };
+enum what { PUT, GET, ACCUMULATE, FETCH, SWAP, DATA, LOCK, GRANT, UNLOCK, FLUSH, ANSWER, POST, COMPLETE, REFUSED };
 
 struct wire {
     uint8_t what, exclusive;
     uint16_t element;    // handle of the predefined type (accumulates)
     uint16_t op;         // handle of the predefined operation
     uint16_t runs;       // that follow
-    uint64_t bytes;      // of the layout (GET), else of the data behind the runs
-    uint64_t token;      // whom the data that comes back is for
+    uint64_t bytes;      // of the layout (GET), else of the data behind the runs; REFUSED: the address
+    uint64_t token;      // whom the data that comes back is for, 0: none comes
 };
 
 struct wire_run {
@@ -51,6 +51,7 @@ struct piece {
 struct whole {
     MPI_Request req;
     size_t pieces;
+    int error;
 };
 
 // ---- sending ----
@@ -221,7 +222,7 @@ int uno_remote_start(struct MPI_ABI_Win *w, const struct uno_rma_op *o, struct u
     int err = MPI_SUCCESS;
     while (l->done < l->bytes && !err) err = send_piece(w, o, l, h, &ends);
     if (whole && --whole->pieces == 0) {
-        uno_request_done(whole->req, err);
+        uno_request_done(whole->req, err ? err : whole->error);
         free(whole);
     }
     return err;
@@ -255,16 +256,24 @@ int uno_remote_swap(struct MPI_ABI_Win *w, const struct uno_rma_op *o, struct un
 
 // ---- synchronisation at the origin ----
 
-int uno_remote_flush(struct MPI_ABI_Win *w, int rank)
+// All that was sent to the part is done, or refused.
+static int await_answer(struct MPI_ABI_Win *w, int rank)
 {
     struct uno_rma_part *p = &w->part[rank];
-    struct wire h = {.what = FLUSH};
-    int err = tell(w, rank, &h);
-    if (err) return err;
     uno_word_wait(&p->answered, ++p->asked_answers, w->comm, rank);
+    uint64_t refused = p->refused;
     p->unconfirmed = 0;
     p->stored = false;
-    return MPI_SUCCESS;
+    p->refused = 0;
+    if (!refused) return MPI_SUCCESS;
+    return uno_fail(MPI_ERR_RMA_RANGE, "rank %d refused an operation: address %#llx is not attached there", rank,
+                    (unsigned long long)refused);
+}
+
+int uno_remote_flush(struct MPI_ABI_Win *w, int rank)
+{
+    int err = tell(w, rank, &(struct wire){.what = FLUSH});
+    return err ? err : await_answer(w, rank);
 }
 
 int uno_remote_lock(struct MPI_ABI_Win *w, int rank, bool exclusive)
@@ -278,13 +287,8 @@ int uno_remote_lock(struct MPI_ABI_Win *w, int rank, bool exclusive)
 
 int uno_remote_unlock(struct MPI_ABI_Win *w, int rank, bool exclusive)
 {
-    struct uno_rma_part *p = &w->part[rank];
     int err = tell(w, rank, &(struct wire){.what = UNLOCK, .exclusive = exclusive});
-    if (err) return err;
-    uno_word_wait(&p->answered, ++p->asked_answers, w->comm, rank);
-    p->unconfirmed = 0;
-    p->stored = false;
-    return MPI_SUCCESS;
+    return err ? err : await_answer(w, rank);
 }
 
 int uno_remote_post(struct MPI_ABI_Win *w, int rank)
@@ -363,6 +367,8 @@ void uno_remote_forget(struct MPI_ABI_Win *w)
     }
 }
 
+static const char outside[] = "a one-sided operation outside the window arrived";
+
 // What a message says of the layout, in addresses of this process. What is wrong with it, or NULL.
 static const char *find_layout(const struct MPI_ABI_Win *w, const struct wire *h, const char *runs, size_t wanted,
                                struct uno_run *list, struct uno_rma_layout *l)
@@ -372,10 +378,9 @@ static const char *find_layout(const struct MPI_ABI_Win *w, const struct wire *h
     for (size_t i = 0; i < h->runs; i++) {
         struct wire_run r;
         memcpy(&r, runs + i * sizeof r, sizeof r);
-        bool inside = w->flavor == MPI_WIN_FLAVOR_DYNAMIC
-                          ? uno_win_is_attached(w, (char *)(uintptr_t)r.at, (size_t)r.bytes)
-                          : r.bytes <= p->size && r.at <= p->size - r.bytes;
-        if (!inside || r.bytes == 0) return "a one-sided operation outside the window arrived";
+        bool inside = w->flavor == MPI_WIN_FLAVOR_DYNAMIC ? uno_win_is_attached(w, w->comm->rank, r.at, (size_t)r.bytes)
+                                                          : r.bytes <= p->size && r.at <= p->size - r.bytes;
+        if (!inside || r.bytes == 0) return outside;
         end += (size_t)r.bytes;
         list[i] = (struct uno_run){w->flavor == MPI_WIN_FLAVOR_DYNAMIC ? (char *)(uintptr_t)r.at : p->base + r.at, end};
     }
@@ -403,6 +408,18 @@ static const char *combine_here(struct MPI_ABI_Win *w, const struct wire *h, str
     return uno_rma_combine(mine(w), l, &c) ? uno_fail_text() : NULL;
 }
 
+// The origin of a dynamic window cannot know what is attached on another host. It is told, before the next answer.
+static const char *refuse(struct MPI_ABI_Win *w, int rank, const struct wire *h, const char *runs, bool back)
+{
+    struct wire_run r = {0};
+    for (size_t i = 0; i < h->runs; i++) {
+        memcpy(&r, runs + i * sizeof r, sizeof r);
+        if (!uno_win_is_attached(w, w->comm->rank, r.at, (size_t)r.bytes)) break;
+    }
+    struct wire answer = {.what = REFUSED, .bytes = r.at, .token = back ? h->token : 0};
+    return tell(w, rank, &answer) ? "an answer cannot be sent" : NULL;
+}
+
 // PUT, GET, ACCUMULATE, FETCH, SWAP. data: what came behind the runs, n bytes.
 static const char *operate(struct MPI_ABI_Win *w, int rank, const struct wire *h, const char *runs, char *data,
                            size_t n)
@@ -413,6 +430,8 @@ static const char *operate(struct MPI_ABI_Win *w, int rank, const struct wire *h
     if (h->bytes > PIECE_MAX || n != (no_data ? 0 : h->bytes)) return "a one-sided operation of a wrong length arrived";
     size_t wanted = h->what == SWAP ? (size_t)h->bytes / 2 : (size_t)h->bytes;
     const char *wrong = find_layout(w, h, runs, wanted, list, &l);
+    if (wrong == outside && w->flavor == MPI_WIN_FLAVOR_DYNAMIC)
+        return refuse(w, rank, h, runs, h->what != PUT && h->what != ACCUMULATE);
     if (wrong) return wrong;
     if (h->what == PUT) return uno_rma_move(mine(w), &l, data, n, false) ? uno_fail_text() : NULL;
     if (h->what == ACCUMULATE) return combine_here(w, h, &l, data, NULL);
@@ -429,19 +448,37 @@ static const char *operate(struct MPI_ABI_Win *w, int rank, const struct wire *h
     return wrong;
 }
 
+// A piece has come, or never will.
+static void piece_done(struct piece *p, uint64_t token, int err)
+{
+    struct whole *whole = p->whole;
+    uno_token_give(token);
+    if (!p->to.plain) uno_type_drop(held_by(p));
+    p->part->answers--;
+    if (whole && err) whole->error = err;
+    if (whole && --whole->pieces == 0) {
+        uno_request_done(whole->req, whole->error);
+        free(whole);
+    }
+    free(p);
+}
+
 static const char *take_data(const struct wire *h, const char *data, size_t n, int proc)
 {
     struct piece *p = uno_token_find(h->token, UNO_TOKEN_RMA, proc);
     if (!p || n != h->bytes || n != p->bytes) return "one-sided data that nobody asked for arrived";
-    uno_token_give(h->token);
     uno_rma_write(&p->to, data, n);
-    if (!p->to.plain) uno_type_drop(held_by(p));
-    p->part->answers--;
-    if (p->whole && --p->whole->pieces == 0) {
-        uno_request_done(p->whole->req, MPI_SUCCESS);
-        free(p->whole);
-    }
-    free(p);
+    piece_done(p, h->token, MPI_SUCCESS);
+    return NULL;
+}
+
+static const char *take_refusal(struct MPI_ABI_Win *w, int rank, const struct wire *h, int proc)
+{
+    struct piece *p = h->token ? uno_token_find(h->token, UNO_TOKEN_RMA, proc) : NULL;
+    if ((h->token && !p) || w->flavor != MPI_WIN_FLAVOR_DYNAMIC) return "a refusal of what was not asked for arrived";
+    // Told once: by the request, or else by the next flush.
+    if (!p || !p->whole) w->part[rank].refused = h->bytes ? h->bytes : 1;
+    if (p) piece_done(p, h->token, MPI_ERR_RMA_RANGE);
     return NULL;
 }
 
@@ -481,6 +518,7 @@ static const char *deliver(struct uno_link *link, const struct uno_hdr *h, const
     const char *runs = (const char *)payload + sizeof wire;
     char *data = (char *)(uintptr_t)payload + head;
     if (wire.what == DATA) return take_data(&wire, data, h->bytes - head, link->proc);
+    if (wire.what == REFUSED) return take_refusal(w, h->src, &wire, link->proc);
     if (wire.what > SWAP) return synchronise(w, h->src, &wire);
     return operate(w, h->src, &wire, runs, data, h->bytes - head);
 }

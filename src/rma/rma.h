@@ -22,10 +22,13 @@ int uno_win_hints_take(struct MPI_ABI_Win *w, const struct MPI_ABI_Info *info);
 struct MPI_ABI_Info *uno_win_hints_all(const struct MPI_ABI_Win *w);
 bool uno_win_hint_true(const struct MPI_ABI_Win *w, const char *key);
 
-// region.c: dynamic windows. MPI_ERR_RMA_ATTACH: attached already, or not attached.
+// region.c: dynamic windows. Making is collective. MPI_ERR_RMA_ATTACH: attached already, or not attached.
+int uno_win_regions_make(struct MPI_ABI_Win *w);
+void uno_win_regions_drop(struct MPI_ABI_Win *w);
 int uno_win_attach(struct MPI_ABI_Win *w, void *base, MPI_Aint bytes);
 int uno_win_detach(struct MPI_ABI_Win *w, const void *base);
-bool uno_win_is_attached(const struct MPI_ABI_Win *w, const char *at, size_t bytes);
+// Whether the bytes from address `at` of the member lie in one region; true where only the target can tell.
+bool uno_win_is_attached(const struct MPI_ABI_Win *w, int rank, uint64_t at, size_t bytes);
 
 // ---- operations ----
 

@@ -179,6 +179,7 @@ static int fill_parts(struct MPI_ABI_Win *w, const struct uno_win_spec *spec)
         err = uno_team_allgather(&all, card, sizeof *card);
     }
     if (!err) err = make_words(w);
+    if (!err && w->flavor == MPI_WIN_FLAVOR_DYNAMIC) err = uno_win_regions_make(w);
     if (!err && (w->flavor == MPI_WIN_FLAVOR_ALLOCATE || w->flavor == MPI_WIN_FLAVOR_SHARED))
         err = allocate(w, card, offset);
     failed = err;
@@ -192,6 +193,7 @@ static int fill_parts(struct MPI_ABI_Win *w, const struct uno_win_spec *spec)
 
 static void forget(struct MPI_ABI_Win *w)
 {
+    uno_win_regions_drop(w);
     if (w->shared) {
         uno_share_drop(&w->shared->words);
         uno_share_drop(&w->shared->memory);
@@ -203,7 +205,6 @@ static void forget(struct MPI_ABI_Win *w)
     if (w->errhandler) uno_errh_drop(w->errhandler);
     if (w->info) uno_info_drop(w->info);
     free(w->part);
-    free(w->region);
     uno_pool_put(&pool, w);
 }
 
@@ -260,8 +261,8 @@ int uno_win_make(struct MPI_ABI_Comm *c, const struct uno_win_spec *spec, struct
 
 int uno_win_free(struct MPI_ABI_Win *w)
 {
-    int err = uno_rma_flush(w, -1);
-    if (!err) err = uno_meet(&w->shared->meet);
+    (void)uno_rma_flush(w, -1);    // nobody is told of a refusal any more, and the others wait
+    int err = uno_meet(&w->shared->meet);
     if (err) return err;
     if (w->messages) {
         uno_remote_forget(w);

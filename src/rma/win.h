@@ -35,16 +35,12 @@ struct uno_rma_part {
     bool stored;                    // since the last flush: MAPPED and REACH need a fence, MESSAGE an answer
     uint32_t answers;               // by MESSAGE: pieces of gets and fetches that are under way
     uint64_t unconfirmed;           // by MESSAGE: bytes sent since the last answer
+    uint64_t refused;               // by MESSAGE: an address that was not attached there, 0: none
     struct uno_rma_words *words;    // NULL: on another host
     uint64_t posts, completes;      // that this process has taken note of
     _Atomic uint64_t granted;       // locks that a part on another host has granted
     _Atomic uint64_t answered;      // flushes that it has answered
     uint64_t asked_locks, asked_answers;
-};
-
-struct uno_rma_region {
-    char *base;
-    size_t bytes;
 };
 
 struct MPI_ABI_Win {
@@ -68,9 +64,8 @@ struct MPI_ABI_Win {
     bool all_locked, all_unchecked;
     int locks;                                  // parts locked one by one
     struct MPI_ABI_Group *started, *exposed;    // epochs of start and post
-    struct uno_rma_region *region;              // attached here
-    size_t regions, room;
-    struct MPI_ABI_Win *next, *prev;    // all windows of this process
+    struct uno_win_regions *attached;           // dynamic windows (region.c)
+    struct MPI_ABI_Win *next, *prev;            // all windows of this process
 };
 
 struct MPI_ABI_Win *uno_win(MPI_Win h);    // NULL when not a live handle (MPI_WIN_NULL too)
