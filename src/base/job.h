@@ -47,7 +47,8 @@ struct uno_board {
     _Atomic uint32_t asleep;    // threads of this rank asleep in a blocking MPI call
     _Atomic int32_t sleeper;    // the thread that sleeps at the door, by the kernel's number
     _Atomic uint64_t naps;      // bumped whenever a thread falls asleep or wakes: unchanged means nothing happened
-    int32_t wait_peer;          // of the last thread that fell asleep: world rank it waits for, -1 any, -2 several/none
+    int32_t wait_peer;          // of the last thread that fell asleep: world rank it waits for, -1 any, -2 several or
+                                // none, -3 something that another job may end
     int32_t wait_tag;           // -1 any, -2 none
     char wait_call[UNO_NAME_MAX];    // "MPI_Recv"
     char wait_comm[UNO_NAME_MAX];    // "MPI_COMM_WORLD"
@@ -68,6 +69,7 @@ struct uno_door {
     _Atomic uint32_t fresh;    // bumped when a peer activates its ring towards this rank
     _Atomic uint32_t cpu;      // where the owner last ran, plus 1, as it says when it waits or rings; 0: not said yet
     unsigned char name[16], key[8];    // random, of the rank's doorbell socket: written before the mode is FD
+    _Atomic uint32_t guests;    // rings of processes of other jobs not taken yet: first heap chunk of the last, plus 1
 } __attribute__((aligned(UNO_LINE)));
 
 struct uno_job_head {

@@ -9,6 +9,7 @@
 #include "base/fail.h"
 #include "base/param.h"
 #include "chan/door.h"
+#include "chan/proc.h"
 #include "chan/self.h"
 
 extern struct uno_chan uno_self, uno_shm, uno_tcp;
@@ -53,21 +54,40 @@ static int check_names(void)
     return MPI_SUCCESS;
 }
 
+_Static_assert(KNOWN == UNO_CHANNELS, "an entry of a process has a place for each channel");
+
+// Opens what is wanted and not open so far; the usable ones stay in the order in which they are asked.
+static int open_wanted(void)
+{
+    int err = MPI_SUCCESS;
+    usable_count = 0;
+    for (int i = 0; i < KNOWN && !err; i++) {
+        struct uno_chan *c = known[i];
+        c->index = i;
+        if (!c->usable && is_wanted(c->ops)) {
+            err = c->ops->open(c);
+            c->usable = err == MPI_SUCCESS;
+            if (err == UNO_DECLINED) err = MPI_SUCCESS;
+        }
+        if (!c->usable) continue;
+        usable[usable_count++] = c;
+        if (c->ops->can & UNO_CAN_SHARE) uno_chan_self.shares = true;
+    }
+    return err;
+}
+
 int uno_chan_open_all(void)
 {
     int err = check_names();
     if (!err) err = uno_door_open();
-    for (int i = 0; i < KNOWN && !err; i++) {
-        if (!is_wanted(known[i]->ops)) continue;
-        err = known[i]->ops->open(known[i]);
-        known[i]->usable = err == MPI_SUCCESS;
-        if (!err) {
-            usable[usable_count++] = known[i];
-            if (known[i]->ops->can & UNO_CAN_SHARE) uno_chan_self.shares = true;
-        }
-        if (err == UNO_DECLINED) err = MPI_SUCCESS;
-    }
-    return err;
+    return err ? err : open_wanted();
+}
+
+int uno_chan_open_guests(void)
+{
+    if (uno_chan_self.guests) return MPI_SUCCESS;
+    uno_chan_self.guests = true;
+    return open_wanted();
 }
 
 int uno_chan_connect(int proc, struct uno_link **link)
@@ -76,7 +96,8 @@ int uno_chan_connect(int proc, struct uno_link **link)
         int err = usable[i]->ops->connect(usable[i], proc, link);
         if (err != UNO_DECLINED) return err;
     }
-    return uno_fail(MPI_ERR_INTERN, "no channel reaches rank %d (parameter chan = '%s')", proc, wanted.text);
+    return uno_fail(MPI_ERR_INTERN, "no channel reaches rank %d%s (parameter chan = '%s')", uno_proc_rank(proc),
+                    uno_proc_is_guest(proc) ? " of another job" : "", wanted.text);
 }
 
 int uno_chan_poll_all(int budget)
@@ -84,6 +105,14 @@ int uno_chan_poll_all(int budget)
     int n = 0;
     for (int i = 1; i < usable_count; i++) n += usable[i]->ops->poll(usable[i], budget);    // self has nothing to poll
     return n;
+}
+
+void uno_chan_leave(int proc)
+{
+    struct uno_proc *p = uno_proc_of(proc);
+    for (int i = 0; i < KNOWN; i++)
+        if (p->link[i]) known[i]->ops->leave(p->link[i]);
+    uno_proc_settle(proc);
 }
 
 struct uno_chan *const *uno_chan_usable(int *count)
@@ -99,6 +128,6 @@ void uno_chan_close_all(void)
         known[i]->usable = 0;
     }
     usable_count = 0;
-    uno_chan_self.shares = false;
+    uno_chan_self.shares = uno_chan_self.guests = false;
     uno_door_close();
 }

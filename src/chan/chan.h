@@ -83,7 +83,7 @@ struct uno_chan_ops {
     uint32_t can;        // enum uno_chan_can
     // Sets up what does not depend on peers. UNO_DECLINED: not usable in this job (said at verbosity 1).
     int (*open)(struct uno_chan *self);
-    // A link to proc (world rank), cheap and without waiting; UNO_DECLINED when this channel does not reach it.
+    // A link to proc (proc.h), cheap and without waiting; UNO_DECLINED when this channel does not reach it.
     int (*connect)(struct uno_chan *self, int proc, struct uno_link **link);
     // Copies out of m before it returns. UNO_FULL: nothing was sent.
     int (*send)(struct uno_link *link, const struct uno_msg *m);
@@ -108,6 +108,9 @@ struct uno_chan_ops {
     // A descriptor readable when poll would find something, -1: the door rings for this channel. Called before each
     // sleep on it.
     int (*wait_fd)(struct uno_chan *self);
+    // Of a process of another job (proc.h): nothing more will be sent to it. The other side is told; the link ends once
+    // that side has left too.
+    void (*leave)(struct uno_link *link);
     // Sends what may still be buffered, lets peers go; safe after a failed open.
     void (*close)(struct uno_chan *self);
 };
@@ -115,14 +118,16 @@ struct uno_chan_ops {
 struct uno_chan {
     const struct uno_chan_ops *ops;
     int usable;
+    int index;    // 0 .. UNO_CHANNELS - 1 (proc.h)
 };
 
 struct uno_link {
     struct uno_chan *chan;
     const struct uno_chan_ops *ops;    // = chan->ops, one load less
-    int proc;                          // world rank of the other side
+    int proc;                          // the other side: world rank, or a number of proc.h
     uint32_t eager_max;                // UNO_EAGER payloads up to here: larger ones do better by direct copy
     uint32_t data_max;                 // largest payload of any kind
+    bool heap;                         // both sides map the heap of one job segment (base/job.h)
 };
 
 // ---- upwards, defined in src/p2p/deliver.c ----
@@ -164,7 +169,11 @@ static inline void uno_link_read(struct uno_link *link, void *dst, size_t n)
 
 // Opens all usable channels (parameter `chan`: names separated by commas, default all).
 int uno_chan_open_all(void) UNO_MUST_USE;
+
+// Opens those, too, that this job alone has no use for: processes of other jobs are about to be met.
+int uno_chan_open_guests(void) UNO_MUST_USE;
 int uno_chan_connect(int proc, struct uno_link **link) UNO_MUST_USE;    // the first channel that reaches proc
 int uno_chan_poll_all(int budget);
 struct uno_chan *const *uno_chan_usable(int *count);
+void uno_chan_leave(int proc);
 void uno_chan_close_all(void);

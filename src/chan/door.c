@@ -82,9 +82,8 @@ void uno_door_disarm(void)
     atomic_store_explicit(&uno_chan_self.door->mode, UNO_DOOR_AWAKE, memory_order_relaxed);
 }
 
-void uno_door_ring_slow(uint32_t local)
+void uno_door_ring_slow(struct uno_door *d)
 {
-    struct uno_door *d = uno_job_door(uno_chan_self.job, local);
     // Acq_rel: one of several ringers takes the mode; pairs with the store in uno_door_arm.
     uint32_t mode = atomic_exchange_explicit(&d->mode, UNO_DOOR_AWAKE, memory_order_acq_rel);
     if (mode == UNO_DOOR_AWAKE) return;

@@ -10,14 +10,14 @@
 #include "base/fail.h"
 #include "base/job.h"
 
-void uno_door_ring_slow(uint32_t local);
+void uno_door_ring_slow(struct uno_door *door);
 
-// Wakes the process `local` if it sleeps. Call after the store that it should see.
-static inline void uno_door_ring(struct uno_door *door, uint32_t local)
+// Wakes the process whose door this is if it sleeps. Call after the store that it should see.
+static inline void uno_door_ring(struct uno_door *door)
 {
     // Relaxed: ordered after our message by the sleeper's membarrier (uno_door_arm), or seen by its last poll.
     if (__builtin_expect(atomic_load_explicit(&door->mode, memory_order_relaxed) != UNO_DOOR_AWAKE, 0))
-        uno_door_ring_slow(local);
+        uno_door_ring_slow(door);
 }
 
 // This process's own door.

@@ -65,7 +65,11 @@ static bool is_willing(const struct uno_board *b)
 
 bool uno_peer_memory_try(uint32_t local)
 {
-    const struct uno_board *peer = uno_job_board(uno_chan_self.job, local);
+    return uno_peer_memory_reaches(uno_job_board(uno_chan_self.job, local));
+}
+
+bool uno_peer_memory_reaches(const struct uno_board *peer)
+{
     return is_willing(peer) && is_willing(uno_chan_self.board) && can_read(peer->pid, peer->probe);
 }
 

@@ -9,13 +9,17 @@
 
 #include "base/fail.h"
 
-struct uno_mem;    // chan.h
+struct uno_mem;      // chan.h
+struct uno_board;    // base/job.h
 
 // Tries such copies within this process, and tells the others by its board. Called when the channel of the host opens.
 void uno_peer_memory_open(void);
 
 // Whether the memory of the process with that local index can be read at this moment: always by a copy.
 bool uno_peer_memory_try(uint32_t local);
+
+// The same for a process of another job, by its board.
+bool uno_peer_memory_reaches(const struct uno_board *peer);
 
 // The process id for the copies below; 0: they are not allowed, or local is this process or -1 (another host). Tries
 // the first time that anybody in the job asks.

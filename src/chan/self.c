@@ -120,6 +120,11 @@ static int self_wait_fd(struct uno_chan *self)
     return -1;
 }
 
+static void self_leave(struct uno_link *link)
+{
+    (void)link;
+}
+
 static void self_close(struct uno_chan *self)
 {
     (void)self;
@@ -139,6 +144,7 @@ static const struct uno_chan_ops self_ops = {
     .withdraw = self_withdraw,
     .replace = self_replace,
     .wait_fd = self_wait_fd,
+    .leave = self_leave,
     .close = self_close,
 };
 

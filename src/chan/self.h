@@ -12,7 +12,10 @@ struct uno_chan_self {
     struct uno_door *door;
     uint32_t local, nlocal;
     bool shares;            // a channel with UNO_CAN_SHARE is open (chan.h)
+    bool guests;            // processes of other jobs have been met, or are about to be
+    int meetings;           // under way: connect, accept and the like
     int proc, nprocs;       // world rank and size
+    int job_fd;             // the job segment, open for processes of other jobs
     const int *local_of;    // [nprocs] local index, -1: on another host. NULL: all here, identity
 };
 
@@ -20,5 +23,6 @@ extern struct uno_chan_self uno_chan_self;
 
 static inline int uno_local_of(int proc)
 {
+    if (proc >= uno_chan_self.nprocs) return -1;    // of another job (proc.h)
     return uno_chan_self.local_of ? uno_chan_self.local_of[proc] : proc;
 }

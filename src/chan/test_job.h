@@ -28,6 +28,7 @@
 #include "base/wait.h"
 #include "chan/chan.h"
 #include "chan/door.h"
+#include "chan/proc.h"
 #include "chan/self.h"
 
 #define TEST_RANKS 8    // at most
@@ -89,6 +90,11 @@ void uno_link_lost(struct uno_link *link, const char *why)
     }
     fprintf(stderr, "rank %d: lost rank %d: %s\n", me, link->proc, why);
     _exit(3);
+}
+
+void uno_peer_leave(int proc)
+{
+    uno_chan_leave(proc);
 }
 
 size_t uno_pack(struct uno_packer *p, void *dst, size_t n)

@@ -9,17 +9,10 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "chan/proc.h"
 #include "p2p/team.h"
 #include "core/errh.h"
 #include "core/world.h"
-
-void uno_comm_inherit(struct MPI_ABI_Comm *child, const struct MPI_ABI_Comm *parent)
-{
-    uno_errh_hold(parent->errhandler);
-    uno_errh_drop(child->errhandler);
-    child->errhandler = parent->errhandler;
-    child->session = parent->session;
-}
 
 static int no_memory(void)
 {
@@ -80,12 +73,12 @@ int uno_comm_create_group(struct MPI_ABI_Comm *c, struct MPI_ABI_Group *g, int t
     return g->rank == MPI_UNDEFINED ? MPI_SUCCESS : agree_over(c, g, UNO_TAG_SUBGROUP(tag), out);
 }
 
-// FNV-1a over the tag and the members: constructions under way at once are told apart by it.
+// FNV-1a over the tag and the members' world ranks: constructions under way at once are told apart by it.
 static uint32_t hash_of(const struct MPI_ABI_Group *g, const char *stringtag)
 {
     uint32_t h = 2166136261u;
     for (const char *p = stringtag; *p; p++) h = (h ^ (unsigned char)*p) * 16777619u;
-    for (int i = 0; i < g->size; i++) h = (h ^ (uint32_t)g->proc[i]) * 16777619u;
+    for (int i = 0; i < g->size; i++) h = (h ^ (uint32_t)uno_proc_rank(g->proc[i])) * 16777619u;
     return h;
 }
 
@@ -190,7 +183,7 @@ static int split_by_table(struct MPI_ABI_Comm *c, struct choice *table, struct M
     struct uno_team team = uno_team_all(c, 0);
     int err = uno_team_gather(&team, table, sizeof *table);
     uint64_t base = 0;
-    if (!err && c->rank == 0) base = uno_context_take(distinct_colors(table, c->size, colors));
+    if (!err && c->rank == 0) base = uno_context_take(uno_comm_is_mixed(c), distinct_colors(table, c->size, colors));
     memcpy(&table[c->size], &base, sizeof base);
     if (!err) err = uno_team_bcast(&team, table, (size_t)(c->size + 1) * sizeof *table);
     memcpy(&base, &table[c->size], sizeof base);

@@ -41,13 +41,6 @@ int uno_intercomm_split(struct MPI_ABI_Comm *c, int color, int key, struct MPI_A
 int uno_intercomm_from_groups(struct MPI_ABI_Group *local, int local_leader, struct MPI_ABI_Group *remote,
                               int remote_leader, const char *stringtag, struct MPI_ABI_Comm **out) UNO_MUST_USE;
 
-// The object of a new intercommunicator: three contexts from base on (between, low side's own, high side's own).
-struct MPI_ABI_Comm *uno_intercomm_make(struct MPI_ABI_Group *local, struct MPI_ABI_Group *remote, bool low,
-                                        uint64_t base);
-
-// Takes over what a new communicator inherits.
-void uno_comm_inherit(struct MPI_ABI_Comm *child, const struct MPI_ABI_Comm *parent);
-
 // What a process gets from the tables {int color, int key} of both groups of an intercommunicator: the number of its
 // color among the distinct ones (-1: none), and the groups of that color on both sides (one reference each, NULL when
 // index is -1).

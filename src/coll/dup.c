@@ -52,7 +52,7 @@ static void list_steps(struct dup *d)
         if (me + bit < n) add_step(d, tree, me + bit, tag, false);
     }
     bool leader = me == 0 && (!c->inter || c->low);
-    if (leader) d->context = uno_context_take(c->inter ? 3 : 1);
+    if (leader) d->context = uno_context_take(uno_comm_is_mixed(c), c->inter ? 3 : 1);
 }
 
 // The object, with attributes, topology and hints, but no context yet.

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "chan/chan.h"
+#include "chan/proc.h"
 #include "coll/construct.h"
 #include "p2p/team.h"
 #include "core/world.h"
@@ -17,6 +19,8 @@ struct block {
     uint64_t context;
     int64_t word;
     uint64_t bytes;
+    uint64_t job;      // of the leader
+    uint64_t mixed;    // its group has processes of several jobs
 };
 
 static int no_memory(void)
@@ -30,19 +34,32 @@ static int swap_bytes(const struct uno_where *w, const void *out, size_t nout, v
     return uno_sendrecv(out, (MPI_Count)nout, byte, w, in, (MPI_Count)nin, byte, w, MPI_STATUS_IGNORE);
 }
 
-// team: the local group, its leader at index 0; across: where the leader finds the other one. *theirs is malloc'ed.
+// team: the local group, its leader at index 0; across: where the leader finds the other one.
+static int swap_blocks(const struct uno_team *team, const struct uno_where *across, const struct block *mine,
+                       struct block *their)
+{
+    int err = MPI_SUCCESS;
+    if (team->me == 0) err = swap_bytes(across, mine, sizeof *mine, their, sizeof *their);
+    return err ? err : uno_team_bcast(team, their, sizeof *their);
+}
+
+// *theirs is malloc'ed.
+static int swap_payloads(const struct uno_team *team, const struct uno_where *across, const void *data, size_t bytes,
+                         size_t their_bytes, void **theirs)
+{
+    int err = MPI_SUCCESS;
+    *theirs = malloc(their_bytes ? their_bytes : 1);
+    if (!*theirs) return no_memory();
+    if (team->me == 0) err = swap_bytes(across, data, bytes, *theirs, their_bytes);
+    return err ? err : uno_team_bcast(team, *theirs, their_bytes);
+}
+
 static int exchange(const struct uno_team *team, const struct uno_where *across, const struct block *mine,
                     const void *data, struct block *their, void **theirs)
 {
-    int err = MPI_SUCCESS;
     *theirs = NULL;
-    if (team->me == 0) err = swap_bytes(across, mine, sizeof *mine, their, sizeof *their);
-    if (!err) err = uno_team_bcast(team, their, sizeof *their);
-    if (err) return err;
-    *theirs = malloc(their->bytes ? their->bytes : 1);
-    if (!*theirs) return no_memory();
-    if (team->me == 0) err = swap_bytes(across, data, mine->bytes, *theirs, their->bytes);
-    return err ? err : uno_team_bcast(team, *theirs, their->bytes);
+    int err = swap_blocks(team, across, mine, their);
+    return err ? err : swap_payloads(team, across, data, mine->bytes, their->bytes, theirs);
 }
 
 // The exchange over an existing intercommunicator, with the leaders at rank 0.
@@ -54,22 +71,6 @@ static int exchange_inter(struct MPI_ABI_Comm *c, const struct block *mine, cons
     return exchange(&team, &across, mine, data, their, theirs);
 }
 
-struct MPI_ABI_Comm *uno_intercomm_make(struct MPI_ABI_Group *local, struct MPI_ABI_Group *remote, bool low,
-                                        uint64_t base)
-{
-    struct MPI_ABI_Comm *inside = uno_comm_make(local, NULL, base + (low ? 1 : 2));
-    if (!inside) return NULL;
-    struct MPI_ABI_Comm *c = uno_comm_make(local, remote, 0);
-    if (!c) {
-        uno_comm_drop(inside);
-        return NULL;
-    }
-    c->local_comm = inside;
-    c->low = low;
-    uno_comm_register(c, base);
-    return c;
-}
-
 static bool disjoint(const struct MPI_ABI_Group *a, const struct MPI_ABI_Group *b)
 {
     for (int i = 0; i < b->size; i++) {
@@ -78,24 +79,73 @@ static bool disjoint(const struct MPI_ABI_Group *a, const struct MPI_ABI_Group *
     return true;
 }
 
+// The members' cards in the order of their ranks, at the leader.
+static int gather_cards(const struct uno_team *team, struct uno_card *cards)
+{
+    struct uno_card *indexed = calloc((size_t)team->n, sizeof *indexed);
+    if (!indexed) return no_memory();
+    int err = uno_proc_own(&indexed[team->me]);
+    if (!err) err = uno_team_gather(team, indexed, sizeof *indexed);
+    for (int i = 0; i < team->n; i++) cards[uno_team_rank(team, i)] = indexed[i];
+    free(indexed);
+    return err;
+}
+
+// The groups of different jobs: each member says how it is reached.
+static int swap_cards(const struct uno_team *team, const struct uno_where *across, int n, struct MPI_ABI_Group **remote)
+{
+    struct uno_card *cards = malloc((size_t)team->n * sizeof *cards);
+    if (!cards) return no_memory();
+    void *theirs = NULL;
+    int err = uno_chan_open_guests();
+    if (!err) err = gather_cards(team, cards);
+    if (!err)
+        err = swap_payloads(team, across, cards, (size_t)team->n * sizeof *cards, (size_t)n * sizeof *cards, &theirs);
+    if (!err) err = uno_group_meet(n, theirs, remote);
+    free(theirs);
+    free(cards);
+    return err;
+}
+
+// The other side's processes. Their numbers serve inside one job alone.
+static int swap_groups(const struct uno_team *team, const struct MPI_ABI_Group *group, const struct uno_where *across,
+                       const struct block *their, struct MPI_ABI_Group **remote)
+{
+    int n = (int)(their->bytes / sizeof(int));
+    if (group->mixed || their->mixed || their->job != uno_world.job->job_id) return swap_cards(team, across, n, remote);
+    void *procs = NULL;
+    int err = swap_payloads(team, across, group->proc, (size_t)group->size * sizeof(int), their->bytes, &procs);
+    if (!err) *remote = uno_group_make(n, procs);
+    free(procs);
+    return err || *remote ? err : no_memory();
+}
+
+// Numbers that are unique over all jobs win over those that are not.
+static bool comes_first(uint64_t own, uint64_t other)
+{
+    bool wide = own & UNO_CTX_MIXED;
+    return wide == ((other & UNO_CTX_MIXED) != 0) ? own < other : wide;
+}
+
 static int create_over(const struct uno_team *team, struct MPI_ABI_Group *group, const struct uno_where *across,
                        struct MPI_ABI_Comm **out)
 {
-    struct block mine = {.bytes = (uint64_t)group->size * sizeof(int)}, their;
-    if (team->me == 0) mine.context = uno_context_take(3);
+    struct block mine = {.bytes = (uint64_t)group->size * sizeof(int), .mixed = group->mixed}, their;
+    mine.job = uno_world.job->job_id;
+    if (team->me == 0) {
+        bool guest = uno_proc_is_guest(uno_comm_proc(across->comm, across->rank));
+        mine.context = uno_context_take(group->mixed || guest, 3);
+    }
     uint64_t own = mine.context;
-    void *procs;
-    int err = exchange(team, across, &mine, group->proc, &their, &procs);
+    struct MPI_ABI_Group *remote = NULL;
+    int err = swap_blocks(team, across, &mine, &their);
+    if (!err) err = swap_groups(team, group, across, &their, &remote);
     if (!err) err = uno_team_bcast(team, &own, sizeof own);
-    struct MPI_ABI_Group *remote = err ? NULL : uno_group_make((int)(their.bytes / sizeof(int)), procs);
-    free(procs);
-    if (err) return err;
-    if (!remote) return no_memory();
-    bool low = own < their.context;
-    if (!disjoint(group, remote))
+    bool low = comes_first(own, their.context);
+    if (!err && !disjoint(group, remote))
         err = uno_fail(MPI_ERR_COMM, "the local and the remote group have processes in common");
     struct MPI_ABI_Comm *c = err ? NULL : uno_intercomm_make(group, remote, low, low ? own : their.context);
-    uno_group_drop(remote);
+    if (remote) uno_group_drop(remote);
     if (!err && !c) err = no_memory();
     *out = c;
     return err;
@@ -133,7 +183,7 @@ int uno_intercomm_from_groups(struct MPI_ABI_Group *local, int local_leader, str
 int uno_intercomm_merge(struct MPI_ABI_Comm *c, int high, struct MPI_ABI_Comm **out)
 {
     struct block mine = {.word = high != 0}, their;
-    if (c->rank == 0 && c->low) mine.context = uno_context_new();
+    if (c->rank == 0 && c->low) mine.context = uno_context_new(uno_comm_is_mixed(c));
     uint64_t own = mine.context;
     void *nothing;
     int err = exchange_inter(c, &mine, NULL, &their, &nothing);
@@ -157,20 +207,30 @@ int uno_intercomm_merge(struct MPI_ABI_Comm *c, int high, struct MPI_ABI_Comm **
     return MPI_SUCCESS;
 }
 
+// The members of the remote group with these ranks.
+static struct MPI_ABI_Group *remote_members(const struct MPI_ABI_Comm *c, int n, int *ranks)
+{
+    for (int i = 0; i < n; i++) ranks[i] = c->remote->proc[ranks[i]];
+    return uno_group_make(n, ranks);
+}
+
 int uno_intercomm_group(struct MPI_ABI_Comm *c, struct MPI_ABI_Group *g, struct MPI_ABI_Comm **out)
 {
     struct block mine = {.bytes = (uint64_t)g->size * sizeof(int)}, their;
-    if (c->rank == 0 && c->low) mine.context = uno_context_take(3);
+    if (c->rank == 0 && c->low) mine.context = uno_context_take(uno_comm_is_mixed(c), 3);
     uint64_t own = mine.context;
-    void *procs;
+    void *ranks;
+    int *own_ranks = malloc(mine.bytes ? mine.bytes : 1);
     *out = NULL;
-    int err = exchange_inter(c, &mine, g->proc, &their, &procs);
+    int err = own_ranks ? uno_group_translate(g, g->size, NULL, c->group, own_ranks) : no_memory();
+    if (!err) err = exchange_inter(c, &mine, own_ranks, &their, &ranks);
+    free(own_ranks);
     struct uno_team team = uno_team_all(c, 0);
     if (!err) err = uno_team_bcast(&team, &own, sizeof own);
-    int n = err ? 0 : (int)(their.bytes / sizeof(int));
-    struct MPI_ABI_Group *remote = err ? NULL : uno_group_make(n, procs);
-    free(procs);
     if (err) return err;
+    int n = (int)(their.bytes / sizeof(int));
+    struct MPI_ABI_Group *remote = remote_members(c, n, ranks);
+    free(ranks);
     if (!remote) return no_memory();
     if (n > 0 && g->rank != MPI_UNDEFINED) {
         *out = uno_intercomm_make(g, remote, c->low, c->low ? own : their.context);
@@ -193,7 +253,7 @@ int uno_intercomm_split(struct MPI_ABI_Comm *c, int color, int key, struct MPI_A
     struct uno_team team = uno_team_all(c, 0);
     int err = uno_team_allgather(&team, table, sizeof *table);
     // As many numbers as there can be colors: they are counted only when both tables are known.
-    if (c->rank == 0 && c->low) mine.context = uno_context_take(3 * (c->size + c->npeers));
+    if (c->rank == 0 && c->low) mine.context = uno_context_take(uno_comm_is_mixed(c), 3 * (c->size + c->npeers));
     uint64_t own = mine.context;
     void *theirs = NULL;
     if (!err) err = exchange_inter(c, &mine, table, &their, &theirs);

@@ -153,7 +153,7 @@ void uno_seg_wait_line(struct uno_coll *u, int r, struct uno_line *line, uint64_
 
 void uno_seg_ring(struct uno_coll *u, int r)
 {
-    uno_door_ring(uno_job_door(uno_world.job, u->local[r]), u->local[r]);
+    uno_door_ring(uno_job_door(uno_world.job, u->local[r]));
 }
 
 static void ring_all(struct uno_coll *u)

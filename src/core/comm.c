@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "base/fail.h"
 #include "base/invariant.h"
@@ -15,9 +16,10 @@
 #include "core/info.h"
 #include "core/world.h"
 
-#define BUCKETS 1024       // a power of two
-#define LEADER_SHIFT 28    // context: collective bit 63, job 48..62, leader's world rank 28..47, counter 0..27
-#define JOB_SHIFT 48
+#define BUCKETS 1024    // a power of two
+// A context: collective bit 63, mixed 62; then the leader's world rank 28..47 and a counter 0..27, or, of a mixed
+// communicator, random bits from which each leader counts up.
+#define LEADER_SHIFT 28
 #define FIRST_COUNTER 16    // below: the predefined communicators
 
 struct MPI_ABI_Comm uno_comm_world, uno_comm_self, uno_comm_invalid;
@@ -35,11 +37,25 @@ static struct MPI_ABI_Comm **bucket_of(uint64_t context)
     return &bucket[(context * 0x9e3779b97f4a7c15ULL) >> 54 & (BUCKETS - 1)];
 }
 
-uint64_t uno_context_take(int n)
+// Jobs know nothing of each other's numbers: two leaders draw numbers that are near with a chance of 2^-40.
+static uint64_t take_random(int n)
 {
+    static uint64_t next;
+    if (!next && getrandom(&next, sizeof next, 0) != sizeof next)
+        next = uno_world.job->job_id ^ (uint64_t)uno_world.rank << LEADER_SHIFT;
+    next = (next & (UNO_CTX_MIXED - 1)) | 1;
+    if (next + (uint64_t)n >= UNO_CTX_MIXED) next = 1;
+    uint64_t first = next;
+    next += (uint64_t)n;
+    return UNO_CTX_MIXED | first;
+}
+
+uint64_t uno_context_take(bool mixed, int n)
+{
+    if (mixed) return take_random(n);
     uint64_t first = counter;
     counter += (uint64_t)n;
-    return (uint64_t)uno_world.job_number << JOB_SHIFT | (uint64_t)uno_world.rank << LEADER_SHIFT | first;
+    return (uint64_t)uno_world.rank << LEADER_SHIFT | first;
 }
 
 struct MPI_ABI_Comm *uno_context_find(uint64_t context)
@@ -124,6 +140,30 @@ struct MPI_ABI_Comm *uno_comm_make(struct MPI_ABI_Group *group, struct MPI_ABI_G
     uno_comm_self.next = c;
     if (context) uno_comm_register(c, context);
     return c;
+}
+
+struct MPI_ABI_Comm *uno_intercomm_make(struct MPI_ABI_Group *local, struct MPI_ABI_Group *remote, bool low,
+                                        uint64_t base)
+{
+    struct MPI_ABI_Comm *inside = uno_comm_make(local, NULL, base + (low ? 1 : 2));
+    if (!inside) return NULL;
+    struct MPI_ABI_Comm *c = uno_comm_make(local, remote, 0);
+    if (!c) {
+        uno_comm_drop(inside);
+        return NULL;
+    }
+    c->local_comm = inside;
+    c->low = low;
+    uno_comm_register(c, base);
+    return c;
+}
+
+void uno_comm_inherit(struct MPI_ABI_Comm *child, const struct MPI_ABI_Comm *parent)
+{
+    uno_errh_hold(parent->errhandler);
+    uno_errh_drop(child->errhandler);
+    child->errhandler = parent->errhandler;
+    child->session = parent->session;
 }
 
 void uno_comm_hold(struct MPI_ABI_Comm *c)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Communicators and groups: what the handles point to.
 //
-// A process is known by its proc number: its world rank for the processes of this job (later also numbers for processes
-// met through connect or spawn). A communicator finds the peer structure of a rank lazily: peer[r] is NULL until first
+// A process is known by its proc number: its world rank for the processes of this job, further numbers for those of
+// other jobs (chan/proc.h). A communicator finds the peer structure of a rank lazily: peer[r] is NULL until first
 // used. On an intercommunicator peer[], npeers and the matching queues are those of the remote group.
 #pragma once
 #include <mpi.h>
@@ -16,7 +16,8 @@
 #define UNO_GROUP_MAGIC 0x55475250u
 #define UNO_COMM_FIRST 256
 #define UNO_GROUP_FIRST 264
-#define UNO_CTX_COLL (1ULL << 63)    // set in the context of messages that belong to a collective operation
+#define UNO_CTX_COLL (1ULL << 63)     // set in the context of messages that belong to a collective operation
+#define UNO_CTX_MIXED (1ULL << 62)    // set in the context of communicators whose processes are of several jobs
 #define UNO_CTX_WORLD 1ULL
 #define UNO_CTX_SELF 2ULL
 #define UNO_TAG_UB 2147483647    // the attribute MPI_TAG_UB
@@ -33,6 +34,7 @@ struct MPI_ABI_Group {
     int size;
     int rank;       // of this process, MPI_UNDEFINED when not a member
     int handles;    // how many of refs the user holds: a handle freed once too often is noticed
+    bool mixed;     // some are processes of other jobs, which the group holds (chan/proc.h)
     int *proc;      // [size] proc numbers
     MPI_Group handle;
     MPI_Session session;    // derived from a session: MPI_SESSION_NULL otherwise
@@ -103,6 +105,13 @@ void uno_comm_report(void);       // what the user left behind, at verbosity 1
 // memory is out.
 struct MPI_ABI_Comm *uno_comm_make(struct MPI_ABI_Group *group, struct MPI_ABI_Group *remote, uint64_t context);
 void uno_comm_register(struct MPI_ABI_Comm *c, uint64_t context);
+
+// The object of a new intercommunicator: three contexts from base on (between, low side's own, high side's own).
+struct MPI_ABI_Comm *uno_intercomm_make(struct MPI_ABI_Group *local, struct MPI_ABI_Group *remote, bool low,
+                                        uint64_t base);
+
+// Takes over what a new communicator inherits: error handler and session.
+void uno_comm_inherit(struct MPI_ABI_Comm *child, const struct MPI_ABI_Comm *parent);
 void uno_comm_hold(struct MPI_ABI_Comm *c);
 void uno_comm_drop(struct MPI_ABI_Comm *c);
 
@@ -124,12 +133,18 @@ static inline int uno_coll_tag(struct MPI_ABI_Comm *c)
     return (int)(c->coll_seq++ & 0x3fffffff);
 }
 
-// The first of n consecutive context numbers never used before by this process as a leader: unique over all jobs. The
-// leader of new communicators takes them and tells the other members.
-uint64_t uno_context_take(int n);
-static inline uint64_t uno_context_new(void)
+// The first of n consecutive context numbers never used before by this process as a leader. The leader of new
+// communicators takes them and tells the other members. Unique in the job; over all jobs if `mixed`: for communicators
+// whose processes are of several.
+uint64_t uno_context_take(bool mixed, int n);
+static inline uint64_t uno_context_new(bool mixed)
 {
-    return uno_context_take(1);
+    return uno_context_take(mixed, 1);
+}
+
+static inline bool uno_comm_is_mixed(const struct MPI_ABI_Comm *c)
+{
+    return c->group->mixed || (c->remote && c->remote->mixed);
 }
 
 // The communicator of a context (without UNO_CTX_COLL), or NULL when it is not (or no longer) known here.
@@ -139,6 +154,10 @@ struct MPI_ABI_Comm *uno_context_find(uint64_t context);
 extern struct MPI_ABI_Group uno_group_empty;
 struct MPI_ABI_Group *uno_group(MPI_Group h);    // NULL when not a live handle (MPI_GROUP_NULL too)
 struct MPI_ABI_Group *uno_group_make(int size, const int *proc);
+
+// Of the processes with these cards, which need not have been met before.
+struct uno_card;
+int uno_group_meet(int size, const struct uno_card *cards, struct MPI_ABI_Group **out) UNO_MUST_USE;
 void uno_group_hold(struct MPI_ABI_Group *g);
 void uno_group_drop(struct MPI_ABI_Group *g);
 int uno_group_find(const struct MPI_ABI_Group *g, int proc);    // its rank, MPI_UNDEFINED when not a member

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "chan/proc.h"
 #include "core/world.h"
 
 static struct uno_pool pool = {.bytes = sizeof(struct MPI_ABI_Group), .magic = UNO_GROUP_MAGIC};
@@ -38,10 +39,31 @@ struct MPI_ABI_Group *uno_group_make(int size, const int *proc)
     }
     if (size) memcpy(g->proc, proc, (size_t)size * sizeof *proc);
     g->size = size;
+    g->mixed = false;
+    for (int i = 0; i < size; i++) {
+        uno_proc_hold(proc[i]);
+        g->mixed |= uno_proc_is_guest(proc[i]);
+    }
     g->rank = uno_group_find(g, uno_world.rank);
     g->handle = g;
     g->session = MPI_SESSION_NULL;
     return g;
+}
+
+int uno_group_meet(int size, const struct uno_card *cards, struct MPI_ABI_Group **out)
+{
+    int err = MPI_SUCCESS, n = 0, *proc = calloc((size_t)(size ? size : 1), sizeof *proc);
+    if (!proc) return uno_fail(MPI_ERR_NO_MEM, "no memory for a group of %d processes", size);
+    for (; n < size && !err; n++) {
+        proc[n] = uno_proc_meet(&cards[n]);
+        if (proc[n] < 0) err = MPI_ERR_OTHER;
+    }
+    *out = err ? NULL : uno_group_make(size, proc);
+    for (int i = 0; i < n; i++)
+        if (proc[i] >= 0) uno_proc_drop(proc[i]);    // the group holds them now
+    free(proc);
+    if (err || *out) return err;
+    return uno_fail(MPI_ERR_NO_MEM, "no memory for a group of %d processes", size);
 }
 
 void uno_group_hold(struct MPI_ABI_Group *g)
@@ -54,6 +76,7 @@ void uno_group_drop(struct MPI_ABI_Group *g)
 {
     uno_assert(g->head.magic == UNO_GROUP_MAGIC && g->head.refs > 0);
     if (--g->head.refs > 0) return;
+    for (int i = 0; i < g->size && g->mixed; i++) uno_proc_drop(g->proc[i]);
     free(g->proc);
     uno_pool_put(&pool, g);
 }

@@ -105,7 +105,7 @@ void uno_helper_stop(void)
     helper.stop = true;
     uno_helper_on = false;
     uno_helper_call();
-    uno_door_ring(uno_world.door, uno_world.local);    // it may sleep there
+    uno_door_ring(uno_world.door);    // it may sleep there
     uno_unlock();
     pthread_join(helper.thread, NULL);
 }

@@ -18,6 +18,7 @@
 #include "base/wait.h"
 #include "chan/chan.h"
 #include "chan/door.h"
+#include "chan/proc.h"
 #include "core/comm.h"
 #include "core/helper.h"
 #include "core/request.h"
@@ -104,11 +105,13 @@ static void tell_board(const struct uno_waiting *what)
     snprintf(b->wait_comm, sizeof b->wait_comm, "%.*s", (int)sizeof b->wait_comm - 1, known ? what->comm->name : "");
     b->wait_peer = -2;
     b->wait_tag = -2;
+    if (uno_chan_self.guests) b->wait_peer = -3;    // another job may end this wait
     if (!known) return;
-    if (what->peer == MPI_ANY_SOURCE)
+    int proc = what->peer >= 0 && what->peer < what->comm->npeers ? uno_comm_proc(what->comm, what->peer) : -1;
+    if (proc >= 0 && !uno_proc_is_guest(proc))
+        b->wait_peer = proc;
+    else if (what->peer == MPI_ANY_SOURCE && !uno_chan_self.guests)
         b->wait_peer = -1;
-    else if (what->peer >= 0 && what->peer < what->comm->npeers)
-        b->wait_peer = uno_comm_proc(what->comm, what->peer);
     b->wait_tag = what->tag == MPI_ANY_TAG ? -1 : what->tag;
 }
 
@@ -162,7 +165,7 @@ static int channel_fds(struct pollfd *fds)
 static void wake(struct uno_waiter *w)
 {
     if (w->keeper) {
-        uno_door_ring(uno_world.door, uno_world.local);
+        uno_door_ring(uno_world.door);
         return;
     }
     // Release: pairs with the sleeper's re-check under the lock; relaxed would do, the lock orders the condition.

@@ -6,6 +6,7 @@
 #include "core/world.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -78,11 +79,12 @@ static int make_own_job(int *fd)
 }
 
 // The segment stays mapped when the library closes: a later session finds its place again, and peers may still read
-// from it.
+// from it. Its descriptor stays open too: processes of other jobs find the segment by it.
 static int map_job(int fd)
 {
     int e = uno_job_map(fd, &uno_world.job);
-    close(fd);
+    fcntl(fd, F_SETFD, FD_CLOEXEC);
+    uno_chan_self.job_fd = fd;
     if (e == EPROTO) return uno_fail(MPI_ERR_OTHER, "mpiexec and libmpi_abi.so are of different versions");
     errno = e;
     return e ? uno_fail_errno(MPI_ERR_NO_MEM, "map the job segment") : MPI_SUCCESS;
@@ -126,8 +128,11 @@ static int find_job(void)
     int fd, err = env ? join_job(env, &taken) : MPI_SUCCESS;
     uno_world.singleton = !env || taken;
     if (err || !uno_world.singleton) return err;
-    if (taken) munmap(uno_world.job, uno_world.job->bytes);
     uno_pm_forget();
+    if (taken) {
+        munmap(uno_world.job, uno_world.job->bytes);
+        close(uno_chan_self.job_fd);
+    }
     uno_world.job = NULL;
     err = make_own_job(&fd);
     return err ? err : map_job(fd);
@@ -184,6 +189,7 @@ static void take_place(void)
                                            .nlocal = job->nlocal,
                                            .proc = uno_world.rank,
                                            .nprocs = uno_world.size,
+                                           .job_fd = uno_chan_self.job_fd,
                                            .local_of = uno_world.local_of};
 }
 

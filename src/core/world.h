@@ -17,7 +17,6 @@ enum uno_phase { UNO_BEFORE_INIT, UNO_RUNNING, UNO_FINALIZED };
 struct uno_world {
     int rank, size;            // in MPI_COMM_WORLD
     uint32_t local, nlocal;    // in the job segment
-    int job_number;            // part of every context: told apart when jobs connect; 0 in a job of its own
     int appnum, universe;
     bool singleton;
     bool threads;    // MPI_THREAD_MULTIPLE: the lock is real

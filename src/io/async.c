@@ -78,7 +78,7 @@ static void *work(void *arg)
         put(&async.done, t);
         // Release: pairs with the acquire in complete_ended.
         atomic_fetch_add_explicit(&async.ended, 1, memory_order_release);
-        uno_door_ring(uno_world.door, uno_world.local);
+        uno_door_ring(uno_world.door);
     }
     pthread_mutex_unlock(&async.queue);
     return NULL;

@@ -180,7 +180,7 @@ static void waits_for_its_communicator(void **state)
     (void)state;
     int got = 0, sent = 4711;
     struct uno_hdr h = eager(3, sizeof sent);
-    h.ctx = uno_context_take(1);
+    h.ctx = uno_context_take(false, 1);
     assert_null(uno_deliver(&fake, &h, &sent));
     h.src = 9;    // of a rank that the communicator will not have
     assert_null(uno_deliver(&fake, &h, &sent));

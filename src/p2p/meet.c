@@ -31,7 +31,7 @@ static void ring_others(const struct uno_meet *m)
 {
     for (int r = 0; r < m->team.n; r++) {
         uint32_t local = (uint32_t)uno_local_of(uno_comm_proc(m->team.comm, r));
-        if (r != m->team.me) uno_door_ring(uno_job_door(uno_world.job, local), local);
+        if (r != m->team.me) uno_door_ring(uno_job_door(uno_world.job, local));
     }
 }
 

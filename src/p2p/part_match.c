@@ -73,7 +73,7 @@ static void give_id(int id)
 
 bool part_is_near(const struct uno_link *link)
 {
-    return link->ops->can & UNO_CAN_SHARE;
+    return link->heap;
 }
 
 static void choose_mode(struct part *p, const struct uno_link *link, bool packed)

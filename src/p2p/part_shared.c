@@ -111,7 +111,7 @@ static void ring(const struct part *p)
     // Relaxed: as in uno_door_ring.
     if (__builtin_expect(atomic_load_explicit(&door->mode, memory_order_relaxed) == UNO_DOOR_AWAKE, 1)) return;
     uno_lock();
-    uno_door_ring(door, local);
+    uno_door_ring(door);
     uno_unlock();
 }
 

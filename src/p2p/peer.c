@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "chan/proc.h"
 #include "core/progress.h"
 #include "core/world.h"
 #include "p2p/kind.h"
@@ -14,17 +15,23 @@
 
 #define PIECES_PER_TURN 8    // pieces of a streamed message sent before others have their turn
 
-static struct uno_peer **peers;    // [world size]
+static struct uno_peer **peers;    // [world size]; those of other jobs are in their entries (chan/proc.h)
 static struct uno_peer *busy;
 
 static int flush_all(struct uno_poller *self);
 static struct uno_poller flusher = {.fn = flush_all};
 
+static struct uno_peer **place_of(int proc)
+{
+    return uno_proc_is_guest(proc) ? &uno_proc_of(proc)->peer : &peers[proc];
+}
+
 struct uno_peer *uno_peer_of(int proc)
 {
     if (!peers) peers = calloc((size_t)uno_world.size, sizeof *peers);
     if (!peers) return uno_fail(MPI_ERR_NO_MEM, "no memory for %d peers", uno_world.size), NULL;
-    if (peers[proc]) return peers[proc];
+    struct uno_peer **place = place_of(proc);
+    if (*place) return *place;
     struct uno_link *link;
     if (uno_chan_connect(proc, &link) != MPI_SUCCESS) return NULL;
     struct uno_peer *p = calloc(1, sizeof *p);
@@ -34,12 +41,12 @@ struct uno_peer *uno_peer_of(int proc)
     p->eager_max = (int64_t)link->eager_max;
     p->packed_max = (int64_t)link->data_max;
     p->proc = proc;
-    return peers[proc] = p;
+    return *place = p;
 }
 
 struct uno_peer *uno_peer_known(int proc)
 {
-    return peers ? peers[proc] : NULL;
+    return peers ? *place_of(proc) : NULL;
 }
 
 struct uno_peer *uno_peer_fill(struct MPI_ABI_Comm *c, int rank)
@@ -213,6 +220,7 @@ static int flush_all(struct uno_poller *self)
         struct uno_peer *next = p->next_busy;
         n += flush(p);
         p->busy = p->first != NULL;
+        if (!p->busy && uno_proc_is_guest(p->proc)) uno_peer_leave(p->proc);
         if (p->busy) {
             p->next_busy = left;
             left = p;
@@ -241,9 +249,44 @@ void uno_peers_flush(void)
     uno_wait_until(nothing_waits, NULL, &(struct uno_waiting){NULL, MPI_UNDEFINED, MPI_UNDEFINED});
 }
 
+// Lets go of the processes that no group names any more and to which nothing is left to be sent. Not at once when the
+// last group goes: that may be inside a message of theirs.
+static void let_go(int proc, struct uno_proc *guest)
+{
+    struct uno_peer *p = guest->peer;
+    if (!guest->left || (p && p->first)) return;
+    free(p);
+    guest->peer = NULL;
+    uno_chan_leave(proc);
+}
+
+static int leave_all(struct uno_poller *self)
+{
+    uno_poller_remove(self);
+    uno_proc_each(let_go);
+    return 0;
+}
+
+static struct uno_poller leaver = {.fn = leave_all};
+
+void uno_peer_leave(int proc)
+{
+    (void)proc;
+    uno_poller_add(&leaver);
+}
+
+static void free_guest(int proc, struct uno_proc *guest)
+{
+    (void)proc;
+    free(guest->peer);
+    guest->peer = NULL;
+}
+
 void uno_peers_close(void)
 {
     for (int i = 0; peers && i < uno_world.size; i++) free(peers[i]);
+    uno_proc_each(free_guest);
+    uno_poller_remove(&leaver);
     free(peers);
     peers = NULL;
     busy = NULL;

@@ -121,7 +121,7 @@ static struct MPI_ABI_Group *group_of(const struct uno_team *t)
 
 int uno_team_comm(const struct uno_team *t, struct MPI_ABI_Group *g, struct MPI_ABI_Comm **out)
 {
-    uint64_t context = t->me == 0 ? uno_context_new() : 0;
+    uint64_t context = t->me == 0 ? uno_context_new(uno_comm_is_mixed(t->comm)) : 0;
     int err = uno_team_bcast(t, &context, sizeof context);
     if (err) return err;
     struct MPI_ABI_Group *own = g ? NULL : group_of(t);

@@ -19,7 +19,7 @@ static void wake_holder_of(struct uno_ticket_queue q, uint64_t ticket)
 {
     // Relaxed: whoever sleeps has left its index before its membarrier (chan/door.h), or sees the word itself.
     uint32_t who = atomic_load_explicit(slot_of(q, ticket), memory_order_relaxed);
-    if (who) uno_door_ring(uno_job_door(uno_world.job, who - 1), who - 1);
+    if (who) uno_door_ring(uno_job_door(uno_world.job, who - 1));
 }
 
 uint64_t uno_ticket_draw(struct uno_ticket_queue q, int local)

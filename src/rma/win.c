@@ -63,7 +63,7 @@ void uno_win_raise(_Atomic uint64_t *word, int local)
 {
     // Release: pairs with the acquire in uno_word_reached: what was done before is seen after.
     atomic_fetch_add_explicit(word, 1, memory_order_release);
-    uno_door_ring(uno_job_door(uno_world.job, (uint32_t)local), (uint32_t)local);
+    uno_door_ring(uno_job_door(uno_world.job, (uint32_t)local));
 }
 
 // ---- making ----

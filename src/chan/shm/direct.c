@@ -26,11 +26,17 @@ static int free_desc(struct shm_link *l)
     return -1;
 }
 
+static bool reaches_memory(struct shm_link *l)
+{
+    return l->home ? l->cma : uno_peer_memory_pid((int)l->local) != 0;
+}
+
 int shm_offer(struct uno_link *link, const struct uno_mem *mem, struct uno_rts *rts)
 {
     struct shm_link *l = (struct shm_link *)link;
     int i = free_desc(l);
-    if (i < 0 || !uno_peer_memory_pid((int)l->local)) return UNO_DECLINED;
+    if (i < 0 || !reaches_memory(l)) return UNO_DECLINED;
+    if (!l->tx && shm_guest_open(l) != MPI_SUCCESS) return UNO_DECLINED;
     struct shm_desc *d = &l->tx->desc[i];
     // Acquire: pairs with the release in receiver_end; a slow receiver may still look at its last copy.
     unsigned state = atomic_load_explicit(&d->state, memory_order_acquire);
@@ -89,7 +95,7 @@ enum copied { COPIED_NOTHING, COPIED_SOME, COPIED_LAST };
 // Claims and copies pieces until none is left or the turn is over. COPIED_LAST: this side ended the last one.
 static enum copied copy_pieces(struct shm_link *l, struct shm_desc *d, const struct shm_layouts *y, bool reading)
 {
-    int pid = uno_job_board(uno_chan_self.job, l->local)->pid;
+    int pid = l->board->pid;
     size_t piece = piece_of(d->bytes);
     for (int turn = 0; turn < PIECES_PER_POLL; turn++) {
         uint64_t at;
@@ -127,11 +133,11 @@ static bool take_offer(struct shm_desc *d, enum desc_state as)
 static bool copy_alone(struct shm_link *l, const struct uno_rts *rts, void *dst, size_t n, uint64_t token)
 {
     struct shm_desc *d = &l->rx->desc[rts->desc];
-    int pid = uno_job_board(uno_chan_self.job, l->local)->pid;
+    int pid = l->board->pid;
     int err = uno_peer_memory_move(pid, dst, rts->addr, n, true);
     if (err) note_failure(d, err);
     if (!take_offer(d, DESC_LEFT)) return false;
-    uno_door_ring(l->door, l->local);
+    uno_door_ring(l->door);
     uno_direct_done(token, n, err);
     return true;
 }
@@ -152,7 +158,7 @@ static int receiver_poll(struct shm_link *l, int i)
     struct shm_desc *d = &l->rx->desc[i];
     enum copied got = copy_pieces(l, d, shm_layouts_of(l, SHM_DESCS + i), true);
     if (got == COPIED_LAST)
-        uno_door_ring(l->door, l->local);
+        uno_door_ring(l->door);
     else if (!ended(d))
         return got == COPIED_SOME;
     receiver_end(l, d, i);
@@ -180,7 +186,7 @@ static int sender_poll(struct shm_link *l, int i)
     if (state == DESC_GO) {
         enum copied got = knows_layouts(l, d, i) ? copy_pieces(l, d, shm_layouts_of(l, i), false) : COPIED_NOTHING;
         if (got == COPIED_LAST)
-            uno_door_ring(l->door, l->local);
+            uno_door_ring(l->door);
         else if (!ended(d))
             return got == COPIED_SOME;
     }

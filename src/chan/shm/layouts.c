@@ -30,7 +30,7 @@ bool shm_layouts_fetch(struct shm_link *l, int i, const struct uno_rts *from)
     struct uno_run *list = malloc(n * sizeof *list);
     if (!list) return false;
     *list = (struct uno_run){(char *)(uintptr_t)from->addr, from->bytes};
-    int pid = uno_job_board(uno_chan_self.job, l->local)->pid;
+    int pid = l->board->pid;
     if (n > 1 && uno_peer_memory_move(pid, list, from->addr, n * sizeof *list, true) != 0) {
         free(list);
         return false;

@@ -51,10 +51,14 @@ enum desc_state { DESC_FREE = 0, DESC_OFFERED = 1, DESC_GO = 2, DESC_LEFT = 3, D
 
 struct shm_pair {
     _Atomic uint32_t taken;          // written by the receiver: slots taken
+    uint32_t next;                   // of a guest, until it is taken: as uno_door.guests
     _Atomic uint64_t bytes_taken;    // written by the receiver: bytes of the byte ring given back
-    char pad1[UNO_LINE - 16];
-    _Atomic uint64_t put;    // written by the sender: bytes of the byte ring that are complete
-    char pad2[UNO_LINE - 8];
+    uint64_t job;                    // of a guest
+    int32_t rank;                    // likewise
+    char pad1[UNO_LINE - 28];
+    _Atomic uint64_t put;      // written by the sender: bytes of the byte ring that are complete
+    _Atomic uint32_t ended;    // a guest: it sends no more
+    char pad2[UNO_LINE - 12];
     struct shm_slot slot[SHM_SLOTS];
     struct shm_desc desc[SHM_DESCS];    // at SHM_DESC_OFF
     char bytes[SHM_BYTES];              // at SHM_BYTES_OFF
@@ -72,12 +76,17 @@ struct shm_layouts {
     size_t nmine, ntheirs;
 };
 
+struct shm_home;
+
 struct shm_link {
     struct uno_link base;
-    uint32_t local;           // of the peer
-    struct uno_door *door;    // of the peer
-    bool sending;             // our direction is announced to the peer
-    bool listening;           // the peer's direction is in the list of polled rings
+    uint32_t local;             // of the peer, in its home segment
+    struct uno_door *door;      // of the peer
+    struct uno_board *board;    // of the peer
+    struct shm_home *home;      // of a process of another job: its segment; NULL: ours
+    size_t rx_chunk;            // then: where its ring lies in the heap of our segment
+    bool sending;               // our direction is announced to the peer
+    bool listening;             // the peer's direction is in the list of polled rings
     // our direction
     struct shm_pair *tx;
     char *tx_line;    // the line begun last, tx_unit: its next free unit, tx_stamp: its stamp
@@ -101,6 +110,8 @@ struct shm_link {
     uint64_t copying;                // bit set: a receive into our memory that is under way
     uint64_t first;                  // bit set: of those, the first piece is claimed and not yet copied
     bool polling;                    // shm_direct_poll follows
+    bool cma;                        // a guest: its memory can be reached by a copy
+    bool ending;                     // a guest: it sends no more, and what it sent is being read
     uint64_t send_token[SHM_DESCS], recv_token[SHM_DESCS];    // offered, being copied
     struct shm_layouts *layouts;    // of our descriptors, then of the peer's; NULL until a layout is copied
     struct shm_link *next;          // polled rings
@@ -109,6 +120,18 @@ struct shm_link {
 extern struct uno_chan uno_shm;
 
 struct shm_link *shm_link_of(uint32_t local);
+struct shm_link *shm_link_new(int proc, struct uno_job_head *job, uint32_t local);    // NULL: no memory
+void shm_link_free(struct shm_link *l);
+void shm_begin_tx(struct shm_link *l, struct shm_pair *tx);    // our direction begins, in an empty ring
+void shm_begin_rx(struct shm_link *l, struct shm_pair *rx);
+
+// guest.c: links to processes of other jobs.
+int shm_guest_connect(int proc, struct uno_link **link);
+int shm_guest_open(struct shm_link *l);      // our direction, before the first message; MPI_SUCCESS or why not
+void shm_guests_look(void);                  // rings announced to us, rings that have ended
+void shm_guest_ended(struct shm_link *l);    // all that came by a ring that has ended is read; the link may go
+void shm_guest_leave(struct uno_link *link);
+void shm_guests_close(void);
 
 // direct.c: rendezvous by cross-memory attach.
 int shm_offer(struct uno_link *link, const struct uno_mem *mem, struct uno_rts *rts);

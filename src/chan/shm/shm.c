@@ -11,6 +11,7 @@
 #include "base/patience.h"
 #include "chan/door.h"
 #include "chan/peer_memory.h"
+#include "chan/proc.h"
 #include "chan/self.h"
 #include "chan/shm/ring.h"
 
@@ -45,13 +46,16 @@ static bool credit_refill(struct shm_link *l)
     return l->credit > 0;
 }
 
-static void announce(struct shm_link *l)
+// Before the first message. A process of another job has no ring of ours so far.
+static int announce(struct shm_link *l)
 {
+    if (l->home) return shm_guest_open(l);
     _Atomic uint64_t *active = uno_job_active(uno_chan_self.job, l->local);
     // Release: pairs with the acquire in find_fresh.
     atomic_fetch_or_explicit(&active[uno_chan_self.local / 64], 1ULL << uno_chan_self.local % 64, memory_order_release);
     atomic_fetch_add_explicit(&l->door->fresh, 1, memory_order_release);
     l->sending = true;
+    return MPI_SUCCESS;
 }
 
 // Begins the next line; there is credit for it.
@@ -143,7 +147,7 @@ static int send_bytes(struct shm_link *l, const struct uno_msg *m)
     fill_line(m, dst, 0, piece);
     push(l, m, flags, NULL, 0);
     if (piece == m->bytes) return MPI_SUCCESS;
-    uno_door_ring(l->door, l->local);
+    uno_door_ring(l->door);
     for (size_t i = piece; i < m->bytes; i += piece) {
         size_t n = m->bytes - i < piece ? m->bytes - i : piece;
         fill_line(m, dst + i, i, n);
@@ -158,11 +162,12 @@ static int shm_send(struct uno_link *link, const struct uno_msg *m)
     struct shm_link *l = (struct shm_link *)link;
     if (m->bytes <= SHM_SHORT_MAX && m->kind == UNO_EAGER && m->ctx == l->tx_ctx && m->src == l->tx_src && !m->packer) {
         int err = push_short(l, m);
-        if (!err) uno_door_ring(l->door, l->local);
+        if (!err) uno_door_ring(l->door);
         return err;
     }
     if (__builtin_expect(l->credit == 0, 0)) {
-        if (!l->sending) announce(l);
+        int err = l->sending ? MPI_SUCCESS : announce(l);
+        if (err) return err;
         if (!credit_refill(l)) return UNO_FULL;
     }
     if (m->bytes <= UNO_INLINE_MAX) {
@@ -174,7 +179,7 @@ static int shm_send(struct uno_link *link, const struct uno_msg *m)
         int err = send_bytes(l, m);
         if (err) return err;
     }
-    uno_door_ring(l->door, l->local);
+    uno_door_ring(l->door);
     return MPI_SUCCESS;
 }
 
@@ -183,7 +188,7 @@ static void tell_taken(struct shm_link *l)
     l->taken_told = l->taken;
     // Release: pairs with the acquire in credit_refill.
     atomic_store_explicit(&l->rx->taken, l->taken, memory_order_release);
-    uno_door_ring(l->door, l->local);
+    uno_door_ring(l->door);
 }
 
 static void tell_bytes(struct shm_link *l)
@@ -191,7 +196,7 @@ static void tell_bytes(struct shm_link *l)
     l->got_told = l->got;
     // Release: pairs with the acquire in send_bytes.
     atomic_store_explicit(&l->rx->bytes_taken, l->got, memory_order_release);
-    uno_door_ring(l->door, l->local);
+    uno_door_ring(l->door);
 }
 
 // What a process of this job leaves in our memory is wrong only when it runs another library: there is no way on.
@@ -286,25 +291,59 @@ static size_t shm_look(struct uno_link *link, size_t n, const void **at)
     return k;
 }
 
-static struct shm_link *make_link(uint32_t local)
+void shm_begin_tx(struct shm_link *l, struct shm_pair *tx)
+{
+    l->tx = tx;
+    l->tx_lap = 1;
+    l->tx_unit = SHM_UNITS;
+    l->tx_src = -1;    // no short message before the first full one
+    l->tx_at = l->credit = l->sent = 0;
+    l->put = 0;
+    l->put_limit = SHM_BYTES;
+}
+
+void shm_begin_rx(struct shm_link *l, struct shm_pair *rx)
+{
+    l->rx = rx;
+    l->rx_lap = 1;
+    l->rx_unit = SHM_UNITS;
+    l->rx_at = l->taken = l->taken_told = 0;
+    l->got = l->got_told = 0;
+}
+
+struct shm_link *shm_link_new(int proc, struct uno_job_head *job, uint32_t local)
 {
     struct shm_link *l = calloc(1, sizeof *l);
     if (!l) return NULL;
-    l->base = (struct uno_link){.chan = &uno_shm,
-                                .ops = uno_shm.ops,
-                                .proc = uno_job_board(uno_chan_self.job, local)->world_rank,
-                                .eager_max = SHM_EAGER_MAX,
-                                .data_max = DATA_MAX};
+    l->base = (struct uno_link){
+        .chan = &uno_shm, .ops = uno_shm.ops, .proc = proc, .eager_max = SHM_EAGER_MAX, .data_max = DATA_MAX};
     l->local = local;
-    l->door = uno_job_door(uno_chan_self.job, local);
-    l->tx = uno_job_pair(uno_chan_self.job, local, uno_chan_self.local);
-    l->rx = uno_job_pair(uno_chan_self.job, uno_chan_self.local, local);
-    l->tx_lap = l->rx_lap = 1;
-    l->tx_unit = l->rx_unit = SHM_UNITS;
-    l->tx_src = -1;    // no short message before the first full one
-    l->put_limit = SHM_BYTES;
+    l->door = uno_job_door(job, local);
+    l->board = uno_job_board(job, local);
+    shm_begin_tx(l, NULL);
+    shm_begin_rx(l, NULL);
     l->next = shm.first;
     shm.first = l;
+    return l;
+}
+
+void shm_link_free(struct shm_link *l)
+{
+    struct shm_link **at = &shm.first;
+    while (*at != l) at = &(*at)->next;
+    *at = l->next;
+    free(l->layouts);
+    free(l);
+}
+
+static struct shm_link *make_link(uint32_t local)
+{
+    struct uno_job_head *job = uno_chan_self.job;
+    struct shm_link *l = shm_link_new(uno_job_board(job, local)->world_rank, job, local);
+    if (!l) return NULL;
+    l->base.heap = true;
+    shm_begin_tx(l, uno_job_pair(job, local, uno_chan_self.local));
+    shm_begin_rx(l, uno_job_pair(job, uno_chan_self.local, local));
     shm.link[local] = l;
     return l;
 }
@@ -318,6 +357,7 @@ struct shm_link *shm_link_of(uint32_t local)
 static int shm_connect(struct uno_chan *self, int proc, struct uno_link **link)
 {
     (void)self;
+    if (uno_proc_is_guest(proc)) return shm_guest_connect(proc, link);
     int local = uno_local_of(proc);
     if (local < 0 || proc == uno_chan_self.proc) return UNO_DECLINED;
     struct shm_link *l = shm_link_of((uint32_t)local);
@@ -339,6 +379,7 @@ static void find_fresh(uint32_t fresh)
             if (l) l->listening = true;
         }
     }
+    if (uno_chan_self.guests) shm_guests_look();
 }
 
 static int shm_poll_link(struct uno_link *link)
@@ -360,14 +401,19 @@ static int shm_poll(struct uno_chan *self, int budget)
     uint32_t fresh = atomic_load_explicit(&uno_chan_self.door->fresh, memory_order_acquire);
     if (__builtin_expect(fresh != shm.fresh, 0)) find_fresh(fresh);
     int n = 0;
-    for (struct shm_link *l = shm.first; l && n < budget; l = l->next) n += shm_poll_link(&l->base);
+    for (struct shm_link *l = shm.first, *next; l && n < budget; l = next) {
+        next = l->next;    // l may end
+        int came = shm_poll_link(&l->base);
+        if (__builtin_expect(l->ending, 0) && !came && !l->copying) shm_guest_ended(l);
+        n += came;
+    }
     return n;
 }
 
 static int shm_begin(struct uno_chan *self)
 {
     (void)self;
-    if (uno_chan_self.nlocal < 2) return UNO_DECLINED;
+    if (uno_chan_self.nlocal < 2 && !uno_chan_self.guests) return UNO_DECLINED;
     if (!shm.link) shm.link = calloc(uno_chan_self.nlocal, sizeof *shm.link);
     if (!shm.link) return uno_fail(MPI_ERR_NO_MEM, "no memory for %u links", uno_chan_self.nlocal);
     uno_peer_memory_open();
@@ -408,6 +454,7 @@ static bool shm_replace(struct uno_link *link, const struct uno_rts *rts, const 
 static void shm_close(struct uno_chan *self)
 {
     (void)self;
+    shm_guests_close();
 }
 
 static const struct uno_chan_ops shm_ops = {
@@ -424,6 +471,7 @@ static const struct uno_chan_ops shm_ops = {
     .withdraw = shm_withdraw,
     .replace = shm_replace,
     .wait_fd = shm_wait_fd,
+    .leave = shm_guest_leave,
     .close = shm_close,
 };
 

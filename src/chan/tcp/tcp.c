@@ -18,6 +18,7 @@
 #include "base/fail.h"
 #include "base/patience.h"
 #include "base/wait.h"
+#include "chan/proc.h"
 #include "chan/self.h"
 
 #define EVENTS 32
@@ -154,7 +155,7 @@ static int tcp_open(struct uno_chan *self)
 static int tcp_connect(struct uno_chan *self, int proc, struct uno_link **link)
 {
     (void)self;
-    if (proc == uno_chan_self.proc) return UNO_DECLINED;
+    if (proc == uno_chan_self.proc || uno_proc_is_guest(proc)) return UNO_DECLINED;
     struct tcp_link *l = tcp_link_of(proc);
     if (!l) return uno_fail(MPI_ERR_NO_MEM, "no memory for a connection to rank %d", proc);
     *link = &l->base;
@@ -321,6 +322,11 @@ static void say_bye(void)
     }
 }
 
+static void tcp_leave(struct uno_link *link)
+{
+    (void)link;
+}
+
 static void tcp_close(struct uno_chan *self)
 {
     (void)self;
@@ -353,6 +359,7 @@ static const struct uno_chan_ops tcp_ops = {
     .withdraw = tcp_withdraw,
     .replace = tcp_replace,
     .wait_fd = tcp_wait_fd,
+    .leave = tcp_leave,
     .close = tcp_close,
 };
 

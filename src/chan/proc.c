@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The table of processes of other jobs (proc.h), in chunks that stay where they are. Called by groups (core/group.c),
+// by what meets processes (dpm, coll/intercomm.c) and by the channels that reach them.
+#include "chan/proc.h"
+
+#include <fcntl.h>
+#include <mpi.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "base/invariant.h"
+#include "chan/chan.h"
+
+#define CHUNK 64
+#define CHUNKS 1024    // more processes than one that all talk to could keep connections to
+
+static struct uno_proc *chunk[CHUNKS];
+static int entries;    // those ever used: below chunks * CHUNK
+static int guests;     // taken
+static struct uno_card own;
+static bool own_known;
+
+struct uno_proc *uno_proc_of(int proc)
+{
+    int i = proc - uno_chan_self.nprocs;
+    uno_assert(i >= 0 && i < entries);
+    return &chunk[i / CHUNK][i % CHUNK];
+}
+
+int uno_proc_guests(void)
+{
+    return guests;
+}
+
+void uno_proc_each(void (*fn)(int proc, struct uno_proc *p))
+{
+    for (int i = 0; i < entries; i++) {
+        struct uno_proc *p = &chunk[i / CHUNK][i % CHUNK];
+        if (p->used) fn(uno_chan_self.nprocs + i, p);
+    }
+}
+
+int uno_proc_find(uint64_t job, int rank)
+{
+    if (job == uno_chan_self.job->job_id) return rank >= 0 && rank < uno_chan_self.nprocs ? rank : -1;
+    for (int i = 0; i < entries; i++) {
+        const struct uno_proc *p = &chunk[i / CHUNK][i % CHUNK];
+        if (p->used && p->card.rank == rank && p->card.job == job) return uno_chan_self.nprocs + i;
+    }
+    return -1;
+}
+
+static int free_entry(void)
+{
+    for (int i = 0; i < entries && guests < entries; i++)
+        if (!chunk[i / CHUNK][i % CHUNK].used) return i;
+    if (entries == CHUNK * CHUNKS) return -1;
+    if (!chunk[entries / CHUNK]) chunk[entries / CHUNK] = calloc(CHUNK, sizeof(struct uno_proc));
+    return chunk[entries / CHUNK] ? entries++ : -1;
+}
+
+int uno_proc_meet(const struct uno_card *card)
+{
+    if (card->rank < 0 || card->local < 0 || card->net_bytes > sizeof card->net)
+        return uno_fail(MPI_ERR_OTHER, "the other side tells a process that cannot be"), -1;
+    int proc = uno_proc_find(card->job, card->rank);
+    if (proc < 0 && card->job != uno_chan_self.job->job_id) {
+        int i = free_entry();
+        if (i < 0) return uno_fail(MPI_ERR_NO_MEM, "no room for one more process of another job"), -1;
+        chunk[i / CHUNK][i % CHUNK] = (struct uno_proc){.card = *card, .used = true};
+        guests++;
+        proc = uno_chan_self.nprocs + i;
+    }
+    if (proc < 0) return uno_fail(MPI_ERR_OTHER, "the other side names a rank %d of this job", card->rank), -1;
+    uno_proc_hold(proc);
+    return proc;
+}
+
+void uno_proc_hold(int proc)
+{
+    if (!uno_proc_is_guest(proc)) return;
+    struct uno_proc *p = uno_proc_of(proc);
+    uno_assert(p->used);
+    p->refs++;
+    p->left = false;
+}
+
+void uno_proc_drop(int proc)
+{
+    if (!uno_proc_is_guest(proc)) return;
+    struct uno_proc *p = uno_proc_of(proc);
+    uno_assert(p->used && p->refs > 0);
+    if (--p->refs > 0) return;
+    p->left = true;
+    uno_peer_leave(proc);
+}
+
+void uno_proc_settle(int proc)
+{
+    struct uno_proc *p = uno_proc_of(proc);
+    if (!p->used || !p->left || p->peer) return;
+    for (int i = 0; i < UNO_CHANNELS; i++)
+        if (p->link[i]) return;
+    *p = (struct uno_proc){.used = false};
+    guests--;
+}
+
+int uno_proc_rank(int proc)
+{
+    return uno_proc_is_guest(proc) ? uno_proc_of(proc)->card.rank : proc;
+}
+
+// Which kernel this is: two processes with the same one may share memory.
+static void read_boot(unsigned char *boot)
+{
+    char text[40] = "";
+    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd >= 0 ? read(fd, text, sizeof text - 1) : 0;
+    if (fd >= 0) close(fd);
+    for (ssize_t i = 0, k = 0; i < n && k < 2 * UNO_BOOT_BYTES; i++) {
+        char c = text[i];
+        int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+        if (digit < 0) continue;
+        boot[k / 2] = (unsigned char)(boot[k / 2] << 4 | digit);
+        k++;
+    }
+}
+
+int uno_proc_own(struct uno_card *card)
+{
+    if (!own_known && getrandom(own.secret, sizeof own.secret, 0) != sizeof own.secret)
+        return uno_fail_errno(MPI_ERR_OTHER, "draw a secret");
+    if (!own_known) read_boot(own.boot);
+    own_known = true;
+    own.job = uno_chan_self.job->job_id;
+    own.rank = uno_chan_self.proc;
+    own.local = (int32_t)uno_chan_self.local;
+    own.pid = getpid();
+    own.fd = uno_chan_self.job_fd;
+    own.host = (int32_t)uno_chan_self.job->host;
+    *card = own;
+    return MPI_SUCCESS;
+}
+
+bool uno_proc_same_host(const struct uno_card *card)
+{
+    struct uno_card mine;
+    return uno_proc_own(&mine) == MPI_SUCCESS && memcmp(mine.boot, card->boot, sizeof mine.boot) == 0;
+}
