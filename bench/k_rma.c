@@ -139,20 +139,27 @@ static long check_sum(struct run *r)
 }
 
 // All others work on one word of the last rank.
-static void one_word(struct run *r, long n)
+static void fetch_word(struct run *r, long n)
 {
-    int64_t one = 1, old = 0, seen = 0;
+    int64_t one = 1, old = 0;
     int last = r->size - 1;
     MPI_Aint at = r->size == 2 ? win(r)->origin : 0;
     for (long i = 0; i < n && r->rank != last; i++) {
-        if (!strcmp(r->k->name, "fop-lat"))
-            MPI_Fetch_and_op(&one, &old, MPI_INT64_T, last, at, MPI_SUM, win(r)->win);
-        else {
-            one = old + 1;
-            MPI_Compare_and_swap(&one, &old, &seen, MPI_INT64_T, last, at, win(r)->win);
-        }
+        MPI_Fetch_and_op(&one, &old, MPI_INT64_T, last, at, MPI_SUM, win(r)->win);
         MPI_Win_flush(last, win(r)->win);
-        if (strcmp(r->k->name, "fop-lat") != 0) old = seen == old ? one : seen;
+    }
+}
+
+static void swap_word(struct run *r, long n)
+{
+    int64_t next = 1, old = 0, seen = 0;
+    int last = r->size - 1;
+    MPI_Aint at = r->size == 2 ? win(r)->origin : 0;
+    for (long i = 0; i < n && r->rank != last; i++) {
+        next = old + 1;
+        MPI_Compare_and_swap(&next, &old, &seen, MPI_INT64_T, last, at, win(r)->win);
+        MPI_Win_flush(last, win(r)->win);
+        old = seen == old ? next : seen;
     }
 }
 
@@ -277,7 +284,7 @@ const struct kernel bench_rma_rows[] = {
      .what = "fetch_and_op on one word of the last rank, all others at once",
      .flags = NOSIZE,
      .setup = word_setup,
-     .op = one_word,
+     .op = fetch_word,
      .fill = fill_word,
      .check = check_word,
      .teardown = bench_rma_end},
@@ -287,7 +294,7 @@ const struct kernel bench_rma_rows[] = {
      .what = "compare_and_swap on one word of the last rank, all others at once",
      .flags = NOSIZE,
      .setup = word_setup,
-     .op = one_word,
+     .op = swap_word,
      .fill = fill_word,
      .check = check_word,
      .teardown = bench_rma_end},

@@ -62,6 +62,59 @@ static void rma_sync(struct run *r, long n)
     }
 }
 
+// Rank 0 locks all parts; the others wait for it in the driver.
+static void lock_all(struct run *r, long n)
+{
+    struct rma *w = r->priv;
+    for (long i = 0; i < n && r->rank == 0; i++) {
+        MPI_Win_lock_all(0, w->win);
+        MPI_Win_unlock_all(w->win);
+    }
+}
+
+// A window that nobody has locked.
+static int lock_setup(struct run *r)
+{
+    if (r->size > 2 && r->o->win == 2) return bench_ok(r, MPI_ERR_OTHER, "more than 2 ranks on a dynamic window") - 1;
+    r->variant = RMA_LOCK;
+    int code = bench_rma_setup(r, 64, 1, 1);
+    r->variant = 0;
+    return code;
+}
+
+// All ranks want the same lock; whoever has it adds one to a counter, by a get and a put that nothing else protects.
+static void turns(struct run *r, long n)
+{
+    struct rma *w = r->priv;
+    int64_t count = 0;
+    MPI_Aint at = r->rank == 1 && r->size == 2 ? w->origin : 0;
+    if (r->o->win == 2 && r->rank == 0) MPI_Get_address(w->base, &at);
+    for (long i = 0; i < n; i++) {
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, w->win);
+        MPI_Get(&count, 1, MPI_INT64_T, 0, at, 1, MPI_INT64_T, w->win);
+        MPI_Win_flush(0, w->win);
+        count++;
+        MPI_Put(&count, 1, MPI_INT64_T, 0, at, 1, MPI_INT64_T, w->win);
+        MPI_Win_unlock(0, w->win);
+    }
+}
+
+static void turns_fill(struct run *r)
+{
+    struct rma *w = r->priv;
+    memset(w->base, 0, 8);
+    bench_rma_read(r);
+}
+
+static long turns_check(struct run *r)
+{
+    struct rma *w = r->priv;
+    int64_t count;
+    bench_rma_read(r);
+    memcpy(&count, w->base, 8);
+    return r->rank != 0 || count == r->size ? -1 : 0;
+}
+
 static void win_make(struct run *r, long n)
 {
     MPI_Win w;
@@ -213,6 +266,24 @@ const struct kernel bench_rma_sync_rows[] = {
      .variants = RMA_SYNCS,
      .setup = sync_setup,
      .op = rma_sync,
+     .teardown = bench_rma_end},
+    {.name = "lock-all",
+     .family = "rma",
+     .min_ranks = 2,
+     .what = "rank 0 locks and unlocks all ranks, which do nothing else",
+     .flags = NOSIZE | ROOT,
+     .setup = lock_setup,
+     .op = lock_all,
+     .teardown = bench_rma_end},
+    {.name = "lock-turns",
+     .family = "rma",
+     .min_ranks = 2,
+     .what = "all ranks in turn: exclusive lock of rank 0, get, put, unlock",
+     .flags = NOSIZE,
+     .setup = lock_setup,
+     .op = turns,
+     .fill = turns_fill,
+     .check = turns_check,
      .teardown = bench_rma_end},
     {.name = "win-make",
      .family = "rma",

@@ -5,6 +5,7 @@
 
 #include "api/win.h"
 #include "core/progress.h"
+#include "rma/direct.h"
 
 static int check_assert(int assert, int allowed, const char *names)
 {
@@ -136,6 +137,17 @@ static int check_passive(const struct MPI_ABI_Win *w, int rank)
     return uno_fail(MPI_ERR_RMA_SYNC, "rank %d is not locked (MPI_Win_lock or MPI_Win_lock_all come first)", rank);
 }
 
+// Operations that are complete when they return.
+static bool is_done(MPI_Win win, int rank)
+{
+    uno_lock();
+    bool done = uno_rma_is_flushed(win, rank);
+    uno_unlock();
+    // Release: what was stored before is there when anything stored later is. Loads later on: uno_rma_order.
+    atomic_thread_fence(memory_order_release);
+    return done;
+}
+
 static int flush(const char *call, MPI_Win win, int rank, int (*fn)(struct MPI_ABI_Win *, int))
 {
     uno_enter(call);
@@ -158,11 +170,13 @@ static int flush_all(const char *call, MPI_Win win, int (*fn)(struct MPI_ABI_Win
 
 int MPI_Win_flush(int rank, MPI_Win win)
 {
+    if (is_done(win, rank)) return MPI_SUCCESS;
     return flush("MPI_Win_flush", win, rank, uno_rma_flush);
 }
 
 int MPI_Win_flush_local(int rank, MPI_Win win)
 {
+    if (is_done(win, rank)) return MPI_SUCCESS;
     return flush("MPI_Win_flush_local", win, rank, uno_rma_flush_local);
 }
 
@@ -181,8 +195,8 @@ int MPI_Win_sync(MPI_Win win)
     static const char call[] = "MPI_Win_sync";
     uno_enter(call);
     int err = uno_check_win(win);
-    // Seq_cst: the window's memory as others left it, and ours as they will see it; pairs with their MPI_Win_sync.
-    if (!err) atomic_thread_fence(memory_order_seq_cst);
+    uno_rma_unordered = true;    // loads and stores of the user's, too
+    uno_rma_order();
     if (!err) uno_progress();
     return uno_finish_win(win, call, err);
 }

@@ -10,23 +10,45 @@
 
 struct wanted {
     struct uno_poller poller;
-    const _Atomic uint64_t *word;
-    uint64_t least;
+    bool (*is_there)(void *arg);
+    void *arg;
     bool told;
 };
-
-static bool is_there(void *arg)
-{
-    const struct wanted *w = arg;
-    return uno_word_reached(w->word, w->least);
-}
 
 // With threads another one may be polling for this one: it hears, once, that the word is there as progress made.
 static int poll_wanted(struct uno_poller *self)
 {
     struct wanted *w = (struct wanted *)self;
-    if (w->told || !is_there(w)) return 0;
+    if (w->told || !w->is_there(w->arg)) return 0;
     return w->told = true;
+}
+
+static void wait_on(struct wanted *w, struct uno_patience *patience, const struct MPI_ABI_Comm *comm, int peer)
+{
+    struct uno_waiting what = {.comm = comm, .peer = peer, .tag = MPI_UNDEFINED};
+    w->poller.fn = poll_wanted;
+    if (uno_world.threads) uno_poller_add(&w->poller);
+    uno_wait_on(w->is_there, w->arg, &what, patience);
+    if (uno_world.threads) uno_poller_remove(&w->poller);
+}
+
+void uno_word_wait_for(bool (*is_there)(void *arg), void *arg, const struct MPI_ABI_Comm *comm, int peer)
+{
+    struct uno_patience patience = {0};
+    while (patience.looks < LOOKS && uno_patience_spin(&patience))
+        if (is_there(arg)) return;
+    wait_on(&(struct wanted){.is_there = is_there, .arg = arg}, &patience, comm, peer);
+}
+
+struct at_least {
+    const _Atomic uint64_t *word;
+    uint64_t least;
+};
+
+static bool is_reached(void *arg)
+{
+    const struct at_least *a = arg;
+    return uno_word_reached(a->word, a->least);
 }
 
 void uno_word_wait(const _Atomic uint64_t *word, uint64_t least, const struct MPI_ABI_Comm *comm, int peer)
@@ -34,9 +56,6 @@ void uno_word_wait(const _Atomic uint64_t *word, uint64_t least, const struct MP
     struct uno_patience patience = {0};
     while (patience.looks < LOOKS && uno_patience_spin(&patience))
         if (uno_word_reached(word, least)) return;
-    struct uno_waiting what = {.comm = comm, .peer = peer, .tag = MPI_UNDEFINED};
-    struct wanted w = {.poller.fn = poll_wanted, .word = word, .least = least};
-    if (uno_world.threads) uno_poller_add(&w.poller);
-    uno_wait_on(is_there, &w, &what, &patience);
-    if (uno_world.threads) uno_poller_remove(&w.poller);
+    struct at_least a = {word, least};
+    wait_on(&(struct wanted){.is_there = is_reached, .arg = &a}, &patience, comm, peer);
 }

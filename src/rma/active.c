@@ -72,6 +72,7 @@ int uno_rma_begin(struct MPI_ABI_Win *w, struct MPI_ABI_Group *g, int assert)
         if (!(assert &MPI_MODE_NOCHECK)) uno_word_wait(&w->posted[r], wanted, w->comm, r);
     }
     if (err) return err;
+    for (int i = 0; i < g->size; i++) w->part[member(w, g, i)].begun = true;
     uno_group_hold(g);
     w->started = g;
     w->fenced = false;
@@ -86,6 +87,7 @@ int uno_rma_complete(struct MPI_ABI_Win *w)
     for (int i = 0; i < g->size; i++) {
         int r = member(w, g, i), e = MPI_SUCCESS;
         struct uno_rma_part *p = &w->part[r];
+        p->begun = false;
         if (p->path != UNO_RMA_MESSAGE || p->words) e = uno_rma_flush(w, r);
         if (!e) e = uno_rma_flush_local(w, r);
         if (!err) err = e;    // an operation that was refused; the target waits all the same

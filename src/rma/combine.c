@@ -1,35 +1,102 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Accumulates (combine.h). One mechanism for all types, sizes and paths, because atomicity holds between any two of
-// them: a lock per part, held for one block at a time. Called by op.c at the origin and by remote.c at the target.
+// them: the locks of stripe.h. Called by op.c at the origin and by remote.c at the target.
 //
-// Always holds: an element is read, combined and written under one hold of the lock; an uncontended hold costs one
-// atomic exchange.
+// Always holds: an element is read, combined and written under one hold of its lock; nobody holds two.
 #include "rma/combine.h"
 
 #include <string.h>
 
-#include "base/patience.h"
-#include "rma/words.h"
+#include "rma/direct.h"
+#include "rma/stripe.h"
 
-#define BLOCK 8192    // bytes of elements per hold: others wait for at most so much
-
-static void hold(struct uno_rma_part *p)
-{
-    // Acquire: pairs with the release in let_go.
-    for (struct uno_patience w = {0}; atomic_exchange_explicit(&p->words->busy, 1, memory_order_acquire) != 0;)
-        while (atomic_load_explicit(&p->words->busy, memory_order_relaxed) != 0) uno_patience_copy(&w);
-}
-
-static void let_go(struct uno_rma_part *p)
-{
-    // Release: pairs with the acquire in hold.
-    atomic_store_explicit(&p->words->busy, 0, memory_order_release);
-}
+#define BLOCK UNO_RMA_BLOCK
 
 static bool has_gaps(const struct MPI_ABI_Datatype *e)
 {
     return e->extent != e->size;
 }
+
+// Of the n bytes at `at` those whose elements have one lock.
+static size_t under_one(const struct uno_rma_part *p, const char *at, size_t n, size_t element)
+{
+    size_t some = (BLOCK - uno_stripe_offset(p, at) % BLOCK + element - 1) / element * element;
+    return some < n ? some : n;
+}
+
+// ---- where elements lie together ----
+
+// n bytes of them at the part, what is combined with them, where the old values go.
+struct stretch {
+    char *at;
+    const char *in;    // NULL: MPI_NO_OP
+    char *out;         // NULL: nobody wants them
+    size_t n;
+};
+
+static void combine_here(const struct uno_rma_combination *c, struct stretch s)
+{
+    if (s.out) memcpy(s.out, s.at, s.n);
+    if (s.in) uno_op_apply(c->op, s.in, s.at, (MPI_Count)(s.n / (size_t)c->element->size), c->element);
+}
+
+// The part of it that has one lock, `from` bytes behind its beginning; returns the bytes of it.
+static size_t combine_some(const struct uno_rma_part *p, const struct uno_rma_combination *c, struct stretch s,
+                           size_t from)
+{
+    char *at = s.at + from;
+    size_t n = under_one(p, at, s.n - from, (size_t)c->element->size);
+    struct uno_rma_stripe *lock = uno_stripe_of(p, at);
+    uno_stripe_hold(lock);
+    combine_here(c, (struct stretch){at, s.in ? s.in + from : NULL, s.out ? s.out + from : NULL, n});
+    uno_stripe_let_go(lock);
+    return n;
+}
+
+// Where the last elements before `end` that have one lock begin.
+static size_t last_begin(const struct uno_rma_part *p, const struct stretch *s, size_t end, size_t element)
+{
+    size_t last = uno_stripe_offset(p, s->at) + end - element, over = last % BLOCK / element * element;
+    return end - element > over ? end - element - over : 0;
+}
+
+static void combine_flat(const struct uno_rma_part *p, const struct uno_rma_combination *c, struct stretch s)
+{
+    size_t e = (size_t)c->element->size;
+    if (uno_rma_turn(s.n)) {    // as uno_rma_copy does
+        for (size_t from = s.n; from > 0;) combine_some(p, c, s, from = last_begin(p, &s, from, e));
+    } else {
+        for (size_t from = 0; from < s.n;) from += combine_some(p, c, s, from);
+    }
+}
+
+// ---- where they lie in runs, or must be packed at the origin ----
+
+struct block {
+    _Alignas(UNO_LINE) char in[BLOCK], old[BLOCK];
+};
+
+static void combine_runs(const struct uno_rma_part *p, struct uno_rma_layout *l, const struct uno_rma_combination *c,
+                         struct block *b, size_t n)
+{
+    struct uno_rma_stripe *held = NULL;
+    if (c->in) uno_rma_read(c->in, b->in, n);
+    for (size_t k, done = 0; done < n; done += k) {
+        k = under_one(p, uno_rma_next(l), n - done, (size_t)c->element->size);
+        char *at;
+        k = uno_rma_stretch(l, k, &at);
+        struct uno_rma_stripe *lock = uno_stripe_of(p, at);
+        if (lock != held) {
+            if (held) uno_stripe_let_go(held);
+            uno_stripe_hold(held = lock);
+        }
+        combine_here(c, (struct stretch){at, c->in ? b->in + done : NULL, c->out ? b->old + done : NULL, k});
+    }
+    if (held) uno_stripe_let_go(held);
+    if (c->out) uno_rma_write(c->out, b->old, n);
+}
+
+// ---- across processes, and elements with gaps: read, combined, written back under the first lock ----
 
 // Elements with gaps (pairs of double and int) travel packed and are combined as the compiler lays them out.
 static void spread(const struct MPI_ABI_Datatype *e, void *typed, const void *packed, size_t n)
@@ -46,75 +113,86 @@ static void press(const struct MPI_ABI_Datatype *e, const void *typed, void *pac
     uno_pack(&p, packed, n * (size_t)e->size);
 }
 
-struct block {
-    _Alignas(64) char in[BLOCK], old[BLOCK], typed_in[BLOCK], typed[BLOCK];
+#define COPIED ((size_t)8192)    // bytes of elements per hold
+
+struct copied {
+    _Alignas(UNO_LINE) char in[COPIED], old[COPIED], typed_in[COPIED], typed_old[COPIED];
 };
 
-// old: n packed elements of the part, combined with b->in in place.
-static void apply(const struct uno_rma_combination *c, struct block *b, void *old, size_t n)
+// n packed elements of the part, combined in place.
+static void apply(const struct uno_rma_combination *c, struct copied *b, size_t n)
 {
     if (!has_gaps(c->element)) {
-        uno_op_apply(c->op, b->in, old, (MPI_Count)n, c->element);
+        uno_op_apply(c->op, b->in, b->old, (MPI_Count)n, c->element);
         return;
     }
     spread(c->element, b->typed_in, b->in, n);
-    spread(c->element, b->typed, old, n);
-    uno_op_apply(c->op, b->typed_in, b->typed, (MPI_Count)n, c->element);
-    press(c->element, b->typed, old, n);
+    spread(c->element, b->typed_old, b->old, n);
+    uno_op_apply(c->op, b->typed_in, b->typed_old, (MPI_Count)n, c->element);
+    press(c->element, b->typed_old, b->old, n);
 }
 
-// Where a block can be combined where it lies, else NULL.
-static char *in_place(const struct uno_rma_part *p, const struct uno_rma_layout *l, const struct MPI_ABI_Datatype *e)
+static int combine_copied(struct uno_rma_part *p, struct uno_rma_layout *l, const struct uno_rma_combination *c,
+                          struct copied *b, size_t bytes)
 {
-    return p->path == UNO_RMA_MAPPED && l->runs == 1 && !has_gaps(e) ? l->run[0].at + l->done : NULL;
-}
-
-static int one_block(struct uno_rma_part *p, struct uno_rma_layout *l, const struct uno_rma_combination *c,
-                     struct block *b, size_t n)
-{
-    size_t bytes = n * (size_t)c->element->size, from = l->done;
-    char *here = in_place(p, l, c->element), *old = here ? here : b->old;
-    int err = MPI_SUCCESS;
+    char *old = b->old;
+    size_t from = l->done;
     if (c->in) uno_rma_read(c->in, b->in, bytes);
-    hold(p);
-    if (here)
-        l->done += bytes;
-    else
-        err = uno_rma_move(p, l, old, bytes, true);
+    uno_stripe_hold(p->words->stripe);
+    int err = uno_rma_move(p, l, old, bytes, true);
     if (!err && c->out) uno_rma_write(c->out, old, bytes);
     if (!err && c->in) {
-        apply(c, b, old, n);
-        if (!here) {
-            uno_rma_rewind(l, from);
-            err = uno_rma_move(p, l, old, bytes, false);
-        }
+        apply(c, b, bytes / (size_t)c->element->size);
+        uno_rma_rewind(l, from);
+        err = uno_rma_move(p, l, old, bytes, false);
     }
-    let_go(p);
+    uno_stripe_let_go(p->words->stripe);
     return err;
+}
+
+static int combine_all_copied(struct uno_rma_part *p, struct uno_rma_layout *l, const struct uno_rma_combination *c)
+{
+    struct copied b;
+    size_t most = COPIED / (size_t)c->element->extent * (size_t)c->element->size;
+    int err = MPI_SUCCESS;
+    for (size_t n, left = l->bytes; left > 0 && !err; left -= n) {
+        n = left < most ? left : most;
+        err = combine_copied(p, l, c, &b, n);
+    }
+    return err;
+}
+
+static void combine_mapped(const struct uno_rma_part *p, struct uno_rma_layout *l, const struct uno_rma_combination *c)
+{
+    struct block b;
+    size_t most = BLOCK / (size_t)c->element->size * (size_t)c->element->size;
+    for (size_t n, left = l->bytes; left > 0; left -= n) {
+        n = left < most ? left : most;
+        combine_runs(p, l, c, &b, n);
+    }
 }
 
 int uno_rma_combine(struct uno_rma_part *p, struct uno_rma_layout *l, const struct uno_rma_combination *c)
 {
-    struct block b;
-    size_t each = (size_t)(has_gaps(c->element) ? c->element->extent : c->element->size);
-    size_t left = l->bytes / (size_t)c->element->size;
-    int err = MPI_SUCCESS;
-    for (size_t n; left > 0 && !err; left -= n) {
-        n = left < BLOCK / each ? left : BLOCK / each;
-        err = one_block(p, l, c, &b, n);
-    }
-    return err;
+    if (p->path != UNO_RMA_MAPPED || has_gaps(c->element)) return combine_all_copied(p, l, c);
+    if (l->runs == 1 && (!c->in || c->in->plain) && (!c->out || c->out->plain))
+        combine_flat(
+            p, c, (struct stretch){l->run[0].at, c->in ? c->in->plain : NULL, c->out ? c->out->plain : NULL, l->bytes});
+    else
+        combine_mapped(p, l, c);
+    return MPI_SUCCESS;
 }
 
 int uno_rma_swap(struct uno_rma_part *p, struct uno_rma_layout *l, const void *compare, const void *value, void *old)
 {
     size_t n = l->bytes;
-    hold(p);
+    struct uno_rma_stripe *lock = l->runs == 1 ? uno_stripe_of(p, l->run[0].at) : p->words->stripe;
+    uno_stripe_hold(lock);
     int err = uno_rma_move(p, l, old, n, true);
     if (!err && memcmp(old, compare, n) == 0) {
         uno_rma_rewind(l, 0);
         err = uno_rma_move(p, l, (void *)(uintptr_t)value, n, false);
     }
-    let_go(p);
+    uno_stripe_let_go(lock);
     return err;
 }

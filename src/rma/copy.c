@@ -8,6 +8,11 @@
 
 #include "base/fail.h"
 #include "chan/peer_memory.h"
+#include "rma/direct.h"
+
+#define PIECE ((size_t)32768)    // of a copy that goes backward
+
+bool uno_rma_unordered;
 
 static bool is_plain(const struct MPI_ABI_Datatype *type)
 {
@@ -41,16 +46,40 @@ void uno_rma_rewind(struct uno_rma_layout *l, size_t done)
     while (l->at > 0 && l->run[l->at - 1].end > done) l->at--;
 }
 
-// The next stretch of the walk that lies in one run, at most n bytes; moves the walk on.
-static size_t stretch(struct uno_rma_layout *l, size_t n, char **at)
+char *uno_rma_next(const struct uno_rma_layout *l)
 {
     const struct uno_run *r = &l->run[l->at];
-    size_t start = l->at ? r[-1].end : 0, left = r->end - l->done;
-    *at = r->at + (l->done - start);
+    return r->at + (l->done - (l->at ? r[-1].end : 0));
+}
+
+size_t uno_rma_stretch(struct uno_rma_layout *l, size_t n, char **at)
+{
+    size_t end = l->run[l->at].end, left = end - l->done;
+    *at = uno_rma_next(l);
     if (n > left) n = left;
     l->done += n;
-    if (l->done == r->end) l->at++;
+    if (l->done == end) l->at++;
     return n;
+}
+
+bool uno_rma_turn(size_t n)
+{
+    static bool backward;
+    if (n < UNO_RMA_TURN) return false;
+    return backward = !backward;
+}
+
+void uno_rma_copy_large(char *to, const char *from, size_t n)
+{
+    if (!uno_rma_turn(n)) {
+        memcpy(to, from, n);
+        return;
+    }
+    size_t some = n % PIECE ? n % PIECE : PIECE;
+    for (size_t at = n - some;; at -= PIECE, some = PIECE) {
+        memcpy(to + at, from + at, some);
+        if (at == 0) break;
+    }
 }
 
 // Across processes: what has come moves the walk on, also when the rest is not mapped there.
@@ -74,8 +103,8 @@ int uno_rma_move(const struct uno_rma_part *p, struct uno_rma_layout *l, void *h
     char *mine = here;
     for (size_t k; n > 0; n -= k, mine += k) {
         char *at;
-        k = stretch(l, n, &at);
-        memcpy(get ? mine : at, get ? at : mine, k);
+        k = uno_rma_stretch(l, n, &at);
+        uno_rma_copy(get ? mine : at, get ? at : mine, k);
     }
     return MPI_SUCCESS;
 }

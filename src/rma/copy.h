@@ -19,6 +19,10 @@ int uno_rma_lay_out(struct uno_rma_layout *l, char *base, MPI_Count count, struc
 void uno_rma_lay_down(struct uno_rma_layout *l);
 void uno_rma_rewind(struct uno_rma_layout *l, size_t done);
 
+// Where the walk over it is; the next stretch that lies in one run, at most n bytes, which moves the walk on.
+char *uno_rma_next(const struct uno_rma_layout *l);
+size_t uno_rma_stretch(struct uno_rma_layout *l, size_t n, char **at);
+
 // Moves the next n packed bytes of the layout to `here` (get) or from it. MPI_ERR_RMA_RANGE when the memory is not
 // there.
 int uno_rma_move(const struct uno_rma_part *p, struct uno_rma_layout *l, void *here, size_t n, bool get);

@@ -61,6 +61,7 @@ int uno_win_hints_take(struct MPI_ABI_Win *w, const struct MPI_ABI_Info *info)
         int err = w->info ? uno_info_set(w->info, known[i].key, value) : MPI_ERR_NO_MEM;
         if (err) return uno_fail(MPI_ERR_NO_MEM, "no memory for hints");
     }
+    w->no_locks = uno_win_hint_true(w, "no_locks");
     return MPI_SUCCESS;
 }
 

@@ -8,6 +8,7 @@
 #include "core/request.h"
 #include "core/type.h"
 #include "rma/combine.h"
+#include "rma/direct.h"
 #include "rma/remote.h"
 
 #define BOUNCE 32768    // bytes of a packed layout per copy across processes
@@ -109,6 +110,7 @@ int uno_rma_start(struct MPI_ABI_Win *w, const struct uno_rma_op *o, MPI_Request
     int err = begin(w, o, &l);
     if (err) return err;
     if (req) *req = &uno_request_sent;
+    if (o->get || o->result.type) uno_rma_order();
     if (l.bytes == 0)
         err = MPI_SUCCESS;
     else if (p->path == UNO_RMA_MESSAGE)
@@ -117,7 +119,7 @@ int uno_rma_start(struct MPI_ABI_Win *w, const struct uno_rma_op *o, MPI_Request
         err = combine(p, &l, o);
     else
         err = move(p, &l, &o->origin, o->get);
-    p->stored |= !o->get;
+    if (!o->get) uno_rma_unordered = p->stored = true;
     uno_rma_lay_down(&l);
     return err;
 }
@@ -133,7 +135,7 @@ int uno_rma_fetch(struct MPI_ABI_Win *w, const struct uno_rma_op *o, const void 
         err = uno_remote_swap(w, o, &l, compare);
     else
         err = uno_rma_swap(p, &l, compare, o->origin.buf, o->result.buf);
-    p->stored = true;
+    uno_rma_unordered = p->stored = true;
     uno_rma_lay_down(&l);
     return err;
 }

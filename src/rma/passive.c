@@ -15,31 +15,33 @@ static const char *const held_name[] = {"not locked", "locked (shared)", "locked
 int uno_rma_in_epoch(const struct MPI_ABI_Win *w, int rank)
 {
     const struct uno_rma_part *p = &w->part[rank];
-    if (p->held || w->all_locked || w->fenced) return MPI_SUCCESS;
-    if (w->started && uno_group_find(w->started, uno_comm_proc(w->comm, rank)) != MPI_UNDEFINED) return MPI_SUCCESS;
+    if (p->held || p->begun || w->all_locked || w->fenced) return MPI_SUCCESS;
     if (w->started) return uno_fail(MPI_ERR_RMA_SYNC, "rank %d is not in the group of MPI_Win_start", rank);
     return uno_fail(MPI_ERR_RMA_SYNC,
                     "no epoch for rank %d (call MPI_Win_fence, MPI_Win_start, MPI_Win_lock or MPI_Win_lock_all first)",
                     rank);
 }
 
+// Who locks a part exclusively keeps out all that lock all parts, too, as long as it has any such part; who holds a
+// lock already goes before those who wait, because they wait for it.
 static int take(struct MPI_ABI_Win *w, int rank, bool exclusive)
 {
     struct uno_rma_part *p = &w->part[rank];
     if (!p->words) return uno_remote_lock(w, rank, exclusive);
-    uno_ticket_lock(uno_win_queue(w, p), exclusive, w->comm, rank);
+    struct uno_ticket_wait any = {.queue = w->shared->all, .room = UNO_ROOM_EXCLUSIVE, .ahead = w->locks > 0};
+    struct uno_ticket_wait it = {.queue = uno_win_queue(w, p), .room = (enum uno_room)exclusive};
+    if (exclusive && w->writing++ == 0) uno_ticket_lock(any, w->comm, rank);
+    uno_ticket_lock(it, w->comm, rank);
     return MPI_SUCCESS;
 }
 
 static int flush_part(struct MPI_ABI_Win *w, int rank)
 {
-    struct uno_rma_part *p = &w->part[rank];
-    if (p->path == UNO_RMA_MESSAGE) return p->stored || p->answers ? uno_remote_flush(w, rank) : MPI_SUCCESS;
-    // Seq_cst: what was stored before comes before what is loaded after; pairs with the target's own accesses, which
-    // the program orders by MPI_Win_sync or messages.
-    if (p->stored) atomic_thread_fence(memory_order_seq_cst);
-    p->stored = false;
-    return MPI_SUCCESS;
+    const struct uno_rma_part *p = &w->part[rank];
+    // Release: what was stored before is there when anything stored later is. Loads later on: uno_rma_order.
+    atomic_thread_fence(memory_order_release);
+    bool waits = p->path == UNO_RMA_MESSAGE && (p->stored || p->answers);
+    return waits ? uno_remote_flush(w, rank) : MPI_SUCCESS;
 }
 
 static int let_go(struct MPI_ABI_Win *w, int rank, bool exclusive)
@@ -47,7 +49,29 @@ static int let_go(struct MPI_ABI_Win *w, int rank, bool exclusive)
     struct uno_rma_part *p = &w->part[rank];
     if (!p->words) return uno_remote_unlock(w, rank, exclusive);
     int err = flush_part(w, rank);
-    uno_ticket_leave(uno_win_queue(w, p), exclusive);
+    uno_ticket_leave(uno_win_queue(w, p), (enum uno_room)exclusive);
+    if (exclusive && --w->writing == 0) uno_ticket_leave(w->shared->all, UNO_ROOM_EXCLUSIVE);
+    return err;
+}
+
+// All parts: one word for those on this host, a message to each on another.
+static int take_all(struct MPI_ABI_Win *w)
+{
+    int err = MPI_SUCCESS;
+    uno_ticket_lock((struct uno_ticket_wait){.queue = w->shared->all}, w->comm, MPI_UNDEFINED);
+    for (int r = 0; w->messages && r < w->ranks && !err; r++)
+        if (!w->part[r].words) err = uno_remote_lock(w, r, false);
+    return err;
+}
+
+static int let_all_go(struct MPI_ABI_Win *w)
+{
+    int err = MPI_SUCCESS;
+    for (int r = 0; w->messages && r < w->ranks; r++) {
+        int e = w->part[r].words ? flush_part(w, r) : uno_remote_unlock(w, r, false);
+        if (!err) err = e;
+    }
+    uno_ticket_leave(w->shared->all, UNO_ROOM_SHARED);
     return err;
 }
 
@@ -57,7 +81,7 @@ int uno_rma_lock(struct MPI_ABI_Win *w, int rank, bool exclusive, bool checked)
     if (w->all_locked) return uno_fail(MPI_ERR_RMA_SYNC, "rank %d is locked by MPI_Win_lock_all already", rank);
     if (p->held) return uno_fail(MPI_ERR_RMA_SYNC, "rank %d is %s already", rank, held_name[p->held]);
     if (w->started) return uno_fail(MPI_ERR_RMA_SYNC, "the epoch of MPI_Win_start is open");
-    if (uno_win_hint_true(w, "no_locks")) return uno_fail(MPI_ERR_RMA_SYNC, "the window was made with no_locks=true");
+    if (w->no_locks) return uno_fail(MPI_ERR_RMA_SYNC, "the window was made with no_locks=true");
     int err = checked ? take(w, rank, exclusive) : MPI_SUCCESS;
     if (err) return err;
     p->held = !checked ? UNO_RMA_NOCHECK : exclusive ? UNO_RMA_EXCLUSIVE : UNO_RMA_SHARED;
@@ -81,9 +105,8 @@ int uno_rma_lock_all(struct MPI_ABI_Win *w, bool checked)
     if (w->all_locked) return uno_fail(MPI_ERR_RMA_SYNC, "MPI_Win_lock_all was called already");
     if (w->locks) return uno_fail(MPI_ERR_RMA_SYNC, "%d ranks are locked by MPI_Win_lock", w->locks);
     if (w->started) return uno_fail(MPI_ERR_RMA_SYNC, "the epoch of MPI_Win_start is open");
-    if (uno_win_hint_true(w, "no_locks")) return uno_fail(MPI_ERR_RMA_SYNC, "the window was made with no_locks=true");
-    int err = MPI_SUCCESS;
-    for (int r = 0; r < w->comm->size && checked && !err; r++) err = take(w, r, false);
+    if (w->no_locks) return uno_fail(MPI_ERR_RMA_SYNC, "the window was made with no_locks=true");
+    int err = checked ? take_all(w) : MPI_SUCCESS;
     if (err) return err;
     w->all_locked = true;
     w->all_unchecked = !checked;
@@ -94,11 +117,7 @@ int uno_rma_lock_all(struct MPI_ABI_Win *w, bool checked)
 int uno_rma_unlock_all(struct MPI_ABI_Win *w)
 {
     if (!w->all_locked) return uno_fail(MPI_ERR_RMA_SYNC, "MPI_Win_lock_all was not called");
-    int err = MPI_SUCCESS;
-    for (int r = 0; r < w->comm->size; r++) {
-        int e = w->all_unchecked ? flush_part(w, r) : let_go(w, r, false);
-        if (!err) err = e;
-    }
+    int err = w->all_unchecked ? uno_rma_flush(w, -1) : let_all_go(w);
     w->all_locked = false;
     return err;
 }
@@ -107,14 +126,17 @@ int uno_rma_flush(struct MPI_ABI_Win *w, int rank)
 {
     int err = MPI_SUCCESS;
     if (rank >= 0) return flush_part(w, rank);
-    for (int r = 0; r < w->comm->size && !err; r++) err = flush_part(w, r);
+    // Release: pairs as in flush_part.
+    atomic_thread_fence(memory_order_release);
+    for (int r = 0; w->messages && r < w->ranks && !err; r++) err = flush_part(w, r);
     return err;
 }
 
 int uno_rma_flush_local(struct MPI_ABI_Win *w, int rank)
 {
     int err = MPI_SUCCESS;
-    for (int r = rank < 0 ? 0 : rank; r < (rank < 0 ? w->comm->size : rank + 1) && !err; r++)
+    if (!w->messages) return err;
+    for (int r = rank < 0 ? 0 : rank; r < (rank < 0 ? w->ranks : rank + 1) && !err; r++)
         if (w->part[r].answers) err = uno_remote_flush(w, r);    // what was sent is in messages: its buffer is free
     return err;
 }

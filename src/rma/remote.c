@@ -28,12 +28,13 @@
 enum what { PUT, GET, ACCUMULATE, FETCH, SWAP, DATA, LOCK, GRANT, UNLOCK, FLUSH, ANSWER, POST, COMPLETE, REFUSED };
 
 struct wire {
-    uint8_t what, exclusive;
-    uint16_t element;    // handle of the predefined type (accumulates)
-    uint16_t op;         // handle of the predefined operation
-    uint16_t runs;       // that follow
-    uint64_t bytes;      // of the layout (GET), else of the data behind the runs; REFUSED: the address
-    uint64_t token;      // whom the data that comes back is for, 0: none comes
+    uint8_t what;
+    bool exclusive : 1, holds : 1;    // of a lock that is asked for; its asker has others
+    uint16_t element;                 // handle of the predefined type (accumulates)
+    uint16_t op;                      // handle of the predefined operation
+    uint16_t runs;                    // that follow
+    uint64_t bytes;                   // of the layout (GET), else of the data behind the runs; REFUSED: the address
+    uint64_t token;                   // whom the data that comes back is for, 0: none comes
 };
 
 struct wire_run {
@@ -279,7 +280,7 @@ int uno_remote_flush(struct MPI_ABI_Win *w, int rank)
 int uno_remote_lock(struct MPI_ABI_Win *w, int rank, bool exclusive)
 {
     struct uno_rma_part *p = &w->part[rank];
-    int err = tell(w, rank, &(struct wire){.what = LOCK, .exclusive = exclusive});
+    int err = tell(w, rank, &(struct wire){.what = LOCK, .exclusive = exclusive, .holds = w->locks > 0});
     if (err) return err;
     uno_word_wait(&p->granted, ++p->asked_locks, w->comm, rank);
     return MPI_SUCCESS;
@@ -303,14 +304,14 @@ int uno_remote_complete(struct MPI_ABI_Win *w, int rank)
 
 // ---- at the target ----
 
-// Locks asked for by members on other hosts that are not served yet.
+// Locks asked for by members on other hosts that are not served yet: first the window's, if it is to write, then the
+// part's.
 struct asked {
     struct uno_poller poller;
     struct asked *next;
     struct MPI_ABI_Win *win;
     int rank;
-    bool exclusive;
-    uint64_t ticket;
+    struct uno_ticket_wait any, part;
 };
 static struct asked *asked;
 
@@ -319,39 +320,52 @@ static struct uno_rma_part *mine(const struct MPI_ABI_Win *w)
     return &w->part[w->comm->rank];
 }
 
-static int grant(struct MPI_ABI_Win *w, int rank, uint64_t ticket, bool exclusive)
+// Whether the lock is held now, and its asker told.
+static bool come(struct asked *a)
 {
-    uno_ticket_enter(uno_win_queue(w, mine(w)), ticket, exclusive);
-    return tell(w, rank, &(struct wire){.what = GRANT});
+    bool writes = a->part.room == UNO_ROOM_EXCLUSIVE;
+    if ((writes && !uno_ticket_come(&a->any)) || !uno_ticket_come(&a->part)) return false;
+    if (tell(a->win, a->rank, &(struct wire){.what = GRANT})) uno_world_abort(MPI_ERR_OTHER, uno_fail_text());
+    return true;
 }
 
 static int poll_asked(struct uno_poller *self)
 {
     struct asked *a = (struct asked *)self;
-    if (!uno_ticket_served(uno_win_queue(a->win, mine(a->win)), a->ticket, a->exclusive)) return 0;
+    if (!come(a)) return 0;
     uno_poller_remove(&a->poller);
     for (struct asked **at = &asked; *at; at = &(*at)->next)
         if (*at == a) {
             *at = a->next;
             break;
         }
-    if (grant(a->win, a->rank, a->ticket, a->exclusive)) uno_world_abort(MPI_ERR_OTHER, uno_fail_text());
     free(a);
     return 1;
 }
 
-static const char *asked_for_lock(struct MPI_ABI_Win *w, int rank, bool exclusive)
+static void asked_for_lock(struct MPI_ABI_Win *w, int rank, const struct wire *h)
 {
-    struct uno_ticket_queue q = uno_win_queue(w, mine(w));
-    uint64_t t = uno_ticket_draw(q, (int)uno_world.local);
-    if (uno_ticket_served(q, t, exclusive)) return grant(w, rank, t, exclusive) ? "a lock cannot be granted" : NULL;
+    enum uno_room room = h->exclusive ? UNO_ROOM_EXCLUSIVE : UNO_ROOM_SHARED;
     struct asked *a = malloc(sizeof *a);
     if (!a) uno_world_abort(MPI_ERR_NO_MEM, "no memory for a lock that was asked for");
-    *a = (struct asked){
-        .poller.fn = poll_asked, .next = asked, .win = w, .rank = rank, .exclusive = exclusive, .ticket = t};
+    *a = (struct asked){.poller.fn = poll_asked,
+                        .next = asked,
+                        .win = w,
+                        .rank = rank,
+                        .any = {.queue = w->shared->all, .room = room, .ahead = h->holds},
+                        .part = {.queue = uno_win_queue(w, mine(w)), .room = room}};
+    if (come(a)) {
+        free(a);
+        return;
+    }
     asked = a;
     uno_poller_add(&a->poller);
-    return NULL;
+}
+
+static void let_lock_go(const struct MPI_ABI_Win *w, bool exclusive)
+{
+    uno_ticket_leave(uno_win_queue(w, mine(w)), exclusive ? UNO_ROOM_EXCLUSIVE : UNO_ROOM_SHARED);
+    if (exclusive) uno_ticket_leave(w->shared->all, UNO_ROOM_EXCLUSIVE);
 }
 
 void uno_remote_forget(struct MPI_ABI_Win *w)
@@ -493,8 +507,8 @@ static const char *synchronise(struct MPI_ABI_Win *w, int rank, const struct wir
 {
     struct wire answer = {.what = ANSWER};
     switch (h->what) {
-    case LOCK: return asked_for_lock(w, rank, h->exclusive);
-    case UNLOCK: uno_ticket_leave(uno_win_queue(w, mine(w)), h->exclusive); break;
+    case LOCK: asked_for_lock(w, rank, h); return NULL;
+    case UNLOCK: let_lock_go(w, h->exclusive); break;
     case FLUSH: break;
     case GRANT: raise_own(&w->part[rank].granted); return NULL;
     case ANSWER: raise_own(&w->part[rank].answered); return NULL;

@@ -46,7 +46,8 @@ struct MPI_ABI_Win *uno_win_of_context(uint64_t context)
 
 static struct uno_rma_words *words_of(const struct MPI_ABI_Win *w, int index)
 {
-    return (struct uno_rma_words *)(void *)(w->shared->words.base + (size_t)index * w->shared->stride);
+    char *members = w->shared->words.base + w->shared->before;
+    return (struct uno_rma_words *)(void *)(members + (size_t)index * w->shared->stride);
 }
 
 _Atomic uint64_t *uno_win_posted(const struct MPI_ABI_Win *w, const struct uno_rma_part *p)
@@ -61,8 +62,9 @@ _Atomic uint64_t *uno_win_completed(const struct MPI_ABI_Win *w, const struct un
 
 void uno_win_raise(_Atomic uint64_t *word, int local)
 {
+    uint64_t now = atomic_load_explicit(word, memory_order_relaxed);    // nobody else writes it
     // Release: pairs with the acquire in uno_word_reached: what was done before is seen after.
-    atomic_fetch_add_explicit(word, 1, memory_order_release);
+    atomic_store_explicit(word, now + 1, memory_order_release);
     uno_door_ring(uno_job_door(uno_world.job, (uint32_t)local));
 }
 
@@ -94,20 +96,29 @@ static size_t waiters_offset(const struct MPI_ABI_Win *w)
 
 struct uno_ticket_queue uno_win_queue(const struct MPI_ABI_Win *w, const struct uno_rma_part *p)
 {
-    return (struct uno_ticket_queue){
-        &p->words->lock, (_Atomic uint32_t *)(void *)((char *)p->words + waiters_offset(w)), (uint32_t)w->comm->size};
-}
-
-static int make_words(struct MPI_ABI_Win *w)
-{
-    size_t bytes = waiters_offset(w) + (size_t)w->comm->size * sizeof(uint32_t);
-    w->shared->stride = (bytes + 2 * UNO_LINE - 1) / (2 * UNO_LINE) * (2 * UNO_LINE);
-    return uno_share_make(w->node, w->shared->stride * (size_t)w->node->size, &w->shared->words);
+    return (struct uno_ticket_queue){.lock = &p->words->lock,
+                                     .waiter = (_Atomic uint32_t *)(void *)((char *)p->words + waiters_offset(w)),
+                                     .slots = (uint32_t)w->ranks};
 }
 
 static size_t rounded(size_t n, size_t unit)
 {
     return (n + unit - 1) / unit * unit;
+}
+
+// The window's own lock, then the words of the members on this host.
+static int make_words(struct MPI_ABI_Win *w)
+{
+    struct uno_rma_shared *s = w->shared;
+    size_t slots = (size_t)w->ranks * sizeof(uint32_t);
+    s->before = rounded(UNO_LINE + slots, 2 * UNO_LINE);
+    s->stride = rounded(waiters_offset(w) + slots, 2 * UNO_LINE);
+    int err = uno_share_make(w->node, s->before + s->stride * (size_t)w->node->size, &s->words);
+    s->all = (struct uno_ticket_queue){.lock = (struct uno_ticket_lock *)(void *)s->words.base,
+                                       .waiter = (_Atomic uint32_t *)(void *)(s->words.base + UNO_LINE),
+                                       .slots = (uint32_t)w->ranks,
+                                       .many = true};
+    return err;
 }
 
 // Where the memory of the members of this host lies in the share: one after the other when the user wants them
@@ -118,7 +129,7 @@ static int allocate(struct MPI_ABI_Win *w, const struct card *card, size_t *offs
     const char *text = w->info ? uno_info_find(w->info, "mpi_minimum_memory_alignment") : NULL;
     size_t align = text ? (size_t)strtoull(text, NULL, 10) : 0, at = 0;
     size_t unit = together ? 1 : align > PAGE ? align : PAGE;
-    for (int r = 0; r < w->comm->size; r++) {
+    for (int r = 0; r < w->ranks; r++) {
         if (w->part[r].local < 0) continue;
         offset[r] = at;
         at = rounded(at + (size_t)card[r].size, unit);
@@ -141,10 +152,16 @@ static uint8_t path_of(const struct MPI_ABI_Win *w, int rank, struct uno_rma_par
     return p->pid ? UNO_RMA_REACH : UNO_RMA_MESSAGE;
 }
 
+// Else some members copy across processes, and what an accumulate does there lies under one lock.
+static bool is_mapped_by_all(const struct MPI_ABI_Win *w, const struct uno_rma_part *p)
+{
+    return w->shared->memory.base && p->local >= 0;
+}
+
 static void describe(struct MPI_ABI_Win *w, const struct card *card, const size_t *offset)
 {
     int index = 0;
-    for (int r = 0; r < w->comm->size; r++) {
+    for (int r = 0; r < w->ranks; r++) {
         struct uno_rma_part *p = &w->part[r];
         if (p->local >= 0) p->words = words_of(w, index++);
         p->path = path_of(w, r, p);
@@ -152,12 +169,14 @@ static void describe(struct MPI_ABI_Win *w, const struct card *card, const size_
                                                           : (char *)(uintptr_t)card[r].base;
         p->size = w->flavor == MPI_WIN_FLAVOR_DYNAMIC ? SIZE_MAX : (size_t)card[r].size;
         p->unit = (MPI_Aint)card[r].unit;
+        p->direct = p->path == UNO_RMA_MAPPED && w->flavor != MPI_WIN_FLAVOR_DYNAMIC;
+        p->stripes = is_mapped_by_all(w, p) ? UNO_RMA_STRIPES - 1 : 0;
         w->messages |= p->path == UNO_RMA_MESSAGE;
     }
     struct uno_rma_part *mine = &w->part[w->comm->rank];
     if (w->shared->memory.base) w->base = mine->base;
     w->posted = uno_win_posted(w, mine) - w->comm->rank;
-    w->completed = w->posted + w->comm->size;
+    w->completed = w->posted + w->ranks;
 }
 
 // The memory and the parts, once everybody's card is known.
@@ -175,7 +194,7 @@ static int fill_parts(struct MPI_ABI_Win *w, const struct uno_win_spec *spec)
     if (!err && (failed || !mine)) err = uno_fail(MPI_ERR_NO_MEM, "no memory for a window of %zu members", n);
     if (!err) {
         card[w->comm->rank] = (struct card){(int64_t)(intptr_t)spec->base, spec->size, spec->unit};
-        for (int r = 0; r < w->comm->size; r++) w->part[r].local = uno_local_of(uno_comm_proc(w->comm, r));
+        for (int r = 0; r < w->ranks; r++) w->part[r].local = uno_local_of(uno_comm_proc(w->comm, r));
         err = uno_team_allgather(&all, card, sizeof *card);
     }
     if (!err) err = make_words(w);
@@ -231,6 +250,7 @@ int uno_win_make(struct MPI_ABI_Comm *c, const struct uno_win_spec *spec, struct
     struct MPI_ABI_Win *w = uno_pool_get(&pool);
     if (!w) return uno_fail(MPI_ERR_NO_MEM, "no memory for a window");
     w->handle = w;
+    w->ranks = c->size;
     w->flavor = spec->flavor;
     w->base = spec->base;
     w->size = spec->size;

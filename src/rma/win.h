@@ -32,7 +32,10 @@ struct uno_rma_part {
     int local;                      // index on this host, -1: on another
     uint8_t path;                   // enum uno_rma_path
     uint8_t held;                   // enum uno_rma_held: what this process holds in its passive epoch
-    bool stored;                    // since the last flush: MAPPED and REACH need a fence, MESSAGE an answer
+    bool begun;                     // MPI_Win_start has opened an epoch
+    bool direct;                    // MAPPED, and all of it: operations may go the short way (direct.h)
+    bool stored;                    // by MESSAGE: since the last answer
+    uint32_t stripes;               // locks of accumulates in use, less one (combine.c)
     uint32_t answers;               // by MESSAGE: pieces of gets and fetches that are under way
     uint64_t unconfirmed;           // by MESSAGE: bytes sent since the last answer
     uint64_t refused;               // by MESSAGE: an address that was not attached there, 0: none
@@ -45,12 +48,16 @@ struct uno_rma_part {
 
 struct MPI_ABI_Win {
     struct uno_head head;
+    int ranks;
+    bool fenced;    // a fence has begun an epoch
+    bool all_locked, all_unchecked;
+    bool messages;                // some part goes by MESSAGE
+    struct uno_rma_part *part;    // [ranks]
     MPI_Win handle;
     struct MPI_ABI_Comm *comm;    // of its own: the members and a context for messages
     struct MPI_ABI_Comm *node;    // the members on this host
     struct uno_rma_shared *shared;
-    struct uno_rma_part *part;               // [size]
-    _Atomic uint64_t *posted, *completed;    // [size] of this process, in `words`: told by each other member
+    _Atomic uint64_t *posted, *completed;    // [ranks] of this process, in `words`: told by each other member
     struct MPI_ABI_Errhandler *errhandler;
     struct uno_attrs *attrs;
     struct MPI_ABI_Info *info;
@@ -59,10 +66,8 @@ struct MPI_ABI_Win {
     void *base;    // of this process: what the attribute MPI_WIN_BASE gives
     MPI_Aint size;
     int unit, model;
-    bool messages;    // some part goes by MESSAGE
-    bool fenced;      // a fence has begun an epoch
-    bool all_locked, all_unchecked;
-    int locks;                                  // parts locked one by one
+    bool no_locks;                              // the hint
+    int locks, writing;                         // parts locked one by one; those on this host locked exclusively
     struct MPI_ABI_Group *started, *exposed;    // epochs of start and post
     struct uno_win_regions *attached;           // dynamic windows (region.c)
     struct MPI_ABI_Win *next, *prev;            // all windows of this process

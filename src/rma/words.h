@@ -2,22 +2,28 @@
 // What the members of a window on one host share, whatever the path of an operation: the words of each part, the memory
 // of windows that the library allocates, the barrier of all members.
 #pragma once
+#include "base/job.h"
 #include "p2p/meet.h"
 #include "p2p/share.h"
 #include "rma/ticket.h"
 #include "rma/win.h"
 
-// Of one part. All words only grow, but for `busy`. Behind it lie, per member of the window, the counts of its posts
-// and of its completes, and the slots of the queue for the lock.
+#define UNO_RMA_STRIPES 32
+
+// Of one part. Behind it lie, per member of the window, the counts of its posts and of its completes, which only grow,
+// and the slots of the queue for the lock.
 struct uno_rma_words {
     struct uno_ticket_lock lock;
-    _Atomic uint32_t busy;    // 1: somebody accumulates
+    struct uno_rma_stripe {
+        _Alignas(UNO_LINE) _Atomic uint32_t busy;    // 1: somebody accumulates
+    } stripe[UNO_RMA_STRIPES];
 };
 
 struct uno_rma_shared {
     struct uno_meet meet;    // all members
     struct uno_share words, memory;
-    size_t stride;    // bytes of one member in `words`
+    size_t before, stride;          // in `words`: bytes before the members', bytes of one member
+    struct uno_ticket_queue all;    // its first room: who locks all parts, its second: who locks any exclusively
 };
 
 // How often this process has told the part: posted to it (MPI_Win_post), completed (MPI_Win_complete).
