@@ -24,20 +24,12 @@
 
 enum { ON_DOWN = 1, ON_SIGNAL, ON_STDIN, ON_SINK };
 
-struct front {
-    struct uno_front_job *first, *jobs;    // the first stays in the list to the end
-    struct uno_sinks *sinks;
-    int epoll, sigfd, signals;    // signals: how many asked for the end
-    bool closed[2];               // by stream: nobody reads it any more
-    int64_t kill_at, timeout_at, abandon_at;
-};
-
-static void order_all(struct front *f, uint32_t type, int64_t arg)
+static void order_all(struct uno_front *f, uint32_t type, int64_t arg)
 {
     for (struct uno_front_job *j = f->jobs; j != NULL; j = j->next) uno_front_job_order(j, type, arg);
 }
 
-static int count_running(const struct front *f)
+static int count_running(const struct uno_front *f)
 {
     int n = 0;
     for (const struct uno_front_job *j = f->jobs; j != NULL; j = j->next) n += j->running;
@@ -45,13 +37,13 @@ static int count_running(const struct front *f)
 }
 
 // All jobs fail for one reason, which the first tells; takes the text over.
-static void fail_all(struct front *f, int status, char *what)
+static void fail_all(struct uno_front *f, int status, char *what)
 {
     uno_front_job_fail(f->first, status, what);
-    for (struct uno_front_job *j = f->jobs; j != NULL; j = j->next) uno_front_job_end(j, j->plan->grace_ms);
+    for (struct uno_front_job *j = f->jobs; j != NULL; j = j->next) uno_front_job_end(j, f->first->plan->grace_ms);
 }
 
-static void stop_and_go(struct front *f)
+static void stop_and_go(struct uno_front *f)
 {
     order_all(f, UNO_SIGNAL, SIGSTOP);
     uno_sinks_flush(f->sinks);
@@ -60,7 +52,7 @@ static void stop_and_go(struct front *f)
 }
 
 // SIGINT and its like: the ranks get it too and have a while to end; a second one kills them.
-static void end_by_signal(struct front *f, int sig)
+static void end_by_signal(struct uno_front *f, int sig)
 {
     int running = count_running(f), grace = f->first->plan->grace_ms;
     order_all(f, f->signals ? UNO_END : UNO_SIGNAL, f->signals ? 0 : sig);
@@ -76,7 +68,7 @@ static void end_by_signal(struct front *f, int sig)
     f->abandon_at = f->kill_at + ABANDON_MS;
 }
 
-static void on_signal(struct front *f)
+static void on_signal(struct uno_front *f)
 {
     struct signalfd_siginfo info;
     while (read(f->sigfd, &info, sizeof info) == sizeof info) {
@@ -95,14 +87,14 @@ static void on_signal(struct front *f)
 }
 
 // The front cannot go on: without their links the nodes end the ranks.
-static void give_up(struct front *f, int err)
+static void give_up(struct uno_front *f, int err)
 {
     fail_all(f, 1, uno_xformat("cannot watch descriptors: %s; the job was ended", uno_reason(err)));
     for (struct uno_front_job *j = f->jobs; j != NULL; j = j->next) j->done = j->broken = true;
 }
 
 // A file cannot be watched: it is always ready.
-static void listen_to(struct front *f, int fd, uint32_t events, int what, int job)
+static void listen_to(struct uno_front *f, int fd, uint32_t events, int what, int job)
 {
     struct epoll_event e = {.events = events, .data.u64 = (uint64_t)job << 32 | (uint32_t)what};
     if (epoll_ctl(f->epoll, EPOLL_CTL_ADD, fd, &e) == 0) return;
@@ -114,17 +106,17 @@ static void listen_to(struct front *f, int fd, uint32_t events, int what, int jo
 }
 
 // What is waited for depends on how much is queued: no more output is taken than can be written.
-static void adjust_link(struct front *f, struct uno_front_job *j)
+static void adjust_link(struct uno_front *f, struct uno_front_job *j)
 {
     bool full = uno_sinks_full(f->sinks);
     uint32_t events = (full ? 0 : EPOLLIN) | (j->down.out.len ? EPOLLOUT : 0);
     if (j->done) return;
-    if (events != 0 || !j->paused) listen_to(f, j->down.rd, events, ON_DOWN, j->plan->number);
+    if (events != 0 || !j->paused) listen_to(f, j->down.rd, events, ON_DOWN, j->number);
     if (events == 0 && !j->paused) epoll_ctl(f->epoll, EPOLL_CTL_DEL, j->down.rd, NULL);
     j->paused = events == 0;
 }
 
-static void adjust(struct front *f)
+static void adjust(struct uno_front *f)
 {
     for (int stream = 1; stream <= 2; stream++) {
         if (uno_sinks_closed(f->sinks, stream)) {
@@ -139,7 +131,7 @@ static void adjust(struct front *f)
     if (in >= 0) listen_to(f, in, EPOLLIN | EPOLLONESHOT, ON_STDIN, 0);
 }
 
-static int next_timeout(struct front *f)
+static int next_timeout(struct uno_front *f)
 {
     int64_t at = uno_sinks_idle(f->sinks), now = uno_ms_now();
     int64_t input = uno_input_retry(f->first->input);
@@ -151,14 +143,14 @@ static int next_timeout(struct front *f)
     return at == 0 ? -1 : at > now ? (int)(at - now) : 0;
 }
 
-static bool is_ending(const struct front *f)
+static bool is_ending(const struct uno_front *f)
 {
     bool all = true;
     for (const struct uno_front_job *j = f->jobs; j != NULL; j = j->next) all = all && j->ending;
     return all;
 }
 
-static void on_time(struct front *f)
+static void on_time(struct uno_front *f)
 {
     int64_t now = uno_ms_now();
     if (f->kill_at && now >= f->kill_at) {
@@ -181,39 +173,17 @@ static void on_time(struct front *f)
     }
 }
 
-static bool is_done(const struct front *f)
+static bool is_done(const struct uno_front *f)
 {
     bool all = true;
     for (const struct uno_front_job *j = f->jobs; j != NULL; j = j->next) all = all && j->done;
     return all;
 }
 
-static void hear(struct front *f, int number)
+static void hear(struct uno_front *f, int number)
 {
     for (struct uno_front_job *j = f->jobs; j != NULL; j = j->next) {
-        if (j->plan->number == number && !j->done) uno_front_job_hear(j);
-    }
-}
-
-static void loop(struct front *f)
-{
-    while (!is_done(f)) {
-        struct epoll_event e[8];
-        adjust(f);
-        int timeout = next_timeout(f);
-        if (is_done(f)) return;
-        int count = epoll_wait(f->epoll, e, 8, timeout);
-        if (count < 0 && errno != EINTR) give_up(f, errno);
-        for (int i = 0; i < count; i++) {
-            int what = (int)(uint32_t)e[i].data.u64;
-            if (what == ON_DOWN)
-                hear(f, (int)(e[i].data.u64 >> 32));
-            else if (what == ON_SIGNAL)
-                on_signal(f);
-            else if (what == ON_STDIN)
-                uno_input_read(f->first->input, &f->first->down);
-        }
-        on_time(f);
+        if (j->number == number && !j->done) uno_front_job_hear(j);
     }
 }
 
@@ -237,7 +207,7 @@ int uno_front_prepare(struct uno_front_ends *e)
 
 // The node has left, was killed, or is out of reach: nothing of the job stays. Says how the node ended, should nothing
 // else be known.
-static void end_node(struct front *f, struct uno_front_job *j)
+static void end_node(struct uno_front *f, struct uno_front_job *j)
 {
     int status = 0;
     uno_relay_close(&j->down);
@@ -255,24 +225,78 @@ static void end_node(struct front *f, struct uno_front_job *j)
                                    memory ? "ran out of memory" : "was killed"));
 }
 
+// A spawned job is over: its ends are told, and nothing of it stays.
+static void retire_job(struct uno_front *f, struct uno_front_job *gone)
+{
+    struct uno_front_job **at = &f->jobs;
+    while (*at != gone) at = &(*at)->next;
+    *at = gone->next;
+    for (struct uno_front_job *j = f->jobs; j != NULL; j = j->next) {
+        if (j->parent == gone) j->parent = gone->parent;
+    }
+    end_node(f, gone);
+    uno_child_ended(gone);
+    if (f->status == 0) f->status = gone->verdict.status;
+    uno_front_job_close(gone);
+    free(gone);
+}
+
+// One whose guard is gone takes all with it: what it left cannot be told from what the others guard.
+static void retire(struct uno_front *f)
+{
+    for (struct uno_front_job *j = f->jobs, *next; j != NULL; j = next) {
+        next = j->next;
+        if (j == f->first || !j->done) continue;
+        if (j->broken)
+            fail_all(f, 1, uno_xformat("a process that guards ranks of this host was killed; all were ended"));
+        if (!j->broken) retire_job(f, j);
+    }
+}
+
+static void loop(struct uno_front *f)
+{
+    while (!is_done(f)) {
+        struct epoll_event e[8];
+        adjust(f);
+        int timeout = next_timeout(f);
+        if (is_done(f)) return;
+        int count = epoll_wait(f->epoll, e, 8, timeout);
+        if (count < 0 && errno != EINTR) give_up(f, errno);
+        for (int i = 0; i < count; i++) {
+            int what = (int)(uint32_t)e[i].data.u64;
+            if (what == ON_DOWN)
+                hear(f, (int)(e[i].data.u64 >> 32));
+            else if (what == ON_SIGNAL)
+                on_signal(f);
+            else if (what == ON_STDIN)
+                uno_input_read(f->first->input, &f->first->down);
+        }
+        retire(f);
+        on_time(f);
+    }
+}
+
 int uno_front_run(const struct uno_plan *p, const struct uno_front_ends *ends, int node, bool forward_stdin)
 {
-    struct uno_front_job first = {.plan = p, .sinks = uno_sinks_new()};
-    struct front f = {
-        .first = &first, .jobs = &first, .sinks = first.sinks, .epoll = ends->epoll, .sigfd = ends->sigfd};
+    struct uno_front f = {.setting = ends->setting, .sinks = uno_sinks_new(), .requests = uno_requests_new()};
+    struct uno_front_job first = {.front = &f, .node = node, .asker.index = -1};
+    f.first = f.jobs = &first;
+    f.epoll = ends->epoll;
+    f.sigfd = ends->sigfd;
     first.input = uno_input_new(p, forward_stdin);
-    first.requests = uno_requests_new();
-    uno_front_job_open(&first, ends->files, ends->link, node);
+    uno_front_job_begin(&first, p, ends->files);
+    uno_relay_open(&first.down, ends->link, ends->link);
     if (p->timeout_s) f.timeout_at = uno_ms_now() + (int64_t)p->timeout_s * 1000;
     listen_to(&f, ends->link, EPOLLIN, ON_DOWN, 0);
     listen_to(&f, f.sigfd, EPOLLIN, ON_SIGNAL, 0);
     loop(&f);
+    while (first.next != NULL) retire_job(&f, first.next);
     end_node(&f, &first);
-    uno_requests_close(first.requests);
-    int given_up = uno_sinks_drain(f.sinks, f.sigfd);
+    uno_requests_close(f.requests);
+    int given_up = uno_sinks_drain(f.sinks, f.sigfd, f.abandon_at), status = first.verdict.status;
+    if (status == 0) status = f.status;
     uno_front_job_close(&first);
-    if (given_up == 0) given_up = uno_sinks_drain(f.sinks, f.sigfd);
+    if (given_up == 0) given_up = uno_sinks_drain(f.sinks, f.sigfd, f.abandon_at);
     if (given_up) return 128 + given_up;
-    if (first.verdict.status == 0 && uno_sinks_failed(f.sinks)) return 1;
-    return first.verdict.status;
+    return status == 0 && uno_sinks_failed(f.sinks) ? 1 : status;
 }

@@ -2,15 +2,15 @@
 // The front: the part of mpiexec that the user sees. It talks to one node, the root of the tree of nodes; writes the
 // ranks' output, reads standard input, forwards signals, decides when the job has failed, and knows the exit status.
 #pragma once
-#include <signal.h>
-
+#include "begin.h"
 #include "outfile.h"
 
 // What the front holds. All are made before the node is forked, so that nothing has been started when one of them
 // cannot be made; the node closes them.
 struct uno_front_ends {
     int link, epoll, sigfd;
-    const struct uno_outfiles *files;    // NULL none
+    struct uno_outfiles *files;    // NULL none
+    const struct uno_setting *setting;
 };
 int uno_front_prepare(struct uno_front_ends *e);    // epoll and sigfd; 0 or an errno value
 

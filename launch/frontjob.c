@@ -2,6 +2,7 @@
 // What one job's node tells, and what the front makes of it (frontjob.h). Called by front.c.
 #include "frontjob.h"
 
+#include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,14 +17,23 @@ void uno_front_job_order(struct uno_front_job *j, uint32_t type, int64_t arg)
     uno_relay_send(&j->down, &fr, NULL);
 }
 
-void uno_front_job_end(struct uno_front_job *j, int64_t grace)
+// Whether a job was spawned by ranks of that one, or of one that was.
+static bool descends(const struct uno_front_job *j, const struct uno_front_job *from)
 {
-    if (!j->ending) j->verdict.others = j->running;
-    j->ending = true;
-    uno_front_job_order(j, UNO_END, grace);
+    while (j != NULL && j != from) j = j->parent;
+    return j != NULL;
 }
 
-// The job fails for a reason that lies in no rank.
+void uno_front_job_end(struct uno_front_job *j, int64_t grace)
+{
+    for (struct uno_front_job *d = j->front->jobs; d != NULL; d = d->next) {
+        if (!descends(d, j)) continue;
+        if (!d->ending) d->verdict.others = d == j ? d->running : 0;
+        d->ending = true;
+        uno_front_job_order(d, UNO_END, grace);
+    }
+}
+
 void uno_front_job_fail(struct uno_front_job *j, int status, char *what)
 {
     if (j->verdict.what != NULL) {
@@ -32,7 +42,7 @@ void uno_front_job_fail(struct uno_front_job *j, int status, char *what)
     }
     j->verdict.status = status;
     j->verdict.what = what;
-    uno_front_job_end(j, j->plan->grace_ms);
+    uno_front_job_end(j, j->front->first->plan->grace_ms);
     j->verdict.others = 0;
 }
 
@@ -40,18 +50,18 @@ static void take_exit(struct uno_front_job *j, const struct uno_frame *fr, const
 {
     struct uno_exit e;
     bool ends_job;
-    if (fr->bytes != sizeof e || fr->rank < 0 || fr->rank >= j->plan->nranks) return;
+    if (!j->plan || fr->bytes != sizeof e || fr->rank < 0 || fr->rank >= j->plan->nranks) return;
     memcpy(&e, data, sizeof e);
     j->running--;
     j->status[fr->rank] = e.status;
     uno_output_end(j->output, fr->rank);
     uno_input_gone(j->input, fr->rank);
-    uno_requests_gone(j->requests, j, fr->rank);
+    uno_requests_gone(j->front->requests, j, fr->rank);
     if (j->plan->verbose) {
         char *text = uno_xformat("mpiexec: rank %d (pid %d) ended, %s %d", fr->rank, e.pid,
                                  WIFSIGNALED(e.status) ? "signal" : "status",
                                  WIFSIGNALED(e.status) ? WTERMSIG(e.status) : WEXITSTATUS(e.status));
-        uno_sinks_say(j->sinks, text);
+        uno_sinks_say(j->front->sinks, text);
         free(text);
     }
     if (j->ending || !uno_verdict_rank(&j->verdict, j->plan, fr->rank, &e, &ends_job)) return;
@@ -61,7 +71,7 @@ static void take_exit(struct uno_front_job *j, const struct uno_frame *fr, const
 static void report_deadlock(struct uno_front_job *j)
 {
     char *text = uno_verdict_deadlock(j->plan, j->wait, j->nwait);
-    uno_sinks_say(j->sinks, text);
+    uno_sinks_say(j->front->sinks, text);
     free(text);
     j->verdict.status = 1;
     uno_front_job_end(j, j->plan->grace_ms);
@@ -104,39 +114,52 @@ static void take_where(struct uno_front_job *j, const struct uno_frame *fr, cons
     struct uno_wait *list = uno_xalloc(count * sizeof *list);
     memcpy(list, data, count * sizeof *list);
     char *text = uno_verdict_where(j->plan, list, count);
-    if (count > 0) uno_sinks_say(j->sinks, text);
+    if (count > 0) uno_sinks_say(j->front->sinks, text);
     free(text);
     free(list);
 }
 
-static void take_frame(struct uno_front_job *j, const struct uno_frame *fr, const char *data)
+static void say(struct uno_front_job *j, char *text)
+{
+    if (text != NULL) uno_sinks_say(j->front->sinks, text);
+    free(text);
+}
+
+static void take_start(struct uno_front_job *j, const struct uno_frame *fr, const char *data)
 {
     int32_t pid;
-    char *text;
+    if (fr->bytes != sizeof pid || fr->rank < 0 || fr->rank >= j->plan->nranks) return;
+    memcpy(&pid, data, sizeof pid);
+    uno_output_started(j->output, fr->rank, pid);
+    if (j->plan->verbose)
+        say(j, uno_xformat("mpiexec: rank %d started on %s, pid %d", fr->rank, uno_plan_name(j->plan, fr->rank), pid));
+    uno_child_started(j);
+}
+
+static void take_failure(struct uno_front_job *j, const struct uno_frame *fr, const char *data)
+{
+    bool lost = fr->type == UNO_LOST;
+    int mpi_class = fr->rank > 0 ? fr->rank : MPI_ERR_SPAWN;
+    char *why = uno_xformat("%.*s%s", (int)fr->bytes, data, lost ? "; the job was ended" : "");
+    if (!uno_child_refused(j, mpi_class, why)) uno_front_job_fail(j, lost ? 1 : UNO_EXIT_USAGE, why);
+}
+
+static void take_frame(struct uno_front_job *j, const struct uno_frame *fr, const char *data)
+{
+    if (fr->type == UNO_DONE) j->done = true;
+    if (fr->type == UNO_PLAN) uno_child_planned(j, data, fr->bytes);
+    if (fr->type == UNO_CANNOT || fr->type == UNO_LOST) take_failure(j, fr, data);
+    if (fr->type == UNO_SAY) say(j, uno_xformat("%.*s", (int)fr->bytes, data));
+    if (j->plan == NULL) return;
     switch (fr->type) {
     case UNO_OUTPUT: uno_output_put(j->output, fr->rank, (int)fr->arg, data, fr->bytes); break;
     case UNO_EXITED: take_exit(j, fr, data); break;
-    case UNO_CANNOT: uno_front_job_fail(j, UNO_EXIT_USAGE, uno_xformat("%.*s", (int)fr->bytes, data)); break;
-    case UNO_LOST: uno_front_job_fail(j, 1, uno_xformat("%.*s; the job was ended", (int)fr->bytes, data)); break;
     case UNO_WHERE: take_where(j, fr, data); break;
     case UNO_QUIET: take_quiet(j, fr, data); break;
     case UNO_STDIN_ROOM: uno_input_room(j->input, fr->rank, fr->arg); break;
-    case UNO_REQUEST: uno_request_take(j->requests, j, fr, data); break;
     case UNO_PROFILE: uno_profile_take(j->profile, data, fr->bytes); break;
-    case UNO_DONE: j->done = true; break;
-    case UNO_STARTED:
-        memcpy(&pid, data, sizeof pid);
-        uno_output_started(j->output, fr->rank, pid);
-        if (!j->plan->verbose) break;
-        text = uno_xformat("mpiexec: rank %d started on %s, pid %d", fr->rank, uno_plan_name(j->plan, fr->rank), pid);
-        uno_sinks_say(j->sinks, text);
-        free(text);
-        break;
-    case UNO_SAY:
-        text = uno_xformat("%.*s", (int)fr->bytes, data);
-        uno_sinks_say(j->sinks, text);
-        free(text);
-        break;
+    case UNO_REQUEST: uno_request_take(j->front->requests, j, fr, data); break;
+    case UNO_STARTED: take_start(j, fr, data); break;
     default: break;
     }
 }
@@ -151,31 +174,49 @@ void uno_front_job_hear(struct uno_front_job *j)
     if (j->down.ended && !j->done) j->done = j->broken = true;
 }
 
-void uno_front_job_open(struct uno_front_job *j, const struct uno_outfiles *files, int link, int node)
+void uno_front_job_begin(struct uno_front_job *j, const struct uno_plan *p, const struct uno_outfiles *files)
 {
-    const struct uno_plan *p = j->plan;
-    j->node = node;
+    j->plan = p;
     j->running = p->nranks;
     j->round = 1;
-    j->output = uno_output_new(j->sinks, p, files);
+    j->output = uno_output_new(j->front->sinks, p, files);
     j->profile = uno_profile_new(p);
     j->status = uno_xalloc((size_t)p->nranks * sizeof *j->status);
     for (int r = 0; r < p->nranks; r++) j->status[r] = -1;
     j->quiet = uno_xalloc((size_t)p->nhosts * sizeof *j->quiet);
     for (int h = 0; h < p->nhosts; h++) j->nodes += uno_plan_count(p, h) > 0;
-    uno_relay_open(&j->down, link, link);
 }
 
-static void say(struct uno_front_job *j, char *text)
+static struct uno_front_job *find_job(const struct uno_front *f, int number)
 {
-    if (text != NULL) uno_sinks_say(j->sinks, text);
-    free(text);
+    struct uno_front_job *j = f->jobs;
+    while (j != NULL && j->number != number) j = j->next;
+    return j;
+}
+
+void uno_front_reply(struct uno_front *f, const struct uno_asker *to, int mpi_class, const char *text)
+{
+    struct uno_front_job *j = find_job(f, to->job);
+    struct uno_frame fr = {
+        .bytes = (uint32_t)strlen(text), .type = UNO_ANSWER, .rank = mpi_class, .node = to->node, .arg = to->index};
+    if (j != NULL) uno_relay_send(&j->down, &fr, text);
 }
 
 void uno_front_job_close(struct uno_front_job *j)
 {
-    say(j, uno_profile_end(j->profile));
-    if (j->plan->exit_codes) say(j, uno_verdict_codes(j->plan, j->status));
-    if (!j->plan->quiet) say(j, uno_verdict_warning(&j->verdict));
+    if (j->plan != NULL) {
+        say(j, uno_profile_end(j->profile));
+        if (j->plan->exit_codes) say(j, uno_verdict_codes(j->plan, j->status));
+        if (!j->plan->quiet) say(j, uno_verdict_warning(&j->verdict));
+        uno_output_free(j->output);
+    }
     say(j, uno_verdict_text(&j->verdict));
+    free(j->verdict.what);
+    free(j->verdict.forgot);
+    free(j->status);
+    free(j->quiet);
+    free(j->wait);
+    free(j->input);
+    if (j->own) uno_plan_free(j->own);
+    free(j->own);
 }

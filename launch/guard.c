@@ -28,6 +28,11 @@ int uno_guard_adopt(void)
     return spare < 0 ? errno : 0;
 }
 
+void uno_guard_forget(void)
+{
+    spare = -1;
+}
+
 bool uno_guard_alone(void)
 {
     siginfo_t info;

@@ -2,27 +2,20 @@
 // mpiexec. Reads the command line into a plan, forks the root node and becomes the front.
 // Nothing is started before the whole command line is known to be good.
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/pm.h"
 #include "base/streams.h"
+#include "begin.h"
 #include "cpus.h"
 #include "front.h"
 #include "node.h"
 #include "options.h"
 #include "tree.h"
-
-// What mpiexec was started with, for the ranks.
-struct setting {
-    sigset_t mask;
-    struct rlimit files;
-    bool pass_stdin;    // the reading rank gets descriptor 0 itself
-};
 
 // True if the descriptor is what a rank's environment says it is: by now the number may be that of a file of the
 // user's.
@@ -41,7 +34,8 @@ static bool is_of_job(const char *name, int fd)
 // What a surrounding job gave its ranks is not for ours; its descriptors would keep its segment alive.
 static void forget_outer_job(void)
 {
-    static const char *const names[] = {UNO_JOB_ENV, "UNISONO_PM_FD"};
+    static const char *const names[] = {UNO_JOB_ENV, UNO_PM_ENV};
+    unsetenv(UNO_PARENT_ENV);
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         const char *value = getenv(names[i]);
         if (value != NULL && is_of_job(names[i], atoi(value))) close(atoi(value));
@@ -73,24 +67,6 @@ static void tell_ignored(const struct uno_plan *p)
     fprintf(stderr, " (--set NAME=VALUE sets a parameter; unisono-info lists them)\n");
 }
 
-static void check(const struct uno_plan *p)
-{
-    for (int a = 0; a < p->napps; a++) {
-        char *why, *path;
-        bool here = false;
-        for (int r = 0; r < p->nranks; r++) here |= p->rank_app[r] == a && p->host[p->rank_host[r]].local;
-        if (!here) continue;
-        path = uno_spawn_find(p, &p->app[a], &why);
-        if (path == NULL) uno_usage("%s", why);
-        free(path);
-    }
-    for (int h = 0; h < p->nhosts; h++) {
-        char *why = p->host[h].local && uno_plan_count(p, h) > 0 ? uno_cpus_refusal(p) : NULL;
-        if (why) uno_usage("%s", why);
-    }
-    if (p->stdin_rank >= p->nranks) uno_usage("--stdin %d: the job has ranks 0 to %d", p->stdin_rank, p->nranks - 1);
-}
-
 static void make_plan(struct uno_plan *p, int argc, char **argv)
 {
     *p = (struct uno_plan){0};
@@ -99,57 +75,17 @@ static void make_plan(struct uno_plan *p, int argc, char **argv)
     p->cwd = cwd;
     uno_options_read(p, argc, argv);
     uno_plan_place(p);
-    if (getrandom(&p->job_id, sizeof p->job_id, 0) != sizeof p->job_id ||
-        getrandom(p->secret, sizeof p->secret, 0) != sizeof p->secret)
-        uno_usage("the system gives no random numbers: %s", strerror(errno));
-    check(p);
-}
-
-static int root_of(const struct uno_plan *p)
-{
-    for (int h = 0; h < p->nhosts; h++) {
-        if (p->host[h].local) return h;
-    }
-    return -1;
-}
-
-// What ps shows of a node; a kill by the name of mpiexec is not meant for the guard.
-static void rename_node(int argc, char **argv)
-{
-    size_t room = (size_t)(argv[argc - 1] + strlen(argv[argc - 1]) - argv[0]);
-    memset(argv[0], 0, room);
-    strncpy(argv[0], "unisono-node", room);
-}
-
-// In the child: keeps no descriptor that the user's shell or a reader of our output waits for.
-static int become_node(struct uno_plan *p, int link, const struct setting *s)
-{
-    struct uno_node_place place = {
-        .index = root_of(p), .root = true, .stdin_fd = -1, .mask = &s->mask, .files = &s->files};
-    struct uno_relay up;
-    uno_relay_open(&up, link, link);
-    int null = uno_streams_null();
-    if (null < 0) return uno_node_refuse(&up, place.index, "open /dev/null", errno);
-    if (s->pass_stdin) place.stdin_fd = fcntl(0, F_DUPFD_CLOEXEC, 3);
-    if (s->pass_stdin && place.stdin_fd < 0) return uno_node_refuse(&up, place.index, "pass standard input on", errno);
-    for (int fd = 0; fd <= 2; fd++) {
-        if (dup2(null, fd) < 0) return uno_node_refuse(&up, place.index, "close the standard streams", errno);
-    }
-    close(null);
-    int *below = uno_xalloc((size_t)p->nhosts * sizeof(int));
-    for (int h = 0; h < p->nhosts; h++) {
-        if (h != place.index && uno_plan_count(p, h) > 0) below[place.nbelow++] = h;
-    }
-    place.below = below;
-    return uno_node_run(p, &place, &up);
+    uno_begin_check(p);
 }
 
 // What the front needs is made before anything is started.
-static int run(struct uno_plan *p, struct setting *s, int argc, char **argv)
+static int run(struct uno_plan *p, struct uno_setting *s)
 {
     int pair[2], size = 1 << 20, reader = p->stdin_rank, err;
-    struct uno_front_ends ends = {.files = uno_outfiles_open(p)};
+    struct uno_front_ends ends = {.setting = s};
     sigset_t all;
+    char *why = uno_outfiles_open(p, &ends.files);
+    if (why) uno_usage("%s", why);
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
         uno_usage("cannot make a socket pair: %s", uno_reason(errno));
     for (int i = 0; i < 2; i++) setsockopt(pair[i], SOL_SOCKET, SO_SNDBUF, &size, sizeof size);
@@ -164,8 +100,7 @@ static int run(struct uno_plan *p, struct setting *s, int argc, char **argv)
         close(pair[0]);
         close(ends.epoll);
         close(ends.sigfd);
-        rename_node(argc, argv);
-        _exit(become_node(p, pair[1], s));
+        _exit(uno_begin_node(p, pair[1], s));
     }
     close(pair[1]);
     signal(SIGPIPE, SIG_IGN);
@@ -176,7 +111,7 @@ static int run(struct uno_plan *p, struct setting *s, int argc, char **argv)
 int main(int argc, char **argv)
 {
     struct uno_plan plan;
-    struct setting s;
+    struct uno_setting s = {.argc = argc, .argv = argv};
     int err = uno_streams_hold();
     if (err) uno_usage("cannot open what was closed of the standard streams: %s", uno_reason(err));
     getrlimit(RLIMIT_NOFILE, &s.files);
@@ -191,5 +126,5 @@ int main(int argc, char **argv)
         return fflush(stdout) == 0 ? 0 : 1;
     }
     if (plan.display_map) describe_plan(&plan, stderr, "mpiexec: ");
-    return run(&plan, &s, argc, argv);
+    return run(&plan, &s);
 }

@@ -105,6 +105,7 @@ static void merge(struct uno_plan *p, int stays, int gone)
 {
     struct uno_host *to = &p->host[stays], *from = &p->host[gone];
     to->slots += from->slots;
+    to->taken += from->taken;
     to->max_slots = to->max_slots && from->max_slots ? to->max_slots + from->max_slots : 0;
     for (int a = 0; a < p->napps; a++) rename_in(&p->app[a].on, from->name, to->name);
     free(from->name);

@@ -376,7 +376,7 @@ static bool make_segment(struct uno_node *n, char **why)
     uno_cpus_sharers(n->plan, n->nlocal, sharers);
     struct uno_job_spec spec = {.nlocal = (uint32_t)n->nlocal,
                                 .nworld = (uint32_t)n->plan->nranks,
-                                .universe_size = (uint32_t)(n->plan->universe ? n->plan->universe : n->plan->nranks),
+                                .universe_size = (uint32_t)n->plan->universe,
                                 .nhosts = (uint32_t)n->plan->nhosts,
                                 .host = (uint32_t)n->index,
                                 .processors = (uint32_t)uno_cpus_mine(),

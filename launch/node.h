@@ -88,8 +88,9 @@ char *uno_spawn_find(const struct uno_plan *p, const struct uno_app *a,
 pid_t uno_spawn(const struct uno_start *s, const char *path, const cpu_set_t *cpus, char **why);
 
 // guard.c: kills all descendants of this process and reaps them, with `reap` called for what has ended.
-int uno_guard_adopt(void);     // descendants become ours when their parents end. 0 or an errno value
-bool uno_guard_alone(void);    // no child is left
+int uno_guard_adopt(void);      // descendants become ours when their parents end. 0 or an errno value
+void uno_guard_forget(void);    // in a fork that has closed all descriptors: it adopts anew
+bool uno_guard_alone(void);     // no child is left
 void uno_guard_sweep(int sigfd, void (*reap)(void *), void *self);
 
 // threads.c: what the kernel says about a process.

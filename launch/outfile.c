@@ -14,9 +14,10 @@ void uno_pattern_check(const char *option, const char *pattern)
 {
     for (const char *s = pattern; (s = strchr(s, '%')) != NULL; s += 2) {
         if (s[1] == '\0' || strchr("rhlpg%", s[1]) == NULL)
-            uno_usage(
-                "%s %s: %%%c is not known (%%r rank, %%h host, %%l rank on its host, %%p number of the host, %%%%)",
-                option, pattern, s[1] ? s[1] : ' ');
+            uno_usage("%s %s: %%%c is not known (%%r rank, %%h host, %%l rank on its host, %%p number of the host, %%g "
+                      "number of "
+                      "the job, %%%%)",
+                      option, pattern, s[1] ? s[1] : ' ');
     }
 }
 
@@ -35,7 +36,7 @@ char *uno_pattern_fill(const struct uno_plan *p, const char *pattern, int rank)
         case 'h': word = uno_plan_name(p, rank); break;
         case 'l': snprintf(number, sizeof number, "%d", uno_plan_local(p, rank)); break;
         case 'p': snprintf(number, sizeof number, "%d", p->rank_host[rank]); break;
-        case 'g': word = "0"; break;
+        case 'g': snprintf(number, sizeof number, "%d", p->number); break;
         default: word = "%"; break;
         }
         uno_bytes_add(&b, word, strlen(word));
@@ -44,53 +45,72 @@ char *uno_pattern_fill(const struct uno_plan *p, const char *pattern, int rank)
     return b.data;
 }
 
-static void make_folders(const char *path)
+static char *make_folders(const char *path)
 {
-    char *copy = uno_xstrdup(path);
-    for (char *s = copy + 1; (s = strchr(s, '/')) != NULL; *s++ = '/') {
+    char *copy = uno_xstrdup(path), *why = NULL;
+    for (char *s = copy + 1; why == NULL && (s = strchr(s, '/')) != NULL; *s++ = '/') {
         *s = '\0';
         if (mkdir(copy, 0777) != 0 && errno != EEXIST)
-            uno_usage("cannot make the folder %s: %s", copy, strerror(errno));
+            why = uno_xformat("cannot make the folder %s: %s", copy, strerror(errno));
     }
     free(copy);
+    return why;
 }
 
-// Takes the path over.
-static int open_file(struct uno_outfiles *o, char *path)
+// Takes the path over. What an earlier job of this mpiexec wrote to a file of that name stays, and both add to it.
+static char *open_file(struct uno_outfiles *o, char *path, bool fresh, int *index)
 {
     for (int i = o->count - 1; i >= 0; i--) {
         if (strcmp(o->file[i].path, path) != 0) continue;
         free(path);
-        return i;
+        *index = i;
+        return NULL;
     }
-    make_folders(path);
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (fd < 0) uno_usage("cannot write the ranks' output to %s: %s", path, uno_reason(errno));
+    char *why = make_folders(path);
+    int fd = why ? -1 : open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | (fresh ? O_TRUNC : 0), 0666);
+    if (fd < 0) {
+        if (why == NULL) why = uno_xformat("cannot write the ranks' output to %s: %s", path, uno_reason(errno));
+        free(path);
+        return why;
+    }
     o->file = uno_xrealloc(o->file, ((size_t)o->count + 1) * sizeof *o->file);
     o->file[o->count] = (struct uno_outfile){path, fd};
-    return o->count++;
+    *index = o->count++;
+    return NULL;
 }
 
 // As Open MPI lays them out: DIR/1/rank.07/stdout.
 static char *in_folder(const struct uno_plan *p, int rank, const char *name)
 {
     int width = snprintf(NULL, 0, "%d", p->nranks - 1);
-    return uno_xformat("%s/1/rank.%0*d/%s", p->out_dir, width, rank, name);
+    return uno_xformat("%s/%d/rank.%0*d/%s", p->out_dir, p->number + 1, width, rank, name);
 }
 
-struct uno_outfiles *uno_outfiles_open(const struct uno_plan *p)
+void uno_outfiles_free(struct uno_outfiles *o)
 {
+    for (int i = 0; o != NULL && i < o->count; i++) free(o->file[i].path);
+    if (o != NULL) {
+        free(o->file);
+        free(o->of);
+    }
+    free(o);
+}
+
+char *uno_outfiles_open(const struct uno_plan *p, struct uno_outfiles **files)
+{
+    char *why = NULL;
+    *files = NULL;
     if (!p->out_pattern && !p->err_pattern && !p->out_dir) return NULL;
-    struct uno_outfiles *o = uno_xalloc(sizeof *o);
+    struct uno_outfiles *o = *files = uno_xalloc(sizeof *o);
     o->of = uno_xalloc((size_t)p->nranks * 2 * sizeof *o->of);
-    for (int i = 0; i < p->nranks * 2; i++) {
+    for (int i = 0; i < p->nranks * 2 && why == NULL; i++) {
         bool err = i % 2 == 1 && !p->merge;
         const char *pattern = err ? p->err_pattern : p->out_pattern;
         o->of[i] = -1;
         if (pattern)
-            o->of[i] = open_file(o, uno_pattern_fill(p, pattern, i / 2));
+            why = open_file(o, uno_pattern_fill(p, pattern, i / 2), p->number == 0 || strstr(pattern, "%g"), &o->of[i]);
         else if (p->out_dir)
-            o->of[i] = open_file(o, in_folder(p, i / 2, err ? "stderr" : "stdout"));
+            why = open_file(o, in_folder(p, i / 2, err ? "stderr" : "stdout"), true, &o->of[i]);
     }
-    return o;
+    return why;
 }

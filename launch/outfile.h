@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Files that take the ranks' output instead of, or beside, mpiexec's own standard output and error: --outfile-pattern,
-// --errfile-pattern and --output-filename. All are opened before anything is started. Patterns hold %r (rank), %h
-// (host), %l (rank on its host), %p (number of the host), %g (number of the job, 0) and %%.
+// --errfile-pattern and --output-filename. All are opened before a rank of the job is started. Patterns hold %r (rank),
+// %h (host), %l (rank on its host), %p (number of the host), %g (number of the job, 0 unless it was spawned) and %%.
 #pragma once
 #include "plan.h"
 
@@ -16,8 +16,9 @@ struct uno_outfiles {
     int *of;    // by rank * 2 + (1 for standard error): index of its file, -1 none
 };
 
-// NULL: the user wants none. Ends mpiexec with one line where a file cannot be made.
-struct uno_outfiles *uno_outfiles_open(const struct uno_plan *p);
+// *files: NULL where the user wants none. Returns NULL, or why a file cannot be made; the caller frees that.
+char *uno_outfiles_open(const struct uno_plan *p, struct uno_outfiles **files);
+void uno_outfiles_free(struct uno_outfiles *o);    // the files stay open
 
 // Refuses a pattern with an unknown letter.
 void uno_pattern_check(const char *option, const char *pattern);

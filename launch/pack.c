@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The plan as bytes, for the daemons on other hosts: uno_plan_pack() and its inverse. Both ends run the same build (the
 // greeting of a daemon carries the version), so numbers are written as they lie in memory. Unpacking trusts no length.
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,7 +49,7 @@ void uno_plan_pack(const struct uno_plan *p, struct uno_bytes *b)
 {
     const int number[] = {p->napps,   p->nhosts,     p->nranks,   (int)p->bind,  (int)p->map, p->report_bindings,
                           p->verbose, p->stdin_rank, p->grace_ms, p->bind_count, p->pes,      p->ranks_per_unit,
-                          p->ordered, p->hwthreads,  p->universe};
+                          p->ordered, p->hwthreads,  p->universe, p->number};
     uno_bytes_add(b, number, sizeof number);
     uno_bytes_add(b, &p->job_id, sizeof p->job_id);
     uno_bytes_add(b, p->secret, sizeof p->secret);
@@ -59,6 +60,7 @@ void uno_plan_pack(const struct uno_plan *p, struct uno_bytes *b)
     for (int a = 0; a < p->napps; a++) {
         put_int(b, p->app[a].nranks);
         put_text(b, p->app[a].wdir);
+        put_text(b, p->app[a].path);
         put_words(b, &p->app[a].argv, false);
         put_words(b, &p->app[a].env, false);
     }
@@ -111,6 +113,31 @@ static int *get_ranks(struct reader *r, int count, int limit)
     return list;
 }
 
+static void free_words(struct uno_words *w)
+{
+    for (int i = 0; i < w->count; i++) free(w->item[i]);
+    free(w->item);
+}
+
+void uno_plan_free(struct uno_plan *p)
+{
+    for (int a = 0; p->app != NULL && a < p->napps; a++) {
+        free_words(&p->app[a].argv);
+        free_words(&p->app[a].env);
+        free(p->app[a].wdir);
+        free(p->app[a].path);
+    }
+    for (int h = 0; p->host != NULL && h < p->nhosts; h++) free(p->host[h].name);
+    free_words(&p->env);
+    free(p->app);
+    free(p->host);
+    free(p->rank_app);
+    free(p->rank_host);
+    free(p->cwd);
+    free(p->agent);
+    free(p->cpu_set);
+}
+
 bool uno_plan_unpack(struct uno_plan *p, const char *data, size_t len)
 {
     struct reader r = {.at = data, .end = data + len};
@@ -129,6 +156,7 @@ bool uno_plan_unpack(struct uno_plan *p, const char *data, size_t len)
     p->ordered = get_int(&r, 0, 1);
     p->hwthreads = get_int(&r, 0, 1);
     p->universe = get_int(&r, 0, 1 << 24);
+    p->number = get_int(&r, 0, INT_MAX);
     get(&r, &p->job_id, sizeof p->job_id);
     get(&r, p->secret, sizeof p->secret);
     p->cwd = get_text(&r);
@@ -137,8 +165,9 @@ bool uno_plan_unpack(struct uno_plan *p, const char *data, size_t len)
     get_words(&r, &p->env);
     p->app = uno_xalloc((size_t)p->napps * sizeof *p->app);
     for (int a = 0; a < p->napps && !r.bad; a++) {
-        p->app[a].nranks = get_int(&r, 1, 1 << 24);
+        p->app[a].nranks = get_int(&r, 0, 1 << 24);
         p->app[a].wdir = get_text(&r);
+        p->app[a].path = get_text(&r);
         get_words(&r, &p->app[a].argv);
         get_words(&r, &p->app[a].env);
     }

@@ -125,6 +125,16 @@ static int free_slots(const struct uno_plan *p, const struct uno_app *a)
     return n;
 }
 
+int uno_plan_room(const struct uno_plan *p, const struct uno_app *a)
+{
+    int n = 0;
+    for (int h = 0; h < p->nhosts; h++) {
+        int left = slots_of(p, &p->host[h]) - p->host[h].taken;
+        if (allowed(a, &p->host[h]) && left > 0) n += left;
+    }
+    return n;
+}
+
 // How many ranks a host may take in that round; no host takes more than its greatest number.
 static int room_in(const struct uno_plan *p, const struct uno_host *h, int round)
 {
@@ -157,7 +167,7 @@ static int next_host(const struct uno_plan *p, const struct uno_app *a, struct f
             int at = f->cursor;
             const struct uno_host *h = &p->host[at];
             bool fits = allowed(a, h) && f->load[at] < room_in(p, h, f->round);
-            grows |= allowed(a, h) && room_in(p, h, f->round + 1) > f->load[at];
+            grows |= allowed(a, h) && (h->max_slots == 0 || f->load[at] < h->max_slots);
             if (!fits || p->map == UNO_BY_NODE) f->cursor = (at + 1) % p->nhosts;
             if (!fits) continue;
             f->load[at]++;
@@ -201,16 +211,23 @@ void uno_plan_place(struct uno_plan *p)
         gethostname(own, sizeof own - 1);
         uno_plan_host(p, own, strlen(own), uno_cpus_count(p))->local = true;
     }
-    uno_names_unite(p);
+    if (!p->united) uno_names_unite(p);
+    p->united = true;
     if (p->no_local) drop_local(p);
     if (p->ranks_per_unit > 0 && p->map != UNO_BY_SLOT) p->per_host = p->ranks_per_unit * uno_cpus_units(p, p->map);
     for (int a = 0; a < p->napps; a++) {
-        if (p->app[a].nranks == 0) p->app[a].nranks = free_slots(p, &p->app[a]);
+        // A command of a spawned job may have no rank.
+        if (p->app[a].nranks == 0 && p->number == 0) p->app[a].nranks = free_slots(p, &p->app[a]);
         p->nranks += p->app[a].nranks;
+    }
+    if (p->universe == 0) {
+        for (int h = 0; h < p->nhosts; h++) p->universe += slots_of(p, &p->host[h]);
+        if (p->universe < p->nranks) p->universe = p->nranks;
     }
     p->rank_app = uno_xalloc((size_t)p->nranks * sizeof(int));
     p->rank_host = uno_xalloc((size_t)p->nranks * sizeof(int));
     struct filling f = {.load = uno_xalloc((size_t)p->nhosts * sizeof(int)), .round = 1};
+    for (int h = 0; h < p->nhosts; h++) f.load[h] = p->host[h].taken;
     for (int a = 0, rank = 0; a < p->napps; a++) {
         for (int i = 0; i < p->app[a].nranks; i++, rank++) {
             p->rank_app[rank] = a;

@@ -26,11 +26,14 @@ struct uno_app {    // one of the `:`-separated programs
     struct uno_words env;    // NAME=VALUE for this program only
     struct uno_words on;     // hosts of this program; empty: all
     char *wdir;              // NULL: where mpiexec was started
+    char *soft;              // numbers of ranks that will do, as info key soft has them; NULL: nranks alone
+    char *path;              // folders, separated by colons, that are searched for it before those of PATH; NULL none
 };
 
 struct uno_host {
     char *name;
     int slots, max_slots;    // max_slots 0: no limit
+    int taken;               // ranks of other jobs that run there
     bool local;
     const char *unknown;    // why the name does not resolve here; NULL: it does, or nobody asked
 };
@@ -53,13 +56,14 @@ struct uno_plan {
     bool ordered;          // rank by rank one processor of cpu_set, in its order
     bool hwthreads;        // a hardware thread counts as a core does
     bool report_bindings, verbose, dry_run, keep_waiting, no_oversubscribe;
+    bool united;                                                        // uno_names_unite() has seen the hosts
     bool no_local, display_map, exit_codes, quiet, merge, keep_copy;    // of the front alone, like what follows
     char *profile;    // NULL: none; "": a table on standard error; else the file (front alone)
     char *out_pattern, *err_pattern, *out_dir;    // files for the ranks' output (outfile.h); keep_copy: and as usual
     char *tag_pattern;                            // begins every line; NULL none
     char *wdir;                                   // of programs without one of their own
-    int universe;                                 // 0: as many as ranks
-    struct uno_words ignored;                     // options that have no meaning here
+    int universe;    // processes that there is room for: the slots, or the ranks if they are more; 0 until placed
+    struct uno_words ignored;                                               // options that have no meaning here
     enum uno_pass { UNO_PASS_ALL, UNO_PASS_NONE, UNO_PASS_LISTED } pass;    // which variables of mpiexec's own
     struct uno_words passed;                                                // UNO_PASS_LISTED: their names
     int stdin_rank, tags, timeout_s, grace_ms;
@@ -74,9 +78,11 @@ void uno_plan_hosts(struct uno_plan *p, struct uno_words *on,
                     const char *list);    // "a,b:4": adds them; names go to `on`
 void uno_plan_hostfile(struct uno_plan *p, const char *path);
 void uno_plan_place(struct uno_plan *p);
-int uno_plan_local(const struct uno_plan *p, int rank);           // index among the ranks of its host
-int uno_plan_count(const struct uno_plan *p, int host);           // ranks on that host
-const char *uno_plan_name(const struct uno_plan *p, int rank);    // its host's name for messages
+int uno_plan_room(const struct uno_plan *p, const struct uno_app *a);    // slots that nobody has taken
+int uno_plan_local(const struct uno_plan *p, int rank);                  // index among the ranks of its host
+int uno_plan_count(const struct uno_plan *p, int host);                  // ranks on that host
+const char *uno_plan_name(const struct uno_plan *p, int rank);           // its host's name for messages
 
 void uno_plan_pack(const struct uno_plan *p, struct uno_bytes *b);
 bool uno_plan_unpack(struct uno_plan *p, const char *data, size_t len);    // false: malformed
+void uno_plan_free(struct uno_plan *p);                                    // what unpacking has made

@@ -66,12 +66,22 @@ void uno_profile_pack(struct uno_job_head *job, struct uno_board *b, struct uno_
     uno_bytes_add(out, p->peer, (size_t)h.nranks * sizeof p->peer[0]);
 }
 
+// A spawned job's goes to a file of its own: run.json, run.1.json.
+static char *path_of(const struct uno_plan *p)
+{
+    const char *name = p->profile, *dot = strrchr(name, '.');
+    if (p->number == 0 || name[0] == '\0') return uno_xstrdup(name);
+    size_t stem = dot && dot > name && strchr(dot, '/') == NULL ? (size_t)(dot - name) : strlen(name);
+    return uno_xformat("%.*s.%d%s", (int)stem, name, p->number, name + stem);
+}
+
 struct uno_profile *uno_profile_new(const struct uno_plan *p)
 {
     if (!p->profile) return NULL;
     struct uno_profile *f = uno_xalloc(sizeof *f);
     f->nranks = p->nranks;
-    f->path = p->profile;
+    f->number = p->number;
+    f->path = path_of(p);
     f->rank = uno_xalloc((size_t)p->nranks * sizeof *f->rank);
     return f;
 }
@@ -192,6 +202,7 @@ char *uno_profile_end(struct uno_profile *f)
     if (!f) return NULL;
     int there = 0;
     for (int r = 0; r < f->nranks; r++) there += f->rank[r].there;
+    if (there == 0 && f->number > 0) return NULL;
     if (there == 0) return uno_xstrdup("mpiexec: --profile: no rank called MPI_Init, so there is nothing to report");
     resolve(f);
     merge_lines(f);

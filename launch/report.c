@@ -171,6 +171,7 @@ void uno_report_table(const struct uno_profile *f, struct uno_bytes *out)
 {
     struct totals t = totals_of(f);
     put(out, "Profile of %d rank%s", f->nranks, f->nranks == 1 ? "" : "s");
+    if (f->number > 0) put(out, " of spawned job %d", f->number);
     if (t.there < f->nranks) put(out, " (%d never called MPI_Init or left nothing)", f->nranks - t.there);
     put(out, ": %.4f s each from MPI_Init to MPI_Finalize, %.1f %% of it in MPI\n", t.app / t.there,
         t.app > 0 ? 100 * t.mpi / t.app : 0);

@@ -19,8 +19,8 @@ struct uno_profile_rank {
 };
 
 struct uno_profile {
-    int nranks;
-    const char *path;
+    int nranks, number;    // number: of the job
+    char *path;
     struct uno_profile_site *site;
     size_t nsites;
     struct uno_profile_rank *rank;

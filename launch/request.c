@@ -19,7 +19,7 @@ struct uno_requests {
 struct request {
     struct uno_requests *q;
     struct uno_front_job *job;
-    const struct uno_frame *from;
+    struct uno_asker from;
     const char *word[WORDS];
     int words;
 };
@@ -31,22 +31,17 @@ struct uno_requests *uno_requests_new(void)
 
 static void reply(const struct request *r, int mpi_class, const char *text)
 {
-    struct uno_frame f = {.bytes = (uint32_t)strlen(text),
-                          .type = UNO_ANSWER,
-                          .rank = mpi_class,
-                          .node = r->from->node,
-                          .arg = r->from->arg};
-    uno_relay_send(&r->job->down, &f, text);
+    uno_front_reply(r->job->front, &r->from, mpi_class, text);
 }
 
 static uint64_t owner_of(const struct uno_front_job *j, int rank)
 {
-    return (uint64_t)j->plan->number << 32 | (uint32_t)rank;
+    return (uint64_t)j->number << 32 | (uint32_t)rank;
 }
 
 static void publish(const struct request *r)
 {
-    int err = uno_names_publish(&r->q->names, r->word[1], r->word[2], owner_of(r->job, r->from->rank));
+    int err = uno_names_publish(&r->q->names, r->word[1], r->word[2], owner_of(r->job, r->from.rank));
     reply(r,
           !err            ? MPI_SUCCESS
           : err == EEXIST ? MPI_ERR_SERVICE
@@ -77,9 +72,14 @@ static const struct {
 
 void uno_request_take(struct uno_requests *q, struct uno_front_job *j, const struct uno_frame *fr, const char *data)
 {
-    struct request r = {.q = q, .job = j, .from = fr};
+    struct uno_asker from = {.job = j->number, .rank = fr->rank, .node = fr->node, .index = fr->arg};
+    struct request r = {.q = q, .job = j, .from = from};
     if (fr->bytes == 0 || data[fr->bytes - 1] != '\0') return;
     for (const char *at = data; at < data + fr->bytes && r.words < WORDS; at += strlen(at) + 1) r.word[r.words++] = at;
+    if (strcmp(data, "spawn") == 0) {
+        uno_child_spawn(j, &from, data + sizeof "spawn", fr->bytes - sizeof "spawn");
+        return;
+    }
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         if (strcmp(r.word[0], kinds[i].name) != 0 || r.words < kinds[i].words) continue;
         kinds[i].serve(&r);

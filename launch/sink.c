@@ -47,13 +47,13 @@ struct uno_output {
     struct uno_output *next;
     const struct uno_plan *plan;
     struct stream *stream;    // two per rank
-    int *pid;                 // by rank, of those on this host
+    struct sink *file;        // by index of the file
+    int files;
+    int *pid;    // by rank, of those on this host
 };
 
 struct uno_sinks {
     struct uno_output *outputs;
-    struct sink **file;    // by index of the file
-    int files;
     struct sink own[2], *to[2];    // both `to` are the same one when both descriptors name the same file
     bool failed;
     int waiting;    // streams with a part
@@ -72,18 +72,15 @@ static void open_sink(struct sink *k, int fd)
     if (again >= 0) k->fd = again;
 }
 
-// Files that an earlier job writes to keep their sinks.
 static void open_files(struct uno_output *o, const struct uno_outfiles *files)
 {
-    struct uno_sinks *s = o->sinks;
     if (files == NULL) return;
-    s->file = uno_xrealloc(s->file, (size_t)files->count * sizeof(struct sink *));
-    for (; s->files < files->count; s->files++) {
-        struct sink *k = s->file[s->files] = uno_xalloc(sizeof *k);
-        *k = (struct sink){.fd = files->file[s->files].fd, .name = files->file[s->files].path};
-    }
+    o->file = uno_xalloc((size_t)files->count * sizeof *o->file);
+    o->files = files->count;
+    for (int i = 0; i < files->count; i++)
+        o->file[i] = (struct sink){.fd = files->file[i].fd, .name = files->file[i].path};
     for (int i = 0; i < o->plan->nranks * 2; i++) {
-        if (files->of[i] >= 0) o->stream[i].file = s->file[files->of[i]];
+        if (files->of[i] >= 0) o->stream[i].file = &o->file[files->of[i]];
     }
 }
 
@@ -247,9 +244,13 @@ void uno_output_free(struct uno_output *o)
     struct uno_output **at = &s->outputs;
     for (int r = 0; r < o->plan->nranks; r++) uno_output_end(o, r);
     for (int i = 0; i < 2; i++) forget_line(&s->own[i], o);
-    for (int i = 0; i < s->files; i++) forget_line(s->file[i], o);
     while (*at != o) at = &(*at)->next;
     *at = o->next;
+    for (int i = 0; i < o->files; i++) {
+        close(o->file[i].fd);
+        uno_bytes_free(&o->file[i].out);
+    }
+    free(o->file);
     free(o->stream);
     free(o->pid);
     free(o);
@@ -282,7 +283,16 @@ static int end_asked(int sigfd)
     return 0;
 }
 
-int uno_sinks_drain(struct uno_sinks *s, int sigfd)
+// Waits until the sink takes more: 0. Or else a signal that asks for the end, or -1 when the time is over.
+static int await_room(const struct sink *k, int sigfd, int64_t give_up_at)
+{
+    struct pollfd p[] = {{.fd = k->fd, .events = POLLOUT}, {.fd = sigfd, .events = POLLIN}};
+    int64_t left = give_up_at ? give_up_at - uno_ms_now() : -1;
+    if (give_up_at && left <= 0) return -1;
+    return poll(p, 2, (int)left) > 0 && p[1].revents ? end_asked(sigfd) : 0;
+}
+
+int uno_sinks_drain(struct uno_sinks *s, int sigfd, int64_t give_up_at)
 {
     int sig = 0;
     for (struct uno_output *o = s->outputs; o != NULL; o = o->next) {
@@ -290,13 +300,10 @@ int uno_sinks_drain(struct uno_sinks *s, int sigfd)
     }
     for (int i = 0; i < 2 && sig == 0; i++) {
         struct sink *k = s->to[i];
-        for (write_out(s, k); k->out.len > 0 && sig == 0; write_out(s, k)) {
-            struct pollfd p[] = {{.fd = k->fd, .events = POLLOUT}, {.fd = sigfd, .events = POLLIN}};
-            if (poll(p, 2, -1) > 0 && p[1].revents) sig = end_asked(sigfd);
-        }
+        for (write_out(s, k); k->out.len > 0 && sig == 0; write_out(s, k)) sig = await_room(k, sigfd, give_up_at);
     }
     if (sig) uno_sinks_abandon(s);
-    return sig;
+    return sig > 0 ? sig : 0;
 }
 
 bool uno_sinks_full(const struct uno_sinks *s)

@@ -12,7 +12,7 @@ struct uno_output;    // of one job
 
 struct uno_sinks *uno_sinks_new(void);
 
-// `files`: NULL none; those that an earlier job had come first in it.
+// `files`: NULL none; they are closed with the output.
 struct uno_output *uno_output_new(struct uno_sinks *s, const struct uno_plan *p, const struct uno_outfiles *files);
 void uno_output_put(struct uno_output *o, int rank, int stream, const char *data, size_t n);    // stream: 1 or 2
 void uno_output_started(struct uno_output *o, int rank, int pid);
@@ -22,9 +22,9 @@ void uno_output_free(struct uno_output *o);             // the job is over
 void uno_sinks_say(struct uno_sinks *s, const char *text);    // one line of mpiexec's own on standard error
 
 void uno_sinks_flush(struct uno_sinks *s);    // writes what can be written now
-// Writes everything, waiting if it must; on a signal from sigfd that asks for the end, gives up what nobody reads.
-// 0, or that signal.
-int uno_sinks_drain(struct uno_sinks *s, int sigfd);
+// Writes everything, waiting if it must; on a signal from sigfd that asks for the end, or at a time
+// (uno_ms_now(), 0 never), gives up what nobody reads. 0, or that signal.
+int uno_sinks_drain(struct uno_sinks *s, int sigfd, int64_t give_up_at);
 bool uno_sinks_full(const struct uno_sinks *s);             // do not put more for now
 int uno_sinks_fd(const struct uno_sinks *s, int stream);    // to wait on for room; -1: nothing waits
 bool uno_sinks_closed(struct uno_sinks *s, int stream);     // true once when the reader has gone

@@ -41,11 +41,8 @@ static char *join(const char *dir, const char *name)
     return name[0] == '/' ? uno_xstrdup(name) : uno_xformat("%s/%s", dir, name);
 }
 
-static char *search(const struct uno_plan *p, const struct uno_app *a, const char *dir)
+static char *search_in(const char *path, const struct uno_app *a, const char *dir)
 {
-    const char *path = uno_words_get(&a->env, "PATH");
-    if (path == NULL) path = uno_words_get(&p->env, "PATH");
-    if (path == NULL) path = "/usr/local/bin:/usr/bin:/bin";
     for (const char *s = path;; s++) {
         size_t n = strcspn(s, ":");
         char *in = n ? uno_xformat("%.*s", (int)n, s) : uno_xstrdup(".");
@@ -57,6 +54,15 @@ static char *search(const struct uno_plan *p, const struct uno_app *a, const cha
         s += n;
         if (*s == '\0') return NULL;
     }
+}
+
+static char *search(const struct uno_plan *p, const struct uno_app *a, const char *dir)
+{
+    const char *path = uno_words_get(&a->env, "PATH");
+    if (path == NULL) path = uno_words_get(&p->env, "PATH");
+    if (path == NULL) path = "/usr/local/bin:/usr/bin:/bin";
+    char *found = a->path ? search_in(a->path, a, dir) : NULL;
+    return found ? found : search_in(path, a, dir);
 }
 
 char *uno_spawn_find(const struct uno_plan *p, const struct uno_app *a, char **why)
@@ -123,7 +129,8 @@ static void foreign_names(const struct uno_start *s, struct uno_words *env)
         int value;
     } given[] = {
         {"PMI_RANK OMPI_COMM_WORLD_RANK", s->rank->world},
-        {"PMI_SIZE OMPI_COMM_WORLD_SIZE OMPI_UNIVERSE_SIZE", s->node->plan->nranks},
+        {"PMI_SIZE OMPI_COMM_WORLD_SIZE", s->node->plan->nranks},
+        {"OMPI_UNIVERSE_SIZE", s->node->plan->universe},
         {"MPI_LOCALRANKID OMPI_COMM_WORLD_LOCAL_RANK OMPI_COMM_WORLD_NODE_RANK", s->local},
         {"MPI_LOCALNRANKS OMPI_COMM_WORLD_LOCAL_SIZE", s->node->nlocal},
     };

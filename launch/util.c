@@ -125,14 +125,17 @@ void uno_nonblock(int fd, bool on)
     fcntl(fd, F_SETFL, on ? flags | O_NONBLOCK : flags & ~O_NONBLOCK);
 }
 
+void (*uno_usage_told)(const char *text);
+
 void uno_usage(const char *fmt, ...)
 {
+    char *text = NULL;
     va_list ap;
-    fputs("mpiexec: ", stderr);
     va_start(ap, fmt);
-    vfprintf(stderr, fmt, ap);
+    if (vasprintf(&text, fmt, ap) < 0) text = NULL;
     va_end(ap);
-    fputc('\n', stderr);
+    if (uno_usage_told) uno_usage_told(text ? text : fmt);
+    fprintf(stderr, "mpiexec: %s\n", text ? text : fmt);
     exit(UNO_EXIT_USAGE);
 }
 

@@ -36,7 +36,9 @@ const char *uno_reason(int err);
 void uno_cloexec(int fd, bool on);
 void uno_nonblock(int fd, bool on);
 
-// Writes "mpiexec: ..." and a newline to standard error and exits with UNO_EXIT_USAGE.
+// Writes "mpiexec: ..." and a newline to standard error and exits with UNO_EXIT_USAGE. In a process that plans a
+// spawned job, uno_usage_told gets the text instead, and does not return either.
+extern void (*uno_usage_told)(const char *text);
 _Noreturn void uno_usage(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 // A list of strings that grows: NULL behind the last one, so that it serves as argv and as environment.

@@ -9,9 +9,18 @@
 
 #include "base/start.h"
 
+// Of the first job nothing is said.
+static char *of_job(const struct uno_plan *p)
+{
+    return p->number == 0 ? uno_xstrdup("") : uno_xformat(" of spawned job %d", p->number);
+}
+
 static char *who(const struct uno_plan *p, int rank, int pid)
 {
-    return uno_xformat("rank %d (pid %d, host %s)", rank, pid, uno_plan_name(p, rank));
+    char *job = of_job(p);
+    char *text = uno_xformat("rank %d%s (pid %d, host %s)", rank, job, pid, uno_plan_name(p, rank));
+    free(job);
+    return text;
 }
 
 static char *signal_text(int status)
@@ -76,7 +85,9 @@ static void add(struct uno_bytes *b, char *text)
 char *uno_verdict_codes(const struct uno_plan *p, const int *status)
 {
     struct uno_bytes b = {0};
-    add(&b, uno_xstrdup("mpiexec: exit codes by rank:"));
+    char *job = of_job(p);
+    add(&b, uno_xformat("mpiexec: exit codes%s by rank:", job));
+    free(job);
     for (int r = 0, last; r < p->nranks; r = last + 1) {
         for (last = r; last + 1 < p->nranks && status[last + 1] == status[r];) last++;
         add(&b, last > r ? uno_xformat("%s %d-%d: ", r ? "," : "", r, last) : uno_xformat("%s %d: ", r ? "," : "", r));
@@ -174,7 +185,9 @@ char *uno_verdict_deadlock(const struct uno_plan *p, const struct uno_wait *wait
     struct uno_wait *w = uno_xalloc(count * sizeof *w);
     if (count > 0) memcpy(w, wait, count * sizeof *w);
     qsort(w, count, sizeof *w, by_rank);
-    add(&b, uno_xstrdup("mpiexec: deadlock: every rank waits and no message is under way"));
+    char *job = of_job(p);
+    add(&b, uno_xformat("mpiexec: deadlock: every rank%s waits and no message is under way", job));
+    free(job);
     size_t lines = 0;
     for (size_t i = 0, last; i < count; i = last + 1) {
         for (last = i; last + 1 < count && alike(&w[last], &w[last + 1]) && w[last + 1].rank == w[last].rank + 1;)
@@ -195,7 +208,9 @@ char *uno_verdict_deadlock(const struct uno_plan *p, const struct uno_wait *wait
 char *uno_verdict_where(const struct uno_plan *p, const struct uno_wait *wait, size_t count)
 {
     struct uno_bytes b = {0};
-    add(&b, uno_xformat("mpiexec: the ranks of host %s:", count > 0 ? uno_plan_name(p, wait[0].rank) : ""));
+    char *job = of_job(p);
+    add(&b, uno_xformat("mpiexec: the ranks%s of host %s:", job, count > 0 ? uno_plan_name(p, wait[0].rank) : ""));
+    free(job);
     for (size_t i = 0; i < count; i++) {
         const struct uno_wait *w = &wait[i];
         add(&b, uno_xformat("\n  rank %d (pid %d) ", w->rank, w->pid));

@@ -12,7 +12,8 @@
 #include "base/fail.h"
 
 #define UNO_PM_ENV "UNISONO_PM_FD"
-#define UNO_PM_KEY_MAX 128    // with its final zero
+#define UNO_PARENT_ENV "UNISONO_PARENT"    // of a spawned process: the port that its parents wait at
+#define UNO_PM_KEY_MAX 128                 // with its final zero
 #define UNO_PM_VALUE_MAX (32 * 1024)
 
 // Used by launch/pm.c too: a request is this head, the key with its zero, the value. The answer is a head and a value.

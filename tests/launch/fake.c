@@ -6,6 +6,7 @@
 //          nap CALL TIMES MS (sleeps and wakes) | work (not in MPI, sleeps) | thread futex|timer|read | spin SECONDS
 //          call NAME (as last entered)
 //          socket (holds unread bytes) | put KEY VALUE | get RANK KEY (prints) | exchange | fence | say TEXT | pause MS
+//          request WORDS (to mpiexec; their first character separates them; prints class and text)
 //          only RANK (the other ranks skip the next action) | exit CODE | kill SIGNAL
 #include <errno.h>
 #include <linux/futex.h>
@@ -203,6 +204,21 @@ static void do_fence(char **a)
     if (uno_pm_fence()) die("fence");
 }
 
+static void do_request(char **a)
+{
+    static char words[1 << 22], text[4096];
+    size_t bytes = strlen(a[0] + 1) + 1;
+    int mpi_class = -1;
+    if (bytes > sizeof words) die("a request that long");
+    memcpy(words, a[0] + 1, bytes);
+    for (size_t i = 0; i < bytes; i++) {
+        if (words[i] == a[0][0]) words[i] = '\0';
+    }
+    int err = uno_pm_command(words, bytes, &mpi_class, text, sizeof text);
+    printf("class %d error %d: %s\n", mpi_class, err, text);
+    fflush(stdout);
+}
+
 static void do_say(char **a)
 {
     printf("%s\n", a[0]);
@@ -223,7 +239,7 @@ static const struct action {
     {"exit", 1, do_exit}, {"kill", 1, do_kill},   {"abort", 2, do_abort},       {"wait", 4, do_wait},
     {"nap", 3, do_nap},   {"spin", 1, do_spin},   {"thread", 1, do_thread},     {"socket", 0, do_socket},
     {"put", 2, do_put},   {"get", 2, do_get},     {"exchange", 0, do_exchange}, {"fence", 0, do_fence},
-    {"say", 1, do_say},   {"pause", 1, do_pause},
+    {"say", 1, do_say},   {"pause", 1, do_pause}, {"request", 1, do_request},
 };
 
 static char **act(char **a)

@@ -14,7 +14,7 @@ static int class_of(int err)
 
 static const char *name_of(int class)
 {
-    return class == MPI_SUCCESS           ? "done"
+    return class == MPI_SUCCESS       ? "done"
            : class == MPI_ERR_NAME    ? "MPI_ERR_NAME"
            : class == MPI_ERR_SERVICE ? "MPI_ERR_SERVICE"
                                       : "another error";

@@ -24,7 +24,10 @@ class Mpi(WithProgram):
             self.assertEqual(sorted(r.out.splitlines()), sorted(f"rank {i} of {n}" for i in range(n)))
 
     def test_universe(self):
-        for words, wanted in (([], 2), (["-usize", 7], 7), (["-usize", "SYSTEM"], 2)):
+        hosts = ["--launch-agent", "sh -c 'shift; exec \"$@\"' agent", "-host", "a:3,b"]
+        cores = int(self.mode("universe", 1, ["-usize", "SYSTEM"]).out.split()[1])
+        cases = (([], max(2, cores)), (["-usize", 7], 7), (hosts, 4), (["-host", "localhost"], 2))
+        for words, wanted in cases:
             r = self.mode("universe", 2, words)
             self.assertEqual(r.out.count(f"universe {wanted}\n"), 2, words)
         agent = ["--launch-agent", "sh -c 'shift; exec \"$@\"' agent", "-host", "a,b", "-usize", 9]

@@ -141,8 +141,8 @@ class Programs(Case):
 
     def test_variables_of_other_launchers(self):
         self.assertEqual(
-            self.ranks("-n", 2, "sh", "-c", "echo " + self.FOREIGN),
-            ["0/2 0/2 0/2 0/2 2 0", "1/2 1/2 1/2 1/2 2 1"],
+            self.ranks("-usize", 5, "-n", 2, "sh", "-c", "echo " + self.FOREIGN),
+            ["0/2 0/2 0/2 0/2 5 0", "1/2 1/2 1/2 1/2 5 1"],
         )
         self.assertEqual(
             self.ranks("--set", "rank_variables=own", "-n", 1, "sh", "-c", "echo ${PMI_RANK-none} $UNISONO_RANK"),
