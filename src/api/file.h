@@ -21,6 +21,10 @@ struct uno_file_call {
     MPI_Datatype type;
 };
 
+// Checks a call and sets its access up: uno_access_end follows when 0 is returned.
+struct uno_access;
+int uno_file_set_up(const struct uno_file_call *c, struct uno_access *a) UNO_MUST_USE;
+
 // The calls whole, for all forms of their names: blocking, nonblocking, and the two halves of a split collective.
 int uno_file_move(struct uno_file_call c, MPI_Status *status);
 int uno_file_start(struct uno_file_call c, MPI_Request *request);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "core/pack.h"
+#include "core/world.h"
 #include "io/datarep.h"
 #include "io/file.h"
 #include "io/posix.h"
@@ -245,5 +246,13 @@ int uno_access_run(struct uno_access *a)
         uno_posix_unlock(f->fd, first, last - first + 1);
     }
     pthread_mutex_unlock(&f->range);
+    return err;
+}
+
+int uno_access_alone(struct uno_access *a)
+{
+    int depth = uno_lock_drop();
+    int err = uno_access_run(a);
+    uno_lock_retake(depth);
     return err;
 }

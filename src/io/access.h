@@ -30,3 +30,4 @@ void uno_access_end(struct uno_access *a);
 
 // Moves the data; done and moved tell how far it went, with an error or at the end of the file.
 int uno_access_run(struct uno_access *a) UNO_MUST_USE;
+int uno_access_alone(struct uno_access *a) UNO_MUST_USE;    // called with the lock, which it lets go meanwhile

@@ -17,6 +17,7 @@
 #include "core/progress.h"
 #include "io/async.h"
 #include "io/datarep.h"
+#include "io/joint.h"
 #include "io/pointer.h"
 #include "io/posix.h"
 #include "p2p/team.h"
@@ -105,6 +106,7 @@ static int open_all(struct MPI_ABI_File *f)
     if (!err && number) err = uno_posix_fail(number, f->path, "open the file");
     struct stat st;
     if (!err && fstat(f->fd, &st) == 0 && S_ISDIR(st.st_mode)) err = uno_posix_fail(EISDIR, f->path, "open the file");
+    f->in_memory = !err && uno_posix_in_memory(f->fd);
     return uno_file_agree(f, err);
 }
 
@@ -119,6 +121,8 @@ static void forget(struct MPI_ABI_File *f)
     if (f->info) uno_info_drop(f->info);
     if (f->fd >= 0) close(f->fd);
     free(f->path);
+    free(f->leader);
+    free(f->intent);
     pthread_mutex_destroy(&f->range);
     uno_pool_put(&pool, f);
     if (pool.live == 0) uno_async_close();
@@ -141,6 +145,7 @@ static int set_up(struct MPI_ABI_File *f, struct MPI_ABI_Comm *c, const struct M
     err = agree(c, err);
     if (!err) err = make_comm(f, c);
     if (!err) err = open_all(f);
+    if (!err) err = uno_joint_prepare(f);
     if (!err) err = uno_pointer_make(f);
     if (!err && f->amode & MPI_MODE_APPEND) err = uno_file_agree(f, to_end(f));
     return err;

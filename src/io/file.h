@@ -20,6 +20,7 @@ struct MPI_ABI_File {
     struct MPI_ABI_Comm *comm;    // its own: members, messages, error handler; comm->owner leads back here
     int fd, amode;
     bool atomic;
+    bool in_memory;    // the file system has no disk
     char *path;
     struct uno_view *view;
     uint64_t position;         // of the individual pointer: bytes of the view's stream
@@ -33,6 +34,8 @@ struct MPI_ABI_File {
     MPI_Request split;         // the split collective under way, or MPI_REQUEST_NULL
     const char *split_call;    // what began it, as MPI_File_write_all
     struct MPI_ABI_Info *info;
+    int *leader, leaders;         // the first rank of each host (joint.h)
+    struct uno_intent *intent;    // [members] what they are about to do
 };
 
 extern struct MPI_ABI_Errhandler *uno_file_errhandler;    // that of MPI_FILE_NULL
@@ -62,3 +65,5 @@ int uno_file_same(struct MPI_ABI_File *f, int err, int64_t value, const char *na
 int uno_file_hints_take(struct MPI_ABI_File *f, const struct MPI_ABI_Info *info) UNO_MUST_USE;
 struct MPI_ABI_Info *uno_file_hints_all(const struct MPI_ABI_File *f);
 const char *uno_file_hint(const struct MPI_ABI_File *f, const char *key);    // its value in use
+long long uno_file_number(const struct MPI_ABI_File *f, const char *key);    // of one that is a number; 0: not given
+int uno_file_aggregators(const struct MPI_ABI_File *f);    // hosts of which one member moves data for all, or cb_nodes

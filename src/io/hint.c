@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Hints of files under the names that ROMIO gave them (file.h): kept, and told with the values in use. docs/files.md
 // says which ones change what the library does. Unknown keys and malformed values are dropped.
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -76,12 +77,26 @@ const char *uno_file_hint(const struct MPI_ABI_File *f, const char *key)
     return value;
 }
 
+long long uno_file_number(const struct MPI_ABI_File *f, const char *key)
+{
+    const char *value = uno_file_hint(f, key);
+    return value ? strtoll(value, NULL, 10) : 0;
+}
+
+int uno_file_aggregators(const struct MPI_ABI_File *f)
+{
+    long long most = uno_file_number(f, "cb_nodes");
+    return most > 0 && most < f->leaders ? (int)most : f->leaders;
+}
+
 struct MPI_ABI_Info *uno_file_hints_all(const struct MPI_ABI_File *f)
 {
     struct MPI_ABI_Info *all = uno_info_new();
     if (!all) return NULL;
+    char nodes[16];
+    snprintf(nodes, sizeof nodes, "%d", uno_file_aggregators(f));
     for (size_t i = 0; i < KNOWN; i++) {
-        const char *value = uno_file_hint(f, known[i].key);
+        const char *value = strcmp(known[i].key, "cb_nodes") == 0 ? nodes : uno_file_hint(f, known[i].key);
         if (!value || uno_info_set(all, known[i].key, value) == MPI_SUCCESS) continue;
         uno_info_drop(all);
         return NULL;

@@ -5,8 +5,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <mpi.h>
 #include <stdio.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #define MOST ((size_t)0x7ffff000)    // bytes that Linux moves in one call
@@ -42,6 +44,12 @@ int uno_posix_fail(int number, const char *path, const char *what)
     return uno_fail_errno(class, "%s: cannot %s", path, what);
 }
 
+bool uno_posix_in_memory(int fd)
+{
+    struct statfs fs;
+    return fstatfs(fd, &fs) == 0 && (fs.f_type == TMPFS_MAGIC || fs.f_type == RAMFS_MAGIC);
+}
+
 static int fail_at(const char *path, const char *verb, size_t n, off_t at)
 {
     int number = errno;
@@ -60,6 +68,35 @@ int uno_posix_write(int fd, const char *path, const void *data, size_t n, off_t 
         if (k == 0) errno = EIO;    // no progress and no reason
         if (k <= 0) return fail_at(path, "write", left, at + (off_t)*moved);
         *moved += (size_t)k;
+    }
+    return MPI_SUCCESS;
+}
+
+// Takes k bytes off the front of the list; the runs that are left.
+static int skip_runs(struct iovec **list, int runs, size_t k)
+{
+    for (; runs > 0 && k >= (*list)->iov_len; runs--) k -= (*list)++->iov_len;
+    if (runs > 0) {
+        (*list)->iov_base = (char *)(*list)->iov_base + k;
+        (*list)->iov_len -= k;
+    }
+    return runs;
+}
+
+int uno_posix_writev(int fd, const char *path, struct iovec *list, int runs, off_t at, size_t *moved)
+{
+    *moved = 0;
+    while ((runs = skip_runs(&list, runs, 0)) > 0) {
+        ssize_t k = pwritev(fd, list, runs, at + (off_t)*moved);
+        if (k < 0 && errno == EINTR) continue;
+        if (k == 0) errno = EIO;    // no progress and no reason
+        if (k <= 0) {
+            size_t left = 0;
+            for (int i = 0; i < runs; i++) left += list[i].iov_len;
+            return fail_at(path, "write", left, at + (off_t)*moved);
+        }
+        *moved += (size_t)k;
+        runs = skip_runs(&list, runs, (size_t)k);
     }
     return MPI_SUCCESS;
 }

@@ -4,17 +4,25 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
+#include <sys/uio.h>
 
 #include "base/fail.h"
+
+#define UNO_POSIX_RUNS 1024    // IOV_MAX on Linux
 
 // Whole transfers of any size. *moved has the bytes that went before an error or, when reading, the end of the file.
 // `path` is for the message.
 int uno_posix_write(int fd, const char *path, const void *data, size_t n, off_t at, size_t *moved) UNO_MUST_USE;
+int uno_posix_writev(int fd, const char *path, struct iovec *list, int runs, off_t at,
+                     size_t *moved) UNO_MUST_USE;    // changes the list; at most UNO_POSIX_RUNS of them
 int uno_posix_read(int fd, const char *path, void *data, size_t n, off_t at, size_t *moved) UNO_MUST_USE;
 
 // A lock of the open file description on [at, at + n), waited for; undone with the same range.
 int uno_posix_lock(int fd, const char *path, bool write, off_t at, off_t n) UNO_MUST_USE;
 void uno_posix_unlock(int fd, off_t at, off_t n);
+
+// Whether the file lies in memory alone.
+bool uno_posix_in_memory(int fd);
 
 // The error class of an errno, with a message `PATH: cannot WHAT: text of errno`.
 int uno_posix_fail(int number, const char *path, const char *what);

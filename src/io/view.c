@@ -72,8 +72,9 @@ static bool ascends(const struct uno_pack *g, bool strict, struct reach *out)
     return true;
 }
 
-static int check_layout(struct MPI_ABI_Datatype *t, bool writable)
+static int check_layout(struct MPI_ABI_Datatype *t, bool writable, bool *strict)
 {
+    *strict = true;
     if (t->size == 0 || t->flags & UNO_TYPE_PLAIN) return MPI_SUCCESS;
     if (t->extent <= 0)
         return uno_fail(MPI_ERR_TYPE, "filetype has extent %lld (more than 0 needed)", (long long)t->extent);
@@ -87,8 +88,8 @@ static int check_layout(struct MPI_ABI_Datatype *t, bool writable)
     next = moved(tile, t->extent);
     if (!join(&tile, next, false, true))
         return uno_fail(MPI_ERR_TYPE, "filetype reaches into its next copy: its displacements do not ascend");
-    if (!writable) return MPI_SUCCESS;
-    if (ascends(g, true, &tile) && join(&tile, next, true, true)) return MPI_SUCCESS;
+    *strict = ascends(g, true, &tile) && join(&tile, next, true, true);
+    if (*strict || !writable) return MPI_SUCCESS;
     return uno_fail(MPI_ERR_TYPE, "filetype holds a byte twice, and the file is open for writing");
 }
 
@@ -98,7 +99,7 @@ static int fill(struct uno_view *v, const struct uno_view_spec *s)
     v->rep = s->rep;
     int err = uno_datarep_size(s->rep, v->etype, &v->unit);
     if (!err) err = uno_datarep_layout(s->rep, v->filetype, &v->layout);
-    if (!err) err = check_layout(v->layout, s->writable);
+    if (!err) err = check_layout(v->layout, s->writable, &v->strict);
     if (err) return err;
     if (v->unit == 0) return uno_fail(MPI_ERR_TYPE, "etype has no data");
     if (v->layout->size % v->unit)
@@ -175,13 +176,21 @@ int uno_view_fits(const struct uno_view *v, uint64_t pos, uint64_t n)
     return uno_fail(MPI_ERR_ARG, "the access ends beyond 63 bits in the file");
 }
 
-uint64_t uno_view_place(const struct uno_view *v, int64_t at)
+uint64_t uno_view_runs(const struct uno_view *v, uint64_t bytes)
+{
+    if (v->plain || v->layout->size == 0) return 1;
+    const struct uno_pack *g = v->layout->flags & UNO_TYPE_PLAIN ? NULL : v->layout->pack;
+    uint64_t tile = (uint64_t)v->layout->size, run = g && g->runs > 1 ? tile / g->runs : tile;
+    return run > 0 ? (bytes + run - 1) / run : bytes;
+}
+
+uint64_t uno_view_find(const struct uno_view *v, int64_t at)
 {
     uint64_t size = (uint64_t)v->layout->size;
     if (at <= v->disp || size == 0) return 0;
     uint64_t tiles = (uint64_t)(at - v->disp) / (uint64_t)v->layout->extent;
-    uint64_t low = tiles > 1 ? (tiles - 1) * size : 0, high = (tiles + 1) * size;
-    while (low < high) {    // the first byte of the stream at or behind `at`
+    uint64_t low = 0, high = (tiles + 1) * size;    // a tile may lie behind any number of extents
+    while (low < high) {                            // the first byte of the stream at or behind `at`
         uint64_t middle = low + (high - low) / 2;
         int64_t there;
         uno_view_run(v, middle, 1, &there);
@@ -190,5 +199,11 @@ uint64_t uno_view_place(const struct uno_view *v, int64_t at)
         else
             high = middle;
     }
+    return low;
+}
+
+uint64_t uno_view_place(const struct uno_view *v, int64_t at)
+{
+    uint64_t low = uno_view_find(v, at);
     return (low + (uint64_t)v->unit - 1) / (uint64_t)v->unit * (uint64_t)v->unit;
 }

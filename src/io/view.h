@@ -21,6 +21,7 @@ struct uno_view {
     const struct uno_datarep *rep;
     MPI_Count unit;    // bytes of an etype in the file
     bool plain;        // one endless run
+    bool strict;       // no byte of the file is in it twice
     uint64_t lead;     // bytes before the run in the layout, when plain
 };
 
@@ -41,5 +42,9 @@ size_t uno_view_run(const struct uno_view *v, uint64_t pos, size_t most, int64_t
 // MPI_ERR_ARG when n bytes of the stream from pos on reach beyond 63 bits in the file, or the view holds none.
 int uno_view_fits(const struct uno_view *v, uint64_t pos, uint64_t n) UNO_MUST_USE;
 
-// The first place of the stream, in whole etypes, that lies at or behind byte `at` of the file.
+// How many runs so many bytes of the stream take, about: by the filetype alone.
+uint64_t uno_view_runs(const struct uno_view *v, uint64_t bytes);
+
+// The first place of the stream that lies at or behind byte `at` of the file; the first such one that begins an etype.
+uint64_t uno_view_find(const struct uno_view *v, int64_t at);
 uint64_t uno_view_place(const struct uno_view *v, int64_t at);

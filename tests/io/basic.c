@@ -104,6 +104,26 @@ static void views(void)
     free(bytes);
 }
 
+// A filetype whose data lies behind its extent.
+static void behind(void)
+{
+    int one = 1, v = 5;
+    MPI_Aint at = 100;
+    MPI_Datatype far, type;
+    MPI_Offset place = -1;
+    MPI_File fh = open_as(MPI_MODE_RDWR);
+    MPI_Type_create_hindexed(1, &one, &at, MPI_INT, &far);
+    MPI_Type_create_resized(far, 0, sizeof v, &type);
+    MPI_Type_commit(&type);
+    CHECK(MPI_File_set_size(fh, 120) == MPI_SUCCESS);
+    CHECK(MPI_File_set_view(fh, 0, MPI_INT, type, "native", MPI_INFO_NULL) == MPI_SUCCESS);
+    CHECK(MPI_File_seek(fh, 0, MPI_SEEK_END) == MPI_SUCCESS);
+    CHECK(MPI_File_get_position(fh, &place) == MPI_SUCCESS && place == 5);
+    MPI_Type_free(&far);
+    MPI_Type_free(&type);
+    CHECK(MPI_File_close(&fh) == MPI_SUCCESS);
+}
+
 static void hints(void)
 {
     MPI_Info info, used;
@@ -231,6 +251,7 @@ int main(int argc, char **argv)
     sizes();
     offsets();
     views();
+    behind();
     hints();
     wrong_opens();
     wrong_uses();

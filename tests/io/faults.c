@@ -58,6 +58,9 @@ static void full(void)
     // One rank's full disk is everybody's error.
     err = MPI_File_write_at_all(fh, 0, data, rank == 0 ? 100 : 0, MPI_BYTE, MPI_STATUS_IGNORE);
     CHECK(says(err, MPI_ERR_NO_SPACE, rank == 0 ? "/dev/full" : "another rank"));
+    CHECK(MPI_File_write_at_all_begin(fh, 0, data, rank == 0 ? 100 : 0, MPI_BYTE) == MPI_SUCCESS);
+    err = MPI_File_write_at_all_end(fh, data, MPI_STATUS_IGNORE);
+    CHECK(says(err, MPI_ERR_NO_SPACE, rank == 0 ? "/dev/full" : "another rank"));
     CHECK(MPI_File_close(&fh) == MPI_SUCCESS);
 }
 

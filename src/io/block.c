@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Blocks (block.h). Called by merge.c.
+// Always holds: what a block writes is what its moves brought, or lies in this process's own data.
+#include "io/block.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "chan/chan.h"
+#include "chan/peer_memory.h"
+#include "core/world.h"
+#include "io/file.h"
+#include "io/posix.h"
+
+struct uno_block *uno_block_make(const struct MPI_ABI_File *f, bool write, size_t room)
+{
+    struct uno_block *b = malloc(sizeof *b);
+    if (!b) return NULL;
+    memset(b, 0, offsetof(struct uno_block, part));
+    b->parts = b->moves = 0;
+    b->err = MPI_SUCCESS;
+    b->eof = INT64_MAX;
+    b->file = f;
+    b->write = write;
+    b->room = room;
+    b->data = malloc(room);
+    if (b->data) return b;
+    free(b);
+    return NULL;
+}
+
+void uno_block_free(struct uno_block *b)
+{
+    if (b) free(b->data);
+    free(b);
+}
+
+static size_t clipped(const struct uno_block *b, const struct uno_block_move *m)
+{
+    if (m->at >= b->eof) return 0;
+    return (uint64_t)(b->eof - m->at) < m->bytes ? (size_t)(b->eof - m->at) : m->bytes;
+}
+
+static void move_here(const struct uno_block *b, const struct uno_block_move *m)
+{
+    char *there = (char *)(uintptr_t)m->there;
+    memcpy(b->write ? m->here : there, b->write ? there : m->here, clipped(b, m));
+}
+
+// All moves of the source of the first one from i on, which are marked as made.
+static int move_across(struct uno_block *b, size_t i)
+{
+    struct uno_run *here = malloc((b->moves - i) * sizeof *here), *there = malloc((b->moves - i) * sizeof *there);
+    int err = here && there ? MPI_SUCCESS : uno_fail(MPI_ERR_NO_MEM, "no memory for %zu moves", b->moves - i);
+    size_t n = 0, bytes = 0;
+    int pid = b->move[i].pid;
+    uint32_t source = b->move[i].source;
+    for (; !err && i < b->moves; i++) {
+        struct uno_block_move *m = &b->move[i];
+        size_t k = m->source == source ? clipped(b, m) : 0;
+        if (m->source == source) m->bytes = 0;
+        if (k == 0) continue;
+        bytes += k;
+        here[n] = (struct uno_run){m->here, bytes};
+        there[n++] = (struct uno_run){(char *)(uintptr_t)m->there, bytes};
+    }
+    struct uno_mem mine = {here, n}, theirs = {there, n};
+    struct uno_crossing c = {.pid = pid, .reading = b->write, .mine = &mine, .theirs = &theirs};
+    if (!err && n) err = uno_peer_memory_copy(&c, bytes);
+    free(here);
+    free(there);
+    return err;
+}
+
+int uno_block_meet(struct uno_block *b)
+{
+    int err = MPI_SUCCESS;
+    for (size_t i = 0; i < b->moves && !err; i++) {
+        if (b->move[i].bytes == 0) continue;
+        if (b->move[i].pid)
+            err = move_across(b, i);
+        else
+            move_here(b, &b->move[i]);
+    }
+    b->moves = 0;
+    return err;
+}
+
+// Parts that follow each other in the file, from i on, with one call; how many they are.
+static size_t write_parts(struct uno_block *b, size_t i)
+{
+    struct iovec list[UNO_POSIX_RUNS];
+    int64_t at = b->part[i].at, end = at;
+    size_t n = 0, moved;
+    for (; i + n < b->parts && n < UNO_POSIX_RUNS && b->part[i + n].at == end; n++) {
+        list[n] = (struct iovec){b->part[i + n].mem, b->part[i + n].bytes};
+        end += (int64_t)b->part[i + n].bytes;
+    }
+    b->err = uno_posix_writev(b->file->fd, b->file->path, list, (int)n, at, &moved);
+    return n;
+}
+
+static size_t read_part(struct uno_block *b, size_t i)
+{
+    size_t moved;
+    const struct uno_block_part *p = &b->part[i];
+    b->err = uno_posix_read(b->file->fd, b->file->path, p->mem, p->bytes, p->at, &moved);
+    if (!b->err && moved < p->bytes && p->at + (int64_t)moved < b->eof) b->eof = p->at + (int64_t)moved;
+    return 1;
+}
+
+static void move_parts(struct uno_step *s)
+{
+    struct uno_block *b = (struct uno_block *)s;
+    for (size_t i = 0; i < b->parts && !b->err;) i += b->write ? write_parts(b, i) : read_part(b, i);
+    snprintf(b->why, sizeof b->why, "%s", b->err ? uno_fail_text() : "");
+}
+
+void uno_block_start(struct uno_block *b, bool aside)
+{
+    b->step.run = move_parts;
+    b->started = aside && uno_async_begin(&b->step);
+    if (b->started) return;
+    int depth = uno_lock_drop();
+    move_parts(&b->step);
+    uno_lock_retake(depth);
+}
+
+int uno_block_finish(struct uno_block *b)
+{
+    if (b->started) uno_async_wait(&b->step, b->file->comm);
+    b->started = false;
+    b->parts = b->used = 0;
+    int err = b->err;
+    b->err = MPI_SUCCESS;
+    return err ? uno_fail(err, "%s", b->why) : MPI_SUCCESS;
+}

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Plans of collective accesses (joint.h). Called by collect.c and when a file is opened.
+// Always holds: what is decided depends only on what all members know.
+#include "io/joint.h"
+
+#include <stdlib.h>
+
+#include "chan/self.h"
+#include "io/datarep.h"
+#include "io/file.h"
+#include "p2p/team.h"
+
+// Runs of a view below this are short. Writers of a file wait for each other at every call, and on a disk each call
+// costs the file system's book-keeping; in memory, and reading, it takes smaller runs until one call costs more than
+// another copy.
+#define SHORT_WRITE 65536
+#define SHORT_WRITE_MEMORY 4096
+#define SHORT_READ 2048
+#define ALIGN ((int64_t)64 << 10)    // where the aggregators' parts are cut
+#define LEAST ((size_t)64 << 10)     // bytes of an offer, whatever the hint says
+
+enum wish { AUTOMATIC, ENABLED, APART };
+
+static enum wish wish_of(const struct MPI_ABI_File *f, const struct uno_access *a)
+{
+    const char *hint = uno_file_hint(f, a->write ? "romio_cb_write" : "romio_cb_read");
+    const char *buffering = uno_file_hint(f, "collective_buffering");
+    if (hint[0] == 'd' || (buffering && buffering[0] == 'f')) return APART;
+    if (a->atomic || !a->view->strict || a->view->rep->kind != UNO_REP_NATIVE) return APART;
+    return hint[0] == 'e' ? ENABLED : AUTOMATIC;
+}
+
+static struct uno_intent intent_of(const struct MPI_ABI_File *f, const struct uno_access *a, int err)
+{
+    struct uno_intent own = {.err = err, .aggregators = (uint64_t)uno_file_aggregators(f)};
+    own.buffer = (uint64_t)uno_file_number(f, "cb_buffer_size");
+    if (err) return own;
+    own.wish = wish_of(f, a);
+    own.shorter = !a->write ? SHORT_READ : f->in_memory ? SHORT_WRITE_MEMORY : SHORT_WRITE;
+    own.bytes = a->bytes;
+    if (a->bytes == 0) return own;
+    uno_view_run(a->view, a->pos, 1, &own.first);
+    uno_view_run(a->view, a->pos + a->bytes - 1, 1, &own.end);
+    own.end++;
+    own.runs = uno_view_runs(a->view, a->bytes);
+    return own;
+}
+
+// What all intents come to: the range of all, the worst error, the strictest wish.
+static struct uno_intent sum_up(const struct uno_intent *all, int size, uint64_t *spans)
+{
+    struct uno_intent sum = {.first = INT64_MAX, .shorter = UINT64_MAX};
+    sum.aggregators = all[0].aggregators;
+    sum.buffer = all[0].buffer;
+    *spans = 0;
+    for (int r = 0; r < size; r++) {
+        const struct uno_intent *i = &all[r];
+        if (i->err > sum.err) sum.err = i->err;
+        if (i->wish > sum.wish) sum.wish = i->wish;
+        if (i->aggregators < sum.aggregators) sum.aggregators = i->aggregators;
+        if (i->buffer < sum.buffer) sum.buffer = i->buffer;
+        if (i->bytes == 0) continue;
+        if (i->shorter < sum.shorter) sum.shorter = i->shorter;
+        if (i->first < sum.first) sum.first = i->first;
+        if (i->end > sum.end) sum.end = i->end;
+        sum.bytes += i->bytes;
+        sum.runs += i->runs;
+        *spans += (uint64_t)(i->end - i->first);
+    }
+    return sum;
+}
+
+static bool is_worth_it(const struct uno_intent *sum, uint64_t spans)
+{
+    if (sum->bytes == 0 || sum->wish == APART) return false;
+    if (sum->wish == ENABLED) return true;
+    bool interleaved = spans > (uint64_t)(sum->end - sum->first);
+    return interleaved && sum->bytes / sum->runs < sum->shorter;
+}
+
+int uno_joint_make(struct uno_joint *p, struct MPI_ABI_File *f, const struct uno_access *a, int err)
+{
+    int size = f->comm->size;
+    uint64_t spans;
+    struct uno_team team = uno_team_all(f->comm, 0);
+    if (!err) err = uno_view_fits(a->view, a->pos, a->bytes);
+    f->intent[f->comm->rank] = intent_of(f, a, err);
+    int lost = uno_team_allgather(&team, f->intent, sizeof *f->intent);
+    if (err || lost) return err ? err : lost;
+    struct uno_intent sum = sum_up(f->intent, size, &spans);
+    if (sum.err) return uno_fail((int)sum.err, "the call failed on another rank");
+    p->all = f->intent;
+    p->first = sum.first;
+    p->end = sum.end;
+    p->together = is_worth_it(&sum, spans);
+    p->aggregator = f->leader;
+    p->aggregators = (int)sum.aggregators;
+    p->quota = (size_t)sum.buffer / (size_t)size;
+    if (p->quota < LEAST) p->quota = LEAST;
+    return MPI_SUCCESS;
+}
+
+void uno_joint_part(const struct uno_joint *p, int number, int64_t *first, int64_t *end)
+{
+    int64_t begin = p->first / ALIGN * ALIGN, part = (p->end - begin) / p->aggregators / ALIGN * ALIGN + ALIGN;
+    *first = number ? begin + number * part : p->first;
+    *end = number + 1 < p->aggregators ? begin + (number + 1) * part : p->end;
+}
+
+bool uno_joint_meets(const struct uno_joint *p, int rank, int number)
+{
+    int64_t first, end;
+    const struct uno_intent *i = &p->all[rank];
+    uno_joint_part(p, number, &first, &end);
+    return i->bytes > 0 && i->first < end && i->end > first;
+}
+
+int uno_joint_local(const struct MPI_ABI_Comm *c, int rank)
+{
+    int proc = uno_comm_proc(c, rank);
+    return proc < uno_chan_self.nprocs ? uno_local_of(proc) : -1;
+}
+
+int uno_joint_prepare(struct MPI_ABI_File *f)
+{
+    struct MPI_ABI_Comm *c = f->comm;
+    struct uno_team team = uno_team_all(c, 0);
+    int *first = calloc((size_t)c->size, sizeof *first), own = 0;
+    f->leader = calloc((size_t)c->size, sizeof *f->leader);
+    f->intent = calloc((size_t)c->size, sizeof *f->intent);
+    bool there = first && f->leader && f->intent;
+    int err = uno_file_agree(f, there ? MPI_SUCCESS : uno_fail(MPI_ERR_NO_MEM, "no memory for the members of a file"));
+    if (!err && there) {
+        while (own < c->rank && uno_joint_local(c, own) < 0) own++;
+        first[c->rank] = own;
+        err = uno_team_allgather(&team, first, sizeof *first);
+        for (int r = 0; r < c->size && !err; r++)
+            if (first[r] == r) f->leader[f->leaders++] = r;
+    }
+    free(first);
+    return err;
+}
