@@ -4,6 +4,7 @@
 #include "api/win.h"
 #include "core/op.h"
 #include "core/info.h"
+#include "rma/check.h"
 #include "rma/word.h"
 
 static int check(MPI_Win win, const struct uno_rma_op *o, MPI_Datatype type)
@@ -40,6 +41,13 @@ static int check_op(MPI_Op op, const struct MPI_ABI_Datatype *type)
     return err || op == MPI_NO_OP || op == MPI_REPLACE ? err : uno_check_reduction(uno_op(op), type);
 }
 
+static int fetch(MPI_Win win, const struct uno_rma_op *o, const void *compare)
+{
+    struct MPI_ABI_Win *w = uno_win(win);
+    int err = w->check ? uno_win_check_op(w, o, true) : MPI_SUCCESS;
+    return err ? err : uno_rma_fetch(w, o, compare);
+}
+
 int MPI_Fetch_and_op(const void *origin_addr, void *result_addr, MPI_Datatype datatype, int target_rank,
                      MPI_Aint target_disp, MPI_Op op, MPI_Win win)
 {
@@ -54,7 +62,7 @@ int MPI_Fetch_and_op(const void *origin_addr, void *result_addr, MPI_Datatype da
     if (!err && op != MPI_NO_OP) err = uno_check_memory(origin_addr, "origin_addr");
     if (!err && target_rank != MPI_PROC_NULL) {
         o.op = uno_op(op);
-        err = uno_rma_fetch(uno_win(win), &o, NULL);
+        err = fetch(win, &o, NULL);
     }
     return uno_finish_win(win, call, err);
 }
@@ -80,7 +88,7 @@ int MPI_Compare_and_swap(const void *origin_addr, const void *compare_addr, void
     if (!err) err = check_comparable(type);
     if (!err) err = uno_check_memory(origin_addr, "origin_addr");
     if (!err) err = uno_check_memory(compare_addr, "compare_addr");
-    if (!err && target_rank != MPI_PROC_NULL) err = uno_rma_fetch(uno_win(win), &o, compare_addr);
+    if (!err && target_rank != MPI_PROC_NULL) err = fetch(win, &o, compare_addr);
     return uno_finish_win(win, call, err);
 }
 

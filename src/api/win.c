@@ -9,6 +9,7 @@
 #include "core/attr.h"
 #include "core/errh.h"
 #include "core/info.h"
+#include "rma/check.h"
 
 int uno_check_win(MPI_Win win)
 {
@@ -36,7 +37,7 @@ static int may_go(const struct MPI_ABI_Win *w)
     if (w->locks || w->all_locked) return uno_fail(MPI_ERR_RMA_SYNC, "a lock is held (unlock first)");
     if (w->started) return uno_fail(MPI_ERR_RMA_SYNC, "the epoch of MPI_Win_start is open (call MPI_Win_complete)");
     if (w->exposed) return uno_fail(MPI_ERR_RMA_SYNC, "the epoch of MPI_Win_post is open (call MPI_Win_wait)");
-    return MPI_SUCCESS;
+    return w->check ? uno_win_check_passive(w) : MPI_SUCCESS;
 }
 
 int MPI_Win_free(MPI_Win *win)

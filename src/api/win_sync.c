@@ -5,12 +5,24 @@
 
 #include "api/win.h"
 #include "core/progress.h"
+#include "rma/check.h"
 #include "rma/direct.h"
 
 static int check_assert(int assert, int allowed, const char *names)
 {
     if (!uno_world.checks || !(assert & ~allowed)) return MPI_SUCCESS;
     return uno_fail(MPI_ERR_ASSERT, "assert %d has bits that are not allowed here (%s are)", assert, names);
+}
+
+// The checking mode, when it is on.
+static int check_fenced(MPI_Win win)
+{
+    return uno_win(win)->check ? uno_win_check_passive(uno_win(win)) : MPI_SUCCESS;
+}
+
+static void forget_all(MPI_Win win)
+{
+    if (uno_win(win)->check) uno_win_check_done(uno_win(win), -1);
 }
 
 // ---- active ----
@@ -23,7 +35,9 @@ int MPI_Win_fence(int assert, MPI_Win win)
     if (!err)
         err = check_assert(assert, MPI_MODE_NOSTORE | MPI_MODE_NOPUT | MPI_MODE_NOPRECEDE | MPI_MODE_NOSUCCEED,
                            "MPI_MODE_NOSTORE, NOPUT, NOPRECEDE, NOSUCCEED");
+    if (!err && uno_win(win)->check) err = uno_win_check_fence(uno_win(win), assert);
     if (!err) err = uno_rma_fence(uno_win(win), assert);
+    if (!err && uno_win(win)->check) uno_win_check_fenced(uno_win(win));
     return uno_finish_win(win, call, err);
 }
 
@@ -36,6 +50,7 @@ int MPI_Win_post(MPI_Group group, int assert, MPI_Win win)
     if (!err)
         err = check_assert(assert, MPI_MODE_NOCHECK | MPI_MODE_NOSTORE | MPI_MODE_NOPUT,
                            "MPI_MODE_NOCHECK, NOSTORE, NOPUT");
+    if (!err) err = check_fenced(win);
     if (!err) err = uno_rma_post(uno_win(win), uno_group(group), assert);
     return uno_finish_win(win, call, err);
 }
@@ -47,6 +62,7 @@ int MPI_Win_start(MPI_Group group, int assert, MPI_Win win)
     int err = uno_check_win(win);
     if (!err) err = uno_check_group(group, "group");
     if (!err) err = check_assert(assert, MPI_MODE_NOCHECK, "MPI_MODE_NOCHECK is");
+    if (!err && uno_win(win)->check) err = uno_win_check_start(uno_win(win), uno_group(group), assert);
     if (!err) err = uno_rma_begin(uno_win(win), uno_group(group), assert);
     return uno_finish_win(win, call, err);
 }
@@ -56,6 +72,7 @@ int MPI_Win_complete(MPI_Win win)
     static const char call[] = "MPI_Win_complete";
     uno_enter(call);
     int err = uno_check_win(win);
+    if (!err) forget_all(win);
     if (!err) err = uno_rma_complete(uno_win(win));
     return uno_finish_win(win, call, err);
 }
@@ -95,6 +112,7 @@ int MPI_Win_lock(int lock_type, int rank, int assert, MPI_Win win)
         err = uno_fail(MPI_ERR_LOCKTYPE, "lock_type %d (MPI_LOCK_SHARED or MPI_LOCK_EXCLUSIVE allowed)", lock_type);
     if (!err) err = check_assert(assert, MPI_MODE_NOCHECK, "MPI_MODE_NOCHECK is");
     if (!err && rank != MPI_PROC_NULL) err = uno_check_win_rank(uno_win(win), rank, "rank");
+    if (!err) err = check_fenced(win);
     if (!err && rank != MPI_PROC_NULL)
         err = uno_rma_lock(uno_win(win), rank, lock_type == MPI_LOCK_EXCLUSIVE, !(assert &MPI_MODE_NOCHECK));
     return uno_finish_win(win, call, err);
@@ -106,6 +124,7 @@ int MPI_Win_unlock(int rank, MPI_Win win)
     uno_enter(call);
     int err = uno_check_win(win);
     if (!err && rank != MPI_PROC_NULL) err = uno_check_win_rank(uno_win(win), rank, "rank");
+    if (!err && rank != MPI_PROC_NULL && uno_win(win)->check) uno_win_check_done(uno_win(win), rank);
     if (!err && rank != MPI_PROC_NULL) err = uno_rma_unlock(uno_win(win), rank);
     return uno_finish_win(win, call, err);
 }
@@ -116,6 +135,7 @@ int MPI_Win_lock_all(int assert, MPI_Win win)
     uno_enter(call);
     int err = uno_check_win(win);
     if (!err) err = check_assert(assert, MPI_MODE_NOCHECK, "MPI_MODE_NOCHECK is");
+    if (!err) err = check_fenced(win);
     if (!err) err = uno_rma_lock_all(uno_win(win), !(assert &MPI_MODE_NOCHECK));
     return uno_finish_win(win, call, err);
 }
@@ -125,6 +145,7 @@ int MPI_Win_unlock_all(MPI_Win win)
     static const char call[] = "MPI_Win_unlock_all";
     uno_enter(call);
     int err = uno_check_win(win);
+    if (!err) forget_all(win);
     if (!err) err = uno_rma_unlock_all(uno_win(win));
     return uno_finish_win(win, call, err);
 }
@@ -148,6 +169,14 @@ static bool is_done(MPI_Win win, int rank)
     return done;
 }
 
+static void after_flush(struct MPI_ABI_Win *w, int rank, bool at_target)
+{
+    if (at_target)
+        uno_win_check_done(w, rank);
+    else
+        uno_win_check_local(w, rank);
+}
+
 static int flush(const char *call, MPI_Win win, int rank, int (*fn)(struct MPI_ABI_Win *, int))
 {
     uno_enter(call);
@@ -156,6 +185,7 @@ static int flush(const char *call, MPI_Win win, int rank, int (*fn)(struct MPI_A
     if (!err) err = uno_check_win_rank(uno_win(win), rank, "rank");
     if (!err) err = check_passive(uno_win(win), rank);
     if (!err) err = fn(uno_win(win), rank);
+    if (!err && uno_win(win)->check) after_flush(uno_win(win), rank, fn == uno_rma_flush);
     return uno_finish_win(win, call, err);
 }
 
@@ -165,6 +195,7 @@ static int flush_all(const char *call, MPI_Win win, int (*fn)(struct MPI_ABI_Win
     int err = uno_check_win(win);
     if (!err) err = check_passive(uno_win(win), -1);
     if (!err) err = fn(uno_win(win), -1);
+    if (!err && uno_win(win)->check) after_flush(uno_win(win), -1, fn == uno_rma_flush);
     return uno_finish_win(win, call, err);
 }
 

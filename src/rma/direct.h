@@ -66,7 +66,7 @@ static inline bool uno_rma_is_flushed(MPI_Win h, int rank)
     if ((uintptr_t)h < UNO_HANDLE_FIRST || h->head.magic != UNO_WIN_MAGIC || (unsigned)rank >= (unsigned)h->ranks)
         return false;
     const struct uno_rma_part *p = &h->part[rank];
-    return p->path != UNO_RMA_MESSAGE && (p->held || h->all_locked);
+    return p->immediate && (p->held || h->all_locked);
 }
 
 static inline bool uno_rma_put(MPI_Win h, int rank, MPI_Aint disp, const void *from, size_t n)

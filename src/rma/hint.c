@@ -82,8 +82,13 @@ struct MPI_ABI_Info *uno_win_hints_all(const struct MPI_ABI_Win *w)
     return all;
 }
 
+const char *uno_win_hint(const struct MPI_ABI_Win *w, const char *key)
+{
+    return w->info ? uno_info_find(w->info, key) : NULL;
+}
+
 bool uno_win_hint_true(const struct MPI_ABI_Win *w, const char *key)
 {
-    const char *value = w->info ? uno_info_find(w->info, key) : NULL;
+    const char *value = uno_win_hint(w, key);
     return value && strcmp(value, "true") == 0;
 }

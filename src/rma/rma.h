@@ -20,6 +20,7 @@ int uno_win_free(struct MPI_ABI_Win *w);    // all epochs are closed; attributes
 // hint.c: takes what it knows from info (NULL: nothing); all hints with the values in use, NULL when memory is out.
 int uno_win_hints_take(struct MPI_ABI_Win *w, const struct MPI_ABI_Info *info);
 struct MPI_ABI_Info *uno_win_hints_all(const struct MPI_ABI_Win *w);
+const char *uno_win_hint(const struct MPI_ABI_Win *w, const char *key);    // as the user gave it, or NULL
 bool uno_win_hint_true(const struct MPI_ABI_Win *w, const char *key);
 
 // region.c: dynamic windows. Making is collective. MPI_ERR_RMA_ATTACH: attached already, or not attached.

@@ -18,6 +18,7 @@
 #include "core/helper.h"
 #include "core/info.h"
 #include "core/world.h"
+#include "rma/check.h"
 #include "rma/remote.h"
 #include "rma/rma.h"
 #include "rma/words.h"
@@ -169,7 +170,8 @@ static void describe(struct MPI_ABI_Win *w, const struct card *card, const size_
                                                           : (char *)(uintptr_t)card[r].base;
         p->size = w->flavor == MPI_WIN_FLAVOR_DYNAMIC ? SIZE_MAX : (size_t)card[r].size;
         p->unit = (MPI_Aint)card[r].unit;
-        p->direct = p->path == UNO_RMA_MAPPED && w->flavor != MPI_WIN_FLAVOR_DYNAMIC;
+        p->direct = p->path == UNO_RMA_MAPPED && w->flavor != MPI_WIN_FLAVOR_DYNAMIC && !w->check;
+        p->immediate = p->path != UNO_RMA_MESSAGE && !w->check;
         p->stripes = is_mapped_by_all(w, p) ? UNO_RMA_STRIPES - 1 : 0;
         w->messages |= p->path == UNO_RMA_MESSAGE;
     }
@@ -199,6 +201,7 @@ static int fill_parts(struct MPI_ABI_Win *w, const struct uno_win_spec *spec)
     }
     if (!err) err = make_words(w);
     if (!err && w->flavor == MPI_WIN_FLAVOR_DYNAMIC) err = uno_win_regions_make(w);
+    if (!err) err = uno_win_check_make(w);
     if (!err && (w->flavor == MPI_WIN_FLAVOR_ALLOCATE || w->flavor == MPI_WIN_FLAVOR_SHARED))
         err = allocate(w, card, offset);
     failed = err;
@@ -213,6 +216,7 @@ static int fill_parts(struct MPI_ABI_Win *w, const struct uno_win_spec *spec)
 static void forget(struct MPI_ABI_Win *w)
 {
     uno_win_regions_drop(w);
+    uno_win_check_drop(w);
     if (w->shared) {
         uno_share_drop(&w->shared->words);
         uno_share_drop(&w->shared->memory);

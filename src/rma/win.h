@@ -34,6 +34,7 @@ struct uno_rma_part {
     uint8_t held;                   // enum uno_rma_held: what this process holds in its passive epoch
     bool begun;                     // MPI_Win_start has opened an epoch
     bool direct;                    // MAPPED, and all of it: operations may go the short way (direct.h)
+    bool immediate;                 // MAPPED or REACH: a flush has nothing to wait for
     bool stored;                    // by MESSAGE: since the last answer
     uint32_t stripes;               // locks of accumulates in use, less one (combine.c)
     uint32_t answers;               // by MESSAGE: pieces of gets and fetches that are under way
@@ -69,6 +70,7 @@ struct MPI_ABI_Win {
     bool no_locks;                              // the hint
     int locks, writing;                         // parts locked one by one; those on this host locked exclusively
     struct MPI_ABI_Group *started, *exposed;    // epochs of start and post
+    struct uno_win_check *check;                // the checking mode (check.h), NULL: off
     struct uno_win_regions *attached;           // dynamic windows (region.c)
     struct MPI_ABI_Win *next, *prev;            // all windows of this process
 };

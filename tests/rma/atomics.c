@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // run: np=1,2,4,8 chan=shm,tcp threads
 // run: np=4 set=rma_path=2
+// run: np=4 set=check_windows=1
 // run: np=4 set=shm_cma=0
 // Atomics under contention, counted exactly: several threads of each rank draw tickets (fetch and op: each number comes
 // once), count by compare and swap, and add to elements by single operations and by bulk ones that overlap them, in

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // run: np=2,4 chan=shm,tcp
 // run: np=2,4 set=rma_path=2
+// run: np=4 set=check_windows=1
 // run: np=2,4 set=shm_cma=0
 // Passive targets: a target that makes no MPI call is served all the same; exclusive locks exclude, shared ones do not;
 // everybody gets the lock.

@@ -4,6 +4,7 @@
 #include "api/twice/twice.h"
 #include "api/win.h"
 #include "core/op.h"
+#include "rma/check.h"
 #include "rma/direct.h"
 
 // An operation as called.
@@ -100,7 +101,8 @@ static int run(struct args a, MPI_Request *req)
     }
     if (!err) {
         struct uno_rma_op o = operation(&a);
-        err = uno_rma_start(uno_win(a.win), &o, req);
+        if (uno_win(a.win)->check) err = uno_win_check_op(uno_win(a.win), &o, !req);
+        if (!err) err = uno_rma_start(uno_win(a.win), &o, req);
     }
     return uno_finish_win(a.win, a.call, err);
 }
