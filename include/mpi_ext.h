@@ -37,6 +37,16 @@ int MPIX_Doorbell_arm(int count, const MPI_Request requests[], int *ready);
 /* Ends the armed state: the descriptor stays quiet. Peers pay a system call per message while a rank is armed. */
 int MPIX_Doorbell_disarm(void);
 
+/* MPI_Comm_accept and MPI_Comm_connect as requests, with the same arguments: root's port_name and info count (info
+ * "timeout": seconds until MPI_ERR_PORT). The request ends when *newcomm, which is MPI_COMM_NULL until then, is the
+ * intercommunicator; any call that makes progress moves it on, and the doorbell tells of it. MPI_Cancel at the root
+ * takes it back on all ranks of comm unless the other side is bound already: then it ends as ever. Errors, by the
+ * request: MPI_ERR_PORT the port is wrong or closed, or nobody answers in time; MPI_ERR_INFO_VALUE. */
+int MPIX_Comm_iaccept(const char *port_name, MPI_Info info, int root, MPI_Comm comm, MPI_Comm *newcomm,
+                      MPI_Request *request);
+int MPIX_Comm_iconnect(const char *port_name, MPI_Info info, int root, MPI_Comm comm, MPI_Comm *newcomm,
+                       MPI_Request *request);
+
 #ifdef __cplusplus
 }
 #endif

@@ -12,6 +12,7 @@
 #include "base/fail.h"
 #include "coll/choose.h"
 #include "core/helper.h"
+#include "dpm/dpm.h"
 #include "p2p/buffered.h"
 #include "p2p/inner.h"
 #include "p2p/peer.h"
@@ -36,6 +37,7 @@ static void close_for_good(void)
 {
     uno_helper_stop();
     uno_lock();    // whose rules hold here too, although no other thread calls MPI any more
+    uno_dpm_close();
     uno_peers_close();
     uno_unlock();
     uno_world_close();

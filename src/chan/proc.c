@@ -75,6 +75,8 @@ int uno_proc_meet(const struct uno_card *card)
     }
     if (proc < 0) return uno_fail(MPI_ERR_OTHER, "the other side names a rank %d of this job", card->rank), -1;
     uno_proc_hold(proc);
+    // Relaxed: our own next poll looks whether it has announced itself already.
+    atomic_fetch_add_explicit(&uno_chan_self.door->fresh, 1, memory_order_relaxed);
     return proc;
 }
 

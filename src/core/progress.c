@@ -38,6 +38,7 @@ struct uno_waiter {
 
 struct uno_waiter *uno_first_waiter;
 static bool kept;           // a thread is the keeper
+static int watched = -1;    // uno_watch_fd
 static int bell_fd = -1;    // the epoll set that the user waits on
 static bool armed;          // the user waits on the doorbell's descriptor
 static struct uno_poller *pollers, *poller_cursor;
@@ -151,10 +152,11 @@ static int channel_fds(struct pollfd *fds)
 {
     int count, n = 0;
     struct uno_chan *const *chan = uno_chan_usable(&count);
-    for (int i = 0; i < count && n < MAX_FDS - 1; i++) {
+    for (int i = 0; i < count && n < MAX_FDS - 2; i++) {
         int fd = chan[i]->ops->wait_fd(chan[i]);
         if (fd >= 0) fds[n++] = (struct pollfd){.fd = fd, .events = POLLIN};
     }
+    if (watched >= 0) fds[n++] = (struct pollfd){.fd = watched, .events = POLLIN};
     if (n > 0 || armed) {
         int fd = uno_door_fd();
         if (fd >= 0) fds[n++] = (struct pollfd){.fd = fd, .events = POLLIN};
@@ -368,7 +370,16 @@ int uno_doorbell_fd(void)
         int fd = chan[i]->ops->wait_fd(chan[i]);
         if (fd >= 0) epoll_ctl(set, EPOLL_CTL_ADD, fd, &e);
     }
+    if (watched >= 0) epoll_ctl(set, EPOLL_CTL_ADD, watched, &e);
     return bell_fd = set;
+}
+
+void uno_watch_fd(int fd)
+{
+    struct epoll_event e = {.events = EPOLLIN};
+    if (bell_fd >= 0 && watched >= 0) epoll_ctl(bell_fd, EPOLL_CTL_DEL, watched, &e);
+    watched = fd;
+    if (bell_fd >= 0 && watched >= 0) epoll_ctl(bell_fd, EPOLL_CTL_ADD, watched, &e);
 }
 
 void uno_progress_close(void)

@@ -44,6 +44,10 @@ static inline void uno_wake_waiters(void)
 int uno_doorbell_fd(void);                                     // -1 with the reason kept
 bool uno_doorbell_arm(bool (*ready)(void *arg), void *arg);    // polls as a wait does; true: ready, do not sleep
 void uno_doorbell_disarm(void);
+
+// One more descriptor (an epoll set, say) that ends a sleep and makes the doorbell's readable when it is readable; -1
+// ends that. What it stands for is looked at by a poller.
+void uno_watch_fd(int fd);
 void uno_progress_close(void);
 
 // Things that need polling whenever a call makes progress: schedules of nonblocking collectives, timers. fn returns how

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Jobs that were started independently meet through a port: singletons, jobs of several ranks, wrong ports."""
+
+import signal
+import subprocess
+import unittest
+
+from harness import LIMIT, MPIEXEC, WithProgram
+
+
+class Meeting(WithProgram):
+    source = "meet.c"
+
+    def start(self, launcher, *words):
+        p = subprocess.Popen(
+            [*launcher, self.program, *map(str, words)],
+            env=self.env,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        self.addCleanup(p.stdout.close)
+        self.addCleanup(p.wait)
+        self.addCleanup(p.kill)
+        return p
+
+    def ends_well(self, *processes):
+        for p in processes:
+            out, _ = p.communicate(timeout=LIMIT)
+            self.assertEqual((out, p.returncode), ("", 0))
+
+    def job(self, n):
+        """How a job of n is started; 0: a program by itself."""
+        return [MPIEXEC, "-n", str(n)] if n else []
+
+    def meet(self, one, other, count):
+        accept = self.start(self.job(one), "accept", count)
+        port = accept.stdout.readline().strip()
+        connect = self.start(self.job(other), "connect", count, port)
+        self.ends_well(connect, accept)
+
+    def test_two_singletons(self):
+        self.meet(0, 0, 2)
+
+    def test_two_jobs(self):
+        self.meet(2, 3, 2)
+
+    def test_a_job_and_a_singleton(self):
+        self.meet(3, 0, 2)
+        self.meet(0, 1, 2)
+
+    def test_again_and_again(self):
+        """What meetings take is given back; the program counts its files and mappings."""
+        self.meet(0, 0, 300)
+
+    def test_many_connect_at_once(self):
+        """All wait at one port, each is served by an accept of its own."""
+        accept = self.start(self.job(2), "serve", 4)
+        port = accept.stdout.readline().strip()
+        others = [self.start(self.job(n), "visit", port) for n in (0, 2, 1, 0)]
+        self.ends_well(*others, accept)
+
+    def refused(self, seconds, port, why):
+        p = self.start(self.job(0), "refused", seconds, port)
+        out, _ = p.communicate(timeout=LIMIT)
+        self.assertEqual(p.returncode, 0, out)
+        self.assertIn(why, out)
+
+    def test_wrong_ports(self):
+        stale = self.start(self.job(0), "leftover")
+        port, _ = stale.communicate(timeout=LIMIT)
+        self.refused(60, port.strip(), "nobody listens at port_name")
+        self.refused(60, "tag#0$description#host", "is not what MPI_Open_port gave")
+        self.refused(60, port.strip() + "x", "is not what MPI_Open_port gave")
+        accept = self.start(self.job(1), "accept", 1)
+        port = accept.stdout.readline().strip()
+        words = port.split(":")
+        words[4] = "0" * len(words[4])
+        self.refused(60, ":".join(words), "the key in the port name is not the one")
+        words = port.split(":")
+        words[2] = "0" * len(words[2])
+        self.refused(60, ":".join(words), "another host")
+        self.ends_well(self.start(self.job(0), "connect", 1, port), accept)
+
+    def test_nobody_accepts(self):
+        accept = self.start(self.job(0), "accept", 1)
+        port = accept.stdout.readline().strip()
+        accept.send_signal(signal.SIGSTOP)
+        self.refused(0.3, port, "nobody accepted at the port in time")
+        accept.send_signal(signal.SIGCONT)
+        self.ends_well(self.start(self.job(0), "connect", 1, port), accept)
+
+    def test_cancel(self):
+        self.ends_well(self.start(self.job(0), "cancel"))
+        self.ends_well(self.start(self.job(3), "cancel"))
+
+
+if __name__ == "__main__":
+    unittest.main()
