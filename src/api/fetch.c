@@ -4,7 +4,6 @@
 #include "api/win.h"
 #include "core/op.h"
 #include "core/info.h"
-#include "rma/check.h"
 #include "rma/word.h"
 
 static int check(MPI_Win win, const struct uno_rma_op *o, MPI_Datatype type)

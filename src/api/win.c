@@ -9,7 +9,6 @@
 #include "core/attr.h"
 #include "core/errh.h"
 #include "core/info.h"
-#include "rma/check.h"
 
 int uno_check_win(MPI_Win win)
 {

@@ -5,7 +5,6 @@
 
 #include "api/win.h"
 #include "core/progress.h"
-#include "rma/check.h"
 #include "rma/direct.h"
 
 static int check_assert(int assert, int allowed, const char *names)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The checking mode of windows (check.h). Each member keeps a table of its operations that are not complete yet, where
+// The checking mode of windows (rma.h). Each member keeps a table of its operations that are not complete yet, where
 // all on its host see it; what an origin reads and writes of its own memory is in a list of its own. Called by the
 // entry points.
 //
 // Always holds: one lock per window and host guards all tables; two accesses conflict only if no synchronisation that
 // the library knows of comes between, so a correct program is never told of one.
-#include "rma/check.h"
+#include "rma/rma.h"
 
 #include <stdio.h>
 #include <stdlib.h>

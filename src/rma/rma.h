@@ -75,3 +75,27 @@ int uno_rma_flush_local(struct MPI_ABI_Win *w, int rank);
 
 // Whether an operation may go to the part now: MPI_ERR_RMA_SYNC with the reason.
 int uno_rma_in_epoch(const struct MPI_ABI_Win *w, int rank);
+
+// ---- the checking mode (check.c, parameter check_windows) ----
+
+// Every operation is compared with those that are not complete, of this process and of all on its host, and every
+// synchronisation with what it follows. w->check is NULL when the mode is off: then none of this is called, and
+// operations may go short ways (direct.h).
+int uno_win_check_make(struct MPI_ABI_Win *w);    // collective; MPI_SUCCESS too when the mode is off
+void uno_win_check_drop(struct MPI_ABI_Win *w);
+
+// Before an operation: MPI_ERR_RMA_CONFLICT when it and another one touch the same bytes and nothing orders them.
+// local: the buffers here are in use until a synchronisation (false: until the request is complete, which is not seen
+// here).
+int uno_win_check_op(struct MPI_ABI_Win *w, const struct uno_rma_op *o, bool local);
+
+// Before what ends or cannot follow an epoch of MPI_Win_fence: MPI_ERR_RMA_SYNC.
+int uno_win_check_fence(struct MPI_ABI_Win *w, int assert);
+int uno_win_check_passive(const struct MPI_ABI_Win *w);    // lock, lock_all, start, post, free
+int uno_win_check_start(const struct MPI_ABI_Win *w, const struct MPI_ABI_Group *g, int assert);
+
+// What was sent to the part (-1: all) is complete, here alone or at the part too: called before others may know of it,
+// but after a flush, which only its caller knows of. A fence counts on all members.
+void uno_win_check_local(struct MPI_ABI_Win *w, int rank);
+void uno_win_check_done(struct MPI_ABI_Win *w, int rank);
+void uno_win_check_fenced(struct MPI_ABI_Win *w);

@@ -18,7 +18,6 @@
 #include "core/helper.h"
 #include "core/info.h"
 #include "core/world.h"
-#include "rma/check.h"
 #include "rma/remote.h"
 #include "rma/rma.h"
 #include "rma/words.h"

@@ -4,7 +4,6 @@
 #include "api/twice/twice.h"
 #include "api/win.h"
 #include "core/op.h"
-#include "rma/check.h"
 #include "rma/direct.h"
 
 // An operation as called.
