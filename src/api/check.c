@@ -163,6 +163,13 @@ int uno_raise_given(MPI_Errhandler errhandler, const char *call, int err)
     return err;
 }
 
+int uno_keep_raised(const char *call, int err)
+{
+    compose(call, err, NULL, 0);
+    uno_log(1, "%s", raised);
+    return err;
+}
+
 int uno_refuse_null(MPI_Comm comm, const char *call, const char *name)
 {
     uno_enter(call);

@@ -97,6 +97,9 @@ static inline int uno_finish_any(const char *call, int err)
 // An argument that must not be NULL is NULL, found before the call has entered: enters, and raises MPI_ERR_ARG.
 __attribute__((cold)) int uno_refuse_null(MPI_Comm comm, const char *call, const char *name);
 
+// For calls that return an error and call no handler (MPI_T): the message is kept, and said at verbosity 1.
+int uno_keep_raised(const char *call, int err);
+
 // The message of the error last raised in this thread if it was of this code, else "": MPI_Error_string appends it.
 const char *uno_raised_text(int code);
 

@@ -120,17 +120,23 @@ static int parse_bool(const char *value, int64_t *num)
     return 0;
 }
 
+const char *uno_word_of(const char *words, int index, size_t *len)
+{
+    for (const char *at = words;; at += *len + 1) {
+        *len = strcspn(at, "|");
+        if (index-- == 0) return at;
+        if (!at[*len]) return NULL;
+    }
+}
+
 // The index of a word in `a|b|c`, -1 when it is none of them.
 static int choice_index(const char *choices, const char *word)
 {
-    size_t len = strlen(word);
-    int index = 0;
-    for (const char *at = choices;; index++) {
-        size_t n = strcspn(at, "|");
-        if (n == len && strncmp(at, word, n) == 0) return index;
-        if (!at[n]) return -1;
-        at += n + 1;
-    }
+    size_t len = strlen(word), n;
+    const char *at;
+    for (int i = 0; (at = uno_word_of(choices, i, &n)) != NULL; i++)
+        if (n == len && strncmp(at, word, n) == 0) return i;
+    return -1;
 }
 
 static int set_text(struct uno_param *p, const char *value)
@@ -146,6 +152,7 @@ static int set_value(struct uno_param *p, const char *where, const char *value, 
 {
     int64_t num = 0;
     int err = 0;
+    if (p->origin == UNO_PARAM_FROM_TOOL) return 0;
     switch (p->kind) {
     case UNO_PARAM_IS_INT:
         if (!parse_int(value, &num) || num < p->min || num > p->max)
@@ -167,6 +174,35 @@ static int set_value(struct uno_param *p, const char *where, const char *value, 
     if (err) return err;
     p->num = num;
     p->origin = origin;
+    return 0;
+}
+
+static int write_choice(struct uno_param *p, int64_t num)
+{
+    size_t n;
+    const char *word = num >= 0 && num <= INT32_MAX ? uno_word_of(p->choices, (int)num, &n) : NULL;
+    if (!word)
+        return uno_fail(MPI_ERR_ARG, "%s: %lld is none of %s, counted from 0", p->name, (long long)num, p->choices);
+    char *text = strndup(word, n);
+    if (!text) return uno_fail(MPI_ERR_NO_MEM, "no memory for parameter %s", p->name);
+    int err = set_text(p, text);
+    free(text);
+    return err;
+}
+
+int uno_param_write(struct uno_param *p, int64_t num, const char *text)
+{
+    int err = 0;
+    if (p->kind == UNO_PARAM_IS_TEXT)
+        err = set_text(p, text);
+    else if (p->kind == UNO_PARAM_IS_CHOICE)
+        err = write_choice(p, num);
+    else if (num < p->min || num > p->max)
+        err = uno_fail(MPI_ERR_ARG, "%s: %lld is out of range (%lld .. %lld allowed)", p->name, (long long)num,
+                       (long long)p->min, (long long)p->max);
+    if (err) return err;
+    p->num = num;
+    p->origin = UNO_PARAM_FROM_TOOL;
     return 0;
 }
 

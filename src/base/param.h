@@ -7,9 +7,9 @@
 //   UNO_PARAM_DECLARE(spin);
 //   ... spin.num ...
 //
-// Values come, strongest first, from the environment UNISONO_<NAME> (which mpiexec --set writes), then from the file
-// that UNISONO_PARAM_FILE names, else the default. uno_params_load() reads them once in MPI_Init, before anything else
-// runs.
+// Values come, strongest first, from a tool that wrote them (MPI_T), from the environment UNISONO_<NAME> (which mpiexec
+// --set writes), then from the file that UNISONO_PARAM_FILE names, else the default. uno_params_load() reads them once
+// in MPI_Init, before anything else runs.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -17,7 +17,7 @@
 #include "base/fail.h"
 
 enum uno_param_kind { UNO_PARAM_IS_INT, UNO_PARAM_IS_BOOL, UNO_PARAM_IS_TEXT, UNO_PARAM_IS_CHOICE };
-enum uno_param_origin { UNO_PARAM_DEFAULT, UNO_PARAM_FROM_FILE, UNO_PARAM_FROM_ENV };
+enum uno_param_origin { UNO_PARAM_DEFAULT, UNO_PARAM_FROM_FILE, UNO_PARAM_FROM_ENV, UNO_PARAM_FROM_TOOL };
 
 struct uno_param {
     const char *name;    // lower case with underscores; environment UNISONO_<NAME in upper case>
@@ -49,9 +49,16 @@ struct uno_param {
 #define UNO_PARAM_DECLARE(p)                                                                                           \
     static struct uno_param *const uno_param_##p __attribute__((used, section("uno_params"))) = &(p)
 
-// Reads all values. 0, or MPI_ERR_ARG with the reason in uno_fail_text() (unknown name with the nearest one, malformed
-// value).
+// Reads all values, as often as it is called, but for those that a tool wrote. 0, or MPI_ERR_ARG with the reason in
+// uno_fail_text() (unknown name with the nearest one, malformed value).
 int uno_params_load(void) UNO_MUST_USE;
+
+// What a tool writes before MPI_Init: num for INT, BOOL and CHOICE (the index), text for TEXT. 0, or MPI_ERR_ARG with
+// the reason in uno_fail_text().
+int uno_param_write(struct uno_param *p, int64_t num, const char *text) UNO_MUST_USE;
+
+// The word number `index` of `a|b|c` and its length; NULL when there are fewer.
+const char *uno_word_of(const char *words, int index, size_t *len);
 
 // All parameters of the library, for unisono-info and MPI_T. *count entries.
 struct uno_param *const *uno_params_all(size_t *count);

@@ -130,6 +130,23 @@ static void nearest_word(void **state)
     assert_null(uno_nearest("abc", words, 0));
 }
 
+// What a tool writes before the values are read stays.
+static void a_tool_wins(void **state)
+{
+    (void)state;
+    assert_int_equal(uno_param_write(&size, 3, NULL), 0);
+    assert_int_equal(load_with("UNISONO_TEST_SIZE", "7"), 0);
+    unsetenv("UNISONO_TEST_SIZE");
+    assert_int_equal(size.num, 3);
+    assert_int_equal(uno_param_write(&size, size.max + 1, NULL), MPI_ERR_ARG);
+    assert_non_null(strstr(uno_fail_text(), "test_size"));
+    assert_int_equal(size.num, 3);
+    assert_int_equal(uno_param_write(&pick, 2, NULL), 0);
+    assert_string_equal(pick.text, "three");
+    assert_int_equal(uno_param_write(&pick, 9, NULL), MPI_ERR_ARG);
+    assert_string_equal(pick.text, "three");
+}
+
 static void all_are_listed(void **state)
 {
     (void)state;
@@ -145,6 +162,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(defaults_stand), cmocka_unit_test(values_are_read), cmocka_unit_test(malformed_is_refused),
         cmocka_unit_test(file_is_read),   cmocka_unit_test(nearest_word),    cmocka_unit_test(all_are_listed),
+        cmocka_unit_test(a_tool_wins),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

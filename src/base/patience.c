@@ -7,6 +7,7 @@
 
 #include "base/job.h"
 #include "base/param.h"
+#include "base/pvar.h"
 #include "base/wait.h"
 
 static struct uno_param spin_us =
@@ -31,6 +32,13 @@ UNO_PARAM_DECLARE(yields);
 
 struct uno_patience_policy uno_patience = {.since = LOST_OFTEN};
 
+static const struct uno_pvar counts[] = {
+    UNO_PVAR_COUNTER("wait_looks", &uno_patience.spun, "times a wait looked again, counted in steps of 64"),
+    UNO_PVAR_COUNTER("wait_yields", &uno_patience.yielded, "times a wait gave the core away"),
+    UNO_PVAR_COUNTER("wait_sleeps", &uno_patience.slept, "times a wait slept"),
+    UNO_PVAR_TIME("wait_sleep_time", &uno_patience.asleep, "that waits slept"), UNO_PVAR_END};
+UNO_PVARS_DECLARE(counts);
+
 void uno_patience_decide(uint32_t ranks, uint32_t processors)
 {
     uno_patience.crowded = ranks > 1 && ranks > processors;
@@ -41,11 +49,18 @@ void uno_patience_decide(uint32_t ranks, uint32_t processors)
 bool uno_patience_spin_slow(struct uno_patience *p)
 {
     uint64_t now = uno_ticks();
+    uno_count_add(&uno_patience.spun, 64);
     if (p->start == 0) p->start = now;
     if (now - p->start > uno_patience.spin) return false;
     // At 64, 128, 256, ... looks: the neighbours' lines are not taken from them all the time.
     if ((p->looks & (p->looks - 1)) == 0) p->met = uno_patience_meets();
     return !p->met;
+}
+
+void uno_patience_slept(uint64_t ticks)
+{
+    uno_count_add(&uno_patience.slept, 1);
+    uno_count_add(&uno_patience.asleep, ticks);
 }
 
 void uno_patience_neighbours(struct uno_door *doors, uint32_t n, uint32_t own)
@@ -86,7 +101,7 @@ bool uno_patience_yield(struct uno_patience *p)
 void uno_give_core(void)
 {
     uint64_t start = uno_ticks();
-    uno_patience_count(&uno_patience.yielded);
+    uno_count_add(&uno_patience.yielded, 1);
     sched_yield();
     uint64_t now = uno_ticks(), lost = now - start;
     // Relaxed, all of them: hints.

@@ -30,15 +30,16 @@ struct uno_patience {
 
 struct uno_door;
 
-// The same for all waits of this process. Set by uno_patience_decide, before threads wait; the counts are relaxed
-// statistics, which may lose a little when several threads wait at once.
+// The same for all waits of this process. Set by uno_patience_decide, before threads wait; the counts are
+// statistics (count.h).
 struct uno_patience_policy {
     uint64_t spin;                // ticks that a wait may spin; 0: never
     uint32_t yields;              // times that it then gives the core away before it sleeps
     bool crowded;                 // more ranks than processors here: a spinning rank keeps another off its core
     _Atomic uint64_t no_yield;    // in ticks: until then others are known to take the core for long
     _Atomic uint32_t since;       // yields since the last that took it for long
-    _Atomic uint64_t spun, yielded, slept;    // since the start
+    _Atomic uint64_t spun, yielded, slept;    // since the start; spun in steps of 64
+    _Atomic uint64_t asleep;                  // ticks
     struct uno_door *doors;                   // of the ranks that share processors with this one; NULL: there are none
     uint32_t ndoors, own;
 };
@@ -47,13 +48,9 @@ extern struct uno_patience_policy uno_patience;
 // Decides from the parameters and from how many ranks share how many processors.
 void uno_patience_decide(uint32_t ranks, uint32_t processors);
 
-static inline void uno_patience_count(_Atomic uint64_t *count)
-{
-    // Relaxed: a statistic; no read-modify-write, which would cost as much as a look.
-    atomic_store_explicit(count, atomic_load_explicit(count, memory_order_relaxed) + 1, memory_order_relaxed);
-}
-
 void uno_give_core(void);
+
+void uno_patience_slept(uint64_t ticks);    // counts a sleep of a wait
 
 void uno_rest(void);    // the processor, for a moment: for what another core is about to write
 
@@ -70,7 +67,6 @@ bool uno_patience_spin_slow(struct uno_patience *p);
 static inline bool uno_patience_spin(struct uno_patience *p)
 {
     if (uno_patience.spin == 0) return false;
-    uno_patience_count(&uno_patience.spun);
     if (__builtin_expect(p->looks > UNO_PAUSE_FROM, 0)) uno_rest();
     if (__builtin_expect(++p->looks % 64 != 0, 1)) return true;
     return uno_patience_spin_slow(p);

@@ -8,6 +8,7 @@
 // rendezvous hooks below), which src/p2p defines. No function blocks, except that `look` waits for a sender in the
 // middle of its copy.
 #pragma once
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -115,10 +116,21 @@ struct uno_chan_ops {
     void (*close)(struct uno_chan *self);
 };
 
+// How a message of a user or of a collective went: whole, copied by both sides from memory to memory, or announced and
+// then streamed. A channel counts the first kind, p2p the others.
+enum uno_protocol { UNO_BY_EAGER, UNO_BY_DIRECT, UNO_BY_STREAM, UNO_PROTOCOLS };
+
+// Sent so far (base/pvar.h).
+struct uno_traffic {
+    _Atomic uint64_t messages, bytes;
+    _Atomic uint64_t ticks;    // from the announcement to the end
+};
+
 struct uno_chan {
     const struct uno_chan_ops *ops;
     int usable;
     int index;    // 0 .. UNO_CHANNELS - 1 (proc.h)
+    struct uno_traffic sent[UNO_PROTOCOLS];
 };
 
 struct uno_link {

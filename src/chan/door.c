@@ -21,6 +21,7 @@
 
 #include "base/fail.h"
 #include "base/patience.h"
+#include "base/pvar.h"
 #include "base/wait.h"
 #include "chan/self.h"
 
@@ -30,6 +31,11 @@ static struct {
     bool membarrier;
     int own_fd, ring_fd;    // -1 until needed
 } door = {.own_fd = -1, .ring_fd = -1};
+
+static _Atomic uint64_t ranks_woken;
+static const struct uno_pvar counts[] = {
+    UNO_PVAR_COUNTER("wait_rings", &ranks_woken, "ranks of this host that slept and were woken"), UNO_PVAR_END};
+UNO_PVARS_DECLARE(counts);
 
 static socklen_t name_of(const struct uno_door *d, struct sockaddr_un *a)
 {
@@ -87,6 +93,7 @@ void uno_door_ring_slow(struct uno_door *d)
     // Acq_rel: one of several ringers takes the mode; pairs with the store in uno_door_arm.
     uint32_t mode = atomic_exchange_explicit(&d->mode, UNO_DOOR_AWAKE, memory_order_acq_rel);
     if (mode == UNO_DOOR_AWAKE) return;
+    uno_count_add(&ranks_woken, 1);
     uno_patience_meets();    // a rank that slept because this process seemed to run beside it hears where it runs
     // Release: pairs with the acquire in uno_door_arm.
     atomic_fetch_add_explicit(&d->bell, 1, memory_order_release);

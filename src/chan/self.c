@@ -8,12 +8,16 @@
 
 #include "base/fail.h"
 #include "chan/chan.h"
+#include "chan/traffic.h"
 
 #define EAGER_MAX (256 * 1024)
 #define SCRATCH 4096
 
 struct uno_chan_self uno_chan_self;
 extern struct uno_chan uno_self;
+
+static const struct uno_pvar sent[] = UNO_TRAFFIC_PVARS("self", uno_self.sent);
+UNO_PVARS_DECLARE(sent);
 
 static struct uno_link link_to_self;
 static const struct uno_msg *arriving;    // the message inside uno_deliver, for look; sends nest
@@ -40,6 +44,7 @@ static int self_connect(struct uno_chan *self, int proc, struct uno_link **link)
 static int self_send(struct uno_link *link, const struct uno_msg *m)
 {
     struct uno_hdr h = {.kind = m->kind, .src = m->src, .tag = m->tag, .bytes = m->bytes, .ctx = m->ctx};
+    if (m->kind == UNO_EAGER) uno_traffic_count(&uno_self.sent[UNO_BY_EAGER], m->bytes);
     const struct uno_msg *outer = arriving;
     size_t outer_arrived = arrived;
     arriving = m;

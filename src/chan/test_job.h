@@ -22,9 +22,11 @@
 
 #include <cmocka.h>
 
+#include "base/event.h"
 #include "base/fail.h"
 #include "base/job.h"
 #include "base/param.h"
+#include "base/pvar.h"
 #include "base/wait.h"
 #include "chan/chan.h"
 #include "chan/door.h"
@@ -95,6 +97,23 @@ void uno_link_lost(struct uno_link *link, const char *why)
 void uno_peer_leave(int proc)
 {
     uno_chan_leave(proc);
+}
+
+static uint64_t events_told;
+
+void uno_event_happened(struct uno_event *e, const int64_t *values)
+{
+    (void)e;
+    (void)values;
+    events_told++;
+}
+
+static inline uint64_t counted(const char *name)
+{
+    for (int i = 0; i < uno_pvars_count(); i++)
+        if (!strcmp(uno_pvar_at(i)->name, name)) return uno_pvar_value(uno_pvar_at(i));
+    CHECK(!"a performance variable of that name");
+    return 0;
 }
 
 size_t uno_pack(struct uno_packer *p, void *dst, size_t n)

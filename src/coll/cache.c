@@ -8,12 +8,19 @@
 #include "base/fail.h"
 #include "base/invariant.h"
 #include "base/param.h"
+#include "base/pvar.h"
 #include "coll/agree.h"
 #include "coll/segment.h"
 
 static struct uno_param keep_max =
     UNO_PARAM_INT("coll_cache", 8, 0, 1000, "schedules of finished collectives that a communicator keeps for reuse");
 UNO_PARAM_DECLARE(keep_max);
+
+static _Atomic uint64_t built, reused;
+static const struct uno_pvar counts[] = {
+    UNO_PVAR_COUNTER("coll_schedules_built", &built, "schedules of collectives built"),
+    UNO_PVAR_COUNTER("coll_schedules_reused", &reused, "schedules of collectives used again"), UNO_PVAR_END};
+UNO_PVARS_DECLARE(counts);
 
 #define MOST_COUNTS 256                   // entries of an array of counts that are compared and kept
 #define KEPT_SCRATCH ((size_t)4 << 20)    // bytes: what needs more is built again
@@ -97,6 +104,7 @@ struct uno_sched *uno_cache_take(const struct uno_call *c, enum uno_form form, i
         uno_assert(u->nidle > 0 && s->comm == c->comm);
         u->nidle--;
         u->reused++;
+        uno_count_add(&reused, 1);
         s->tag = tag;
         s->at = s->first = s->npending = 0;
         s->error = MPI_SUCCESS;
@@ -110,6 +118,7 @@ void uno_cache_label(struct uno_sched *s, const struct uno_call *c)
     struct uno_coll *u = c->comm->coll;
     if (!u || s->form == UNO_INSIDE) return;
     u->built++;
+    uno_count_add(&built, 1);
     s->settled = settled(u);
     s->keep = s->form != UNO_PERSISTENT && s->scratch_bytes <= KEPT_SCRATCH && may_keep(c);
     if (!s->keep) return;

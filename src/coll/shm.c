@@ -5,14 +5,22 @@
 // block, the operation, and what was agreed when the segment was made.
 #include "coll/shm.h"
 
+#include "base/pvar.h"
 #include "coll/build.h"
+
+static _Atomic uint64_t small, large;
+static const struct uno_pvar counts[] = {
+    UNO_PVAR_COUNTER("coll_shm_small", &small, "blocking collectives inside a host through its segment"),
+    UNO_PVAR_COUNTER("coll_shm_large", &large, "blocking collectives inside a host from memory to memory"),
+    UNO_PVAR_END};
+UNO_PVARS_DECLARE(counts);
 
 static bool is_reduction(enum uno_coll_kind k)
 {
     return k == UNO_REDUCE || k == UNO_ALLREDUCE || (k >= UNO_REDUCE_SCATTER && k <= UNO_EXSCAN);
 }
 
-static int run_large(struct uno_coll *u, const struct uno_call *c, size_t bytes)
+static int pick_large(struct uno_coll *u, const struct uno_call *c, size_t bytes)
 {
     if (!u->cma) return UNO_SHM_DECLINED;
     bool in_place = c->sbuf == MPI_IN_PLACE;
@@ -33,6 +41,13 @@ static int run_large(struct uno_coll *u, const struct uno_call *c, size_t bytes)
     }
 }
 
+static int run_large(struct uno_coll *u, const struct uno_call *c, size_t bytes)
+{
+    int err = pick_large(u, c, bytes);
+    uno_count_add(&large, err != UNO_SHM_DECLINED);
+    return err;
+}
+
 int uno_shm_run(const struct uno_call *c)
 {
     int err = MPI_SUCCESS;
@@ -50,5 +65,7 @@ int uno_shm_run(const struct uno_call *c)
     // These have no other way than the slots in place.
     bool whole = c->kind == UNO_ALLTOALL || c->kind == UNO_REDUCE_SCATTER || c->kind == UNO_REDUCE_SCATTER_BLOCK;
     bool slots = bytes < u->copies[c->kind] || !u->cma || (whole && c->sbuf == MPI_IN_PLACE);
-    return slot <= UNO_SEG_SLOT && slots ? uno_small_run(u, c, bytes) : run_large(u, c, bytes);
+    if (slot > UNO_SEG_SLOT || !slots) return run_large(u, c, bytes);
+    uno_count_add(&small, 1);
+    return uno_small_run(u, c, bytes);
 }

@@ -89,11 +89,9 @@ static size_t never_received;    // messages that were there when their communic
 
 static void forget_match(struct uno_match *m)
 {
-    for (struct uno_unexp *u = m->first, *next; u; u = next) {
-        next = u->next_all;
+    for (struct uno_unexp *u; (u = m->first) != NULL; never_received++) {
         uno_match_take(m, u);
         uno_unexp_free(u);
-        never_received++;
     }
     free(m->source);
     *m = (struct uno_match){0};

@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include "base/invariant.h"
 #include "base/patience.h"
+#include "base/pvar.h"
 #include "base/wait.h"
 #include "core/world.h"
 
@@ -20,6 +21,11 @@ static struct {
 } lock __attribute__((aligned(64)));
 
 static _Thread_local char self;
+static _Atomic uint64_t waits, waited;
+static const struct uno_pvar counts[] = {
+    UNO_PVAR_COUNTER("lock_waits", &waits, "times a thread waited for another one in the library"),
+    UNO_PVAR_TIME("lock_wait_time", &waited, "that threads waited so"), UNO_PVAR_END};
+UNO_PVARS_DECLARE(counts);
 
 static bool try_take(void)
 {
@@ -32,6 +38,7 @@ static bool try_take(void)
 static void take_lock(void)
 {
     if (try_take()) return;
+    uint64_t since = uno_ticks();
     // Seq_cst: with the membarrier below, either we see the lock free or the holder sees us.
     atomic_fetch_add_explicit(&lock.contenders, 1, memory_order_seq_cst);
     for (;;) {
@@ -45,6 +52,8 @@ static void take_lock(void)
         uno_futex_wait(&lock.held, 1, NAP_NS, false);
     }
 taken:
+    uno_count_add(&waits, 1);    // under the lock
+    uno_count_add(&waited, uno_ticks() - since);
     atomic_fetch_sub_explicit(&lock.contenders, 1, memory_order_relaxed);
 }
 

@@ -3,10 +3,47 @@
 // head. A search that takes DEEP steps makes an index of the list, and all later ones ask that.
 #include "core/match.h"
 
+#include "base/event.h"
 #include "base/invariant.h"
+#include "base/pvar.h"
+#include "chan/chan.h"
 #include "core/match_index.h"
 #include "core/request.h"
 #include "core/world.h"
+
+static struct {
+    _Atomic uint64_t posted, unposted;    // receives
+    _Atomic uint64_t kept, taken;         // messages
+    _Atomic uint64_t bytes_kept, bytes_taken, bytes_most;
+} count;
+static const struct uno_pvar counts[] = {
+    UNO_PVAR_LEVEL("posted_receives", &count.posted, &count.unposted, "receives that wait for their messages"),
+    UNO_PVAR_COUNTER("unexpected_arrivals", &count.kept, "messages that came before their receives"),
+    UNO_PVAR_LEVEL("unexpected_messages", &count.kept, &count.taken, "messages that wait for their receives"),
+    UNO_PVAR_LEVEL("unexpected_bytes", &count.bytes_kept, &count.bytes_taken, "bytes of them that lie here"),
+    UNO_PVAR_HIGH("unexpected_bytes_most", &count.bytes_most, "most bytes of them that lay here at once"),
+    UNO_PVAR_END};
+UNO_PVARS_DECLARE(counts);
+static struct uno_event queued = {.name = "unexpected_queued",
+                                  .help = "a message came before its receive: source in its communicator, tag, bytes "
+                                          "of the whole message, and the sender's rank in MPI_COMM_WORLD",
+                                  .elements = "source|tag|bytes|process"};
+UNO_EVENT_DECLARE(queued);
+static struct uno_event taken = {.name = "unexpected_taken",
+                                 .help = "such a message met its receive, or was dropped",
+                                 .elements = "source|tag|bytes|process"};
+UNO_EVENT_DECLARE(taken);
+
+// Of a message that is announced nothing lies here.
+static uint64_t bytes_here(const struct uno_unexp *u)
+{
+    return u->kind == UNO_EAGER ? u->bytes : 0;
+}
+
+static void tell(struct uno_event *e, const struct uno_unexp *u)
+{
+    uno_event_tell(e, (int64_t[]){u->src, u->tag, (int64_t)u->bytes, u->proc});
+}
 
 static bool tag_fits(int wanted, int tag)
 {
@@ -65,6 +102,7 @@ static struct MPI_ABI_Request *first_fit(struct uno_queue *q, int tag)
 
 static void unlink_request(struct uno_queue *q, struct MPI_ABI_Request *r)
 {
+    uno_count_add(&count.unposted, 1);
     uno_assert((r->move.prev ? r->move.prev->move.next : q->head) == r);
     uno_assert((r->move.next ? r->move.next->move.prev : q->tail) == r);
     if (r->move.prev)
@@ -111,6 +149,7 @@ void uno_match_post(struct uno_match *m, struct MPI_ABI_Request *r)
     uno_assert_locked();
     uno_assert(!uno_request_is_done(r));
     uno_assert(!q->tail || q->tail->move.order < m->order);
+    uno_count_add(&count.posted, 1);
     r->move.order = m->order++;
     r->move.next = NULL;
     r->move.prev = q->tail;
@@ -180,11 +219,19 @@ void uno_match_keep(struct uno_match *m, struct uno_unexp *u)
     s->last = m->last = u;
     u->entry = index_one(&s->index, u->tag, u);
     u->entry_all = index_one(&m->index, u->tag, u);
+    uno_count_add(&count.kept, 1);
+    uno_count_add(&count.bytes_kept, bytes_here(u));
+    uint64_t here = uno_count_get(&count.bytes_kept) - uno_count_get(&count.bytes_taken);
+    if (here > uno_count_get(&count.bytes_most))
+        uno_count_add(&count.bytes_most, here - uno_count_get(&count.bytes_most));
+    tell(&queued, u);
 }
 
 void uno_match_take(struct uno_match *m, struct uno_unexp *u)
 {
     struct uno_match_source *s = &m->source[u->src];
+    uno_count_add(&count.taken, 1);
+    uno_count_add(&count.bytes_taken, bytes_here(u));
     uno_assert((u->prev ? u->prev->next : s->first) == u && (u->next ? u->next->prev : s->last) == u);
     uno_assert((u->prev_all ? u->prev_all->next_all : m->first) == u);
     uno_assert((u->next_all ? u->next_all->prev_all : m->last) == u);
@@ -206,4 +253,5 @@ void uno_match_take(struct uno_match *m, struct uno_unexp *u)
         m->last = u->prev_all;
     unindex(&s->index, u->entry, !s->first);
     unindex(&m->index, u->entry_all, !m->first);
+    tell(&taken, u);
 }

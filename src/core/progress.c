@@ -206,8 +206,9 @@ static void nap(bool (*ready)(void *), void *arg, const struct uno_waiting *what
     }
     if (what != &uno_waiting_helper) tell_asleep(what);
     int depth = uno_lock_drop();
-    uno_patience_count(&uno_patience.slept);
+    uint64_t since = uno_ticks();
     sleep_at_door(ticket, fds, nfds);
+    uno_patience_slept(uno_ticks() - since);
     uno_lock_retake(depth);
     if (what != &uno_waiting_helper) tell_awake();
     if (!armed) uno_door_disarm();

@@ -51,6 +51,7 @@ struct uno_move {
     size_t bytes;                     // `room`, cut down to the message by a rendezvous
     size_t moved;                     // bytes moved so far (streamed rendezvous)
     struct uno_packer packer;         // when type is not plain
+    uint64_t begun;                   // ticks: when a send was announced
     int direct;                       // descriptor of the offer that stands (rendezvous by direct copy), -1: none
     uint64_t token;                   // p2p/token.h: of a send that was announced, else 0; of a streamed receive
     struct uno_run *runs;             // of a layout that is copied directly (p2p/direct.h), else NULL

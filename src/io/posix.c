@@ -11,7 +11,16 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "base/pvar.h"
+
 #define MOST ((size_t)0x7ffff000)    // bytes that Linux moves in one call
+
+static _Atomic uint64_t writes, written, reads, bytes_read;
+static const struct uno_pvar counts[] = {UNO_PVAR_COUNTER("file_writes", &writes, "write system calls on files"),
+                                         UNO_PVAR_SUM("file_write_bytes", &written, "bytes they wrote"),
+                                         UNO_PVAR_COUNTER("file_reads", &reads, "read system calls on files"),
+                                         UNO_PVAR_SUM("file_read_bytes", &bytes_read, "bytes they read"), UNO_PVAR_END};
+UNO_PVARS_DECLARE(counts);
 
 static const struct {
     int number, class;
@@ -67,6 +76,8 @@ int uno_posix_write(int fd, const char *path, const void *data, size_t n, off_t 
         if (k < 0 && errno == EINTR) continue;
         if (k == 0) errno = EIO;    // no progress and no reason
         if (k <= 0) return fail_at(path, "write", left, at + (off_t)*moved);
+        uno_count_add(&writes, 1);
+        uno_count_add(&written, (uint64_t)k);
         *moved += (size_t)k;
     }
     return MPI_SUCCESS;
@@ -110,6 +121,8 @@ int uno_posix_read(int fd, const char *path, void *data, size_t n, off_t at, siz
         if (k < 0 && errno == EINTR) continue;
         if (k < 0) return fail_at(path, "read", left, at + (off_t)*moved);
         if (k == 0) break;
+        uno_count_add(&reads, 1);
+        uno_count_add(&bytes_read, (uint64_t)k);
         *moved += (size_t)k;
     }
     return MPI_SUCCESS;

@@ -243,10 +243,12 @@ static const char *deliver_cts(struct uno_link *link, const struct uno_hdr *h, c
     r->move.bytes = cts.bytes;
     if (!r->move.type) uno_packer_init(&r->move.packer, r->move.buf, (MPI_Count)r->move.bytes, uno_type(MPI_BYTE));
     uno_packer_order(&r->move.packer, (struct uno_order){cts.row, cts.tile}, r->move.bytes);
-    if (r->move.bytes == 0)
-        uno_request_done(r, MPI_SUCCESS);
-    else
+    if (r->move.bytes > 0) {
         uno_peer_stream(uno_peer_of(link->proc), r, cts.reply);
+        return NULL;
+    }
+    uno_send_ended(r, link, UNO_BY_STREAM);
+    uno_request_done(r, MPI_SUCCESS);
     return NULL;
 }
 
@@ -301,12 +303,14 @@ void uno_direct_done(uint64_t token, size_t bytes, int err)
     if (!r) uno_world_abort(MPI_ERR_INTERN, "a copy ended that was not under way");
     if (__builtin_expect(r->move.runs != NULL, 0)) uno_direct_forget(r);
     if (err) uno_fail(err, "the message's memory could not be read or written");
+    if (!err && r->kind == UNO_REQ_SEND) uno_send_ended(r, uno_peer(r->comm, r->rank)->link, UNO_BY_DIRECT);
     uno_request_done(r, err || r->kind != UNO_REQ_RECV ? err : r->status.MPI_ERROR);
 }
 
 void uno_link_lost(struct uno_link *link, const char *why)
 {
     char text[256];
+    uno_process_failed(link->proc);
     snprintf(text, sizeof text, "the connection to rank %d is lost: %s", link->proc, why);
     uno_world_abort(MPI_ERR_PROC_ABORTED, text);
 }

@@ -7,6 +7,7 @@
 #include "base/fail.h"
 #include "base/free.h"
 #include "base/param.h"
+#include "base/pvar.h"
 #include "core/comm.h"
 #include "core/world.h"
 #include "p2p/kind.h"
@@ -18,6 +19,12 @@ static struct uno_param unexpected_max = UNO_PARAM_INT(
     "sender keeps its messages until these are received");
 UNO_PARAM_DECLARE(unexpected_max);
 
+static _Atomic uint64_t holds;
+static const struct uno_pvar counts[] = {
+    UNO_PVAR_COUNTER("hold_requests", &holds, "times a sender of too many unexpected messages was told to hold back"),
+    UNO_PVAR_END};
+UNO_PVARS_DECLARE(counts);
+
 #define BOOKKEEPING ((size_t)128)      // of a kept message, with what malloc adds
 #define TRIM_FROM ((size_t)4 << 20)    // bytes kept at once, after which memory is given back to the system
 
@@ -28,6 +35,7 @@ static size_t kept, most_kept;    // of all senders; since memory was last given
 static void tell_sender(struct uno_peer *p, int what)
 {
     p->holds = what == HOLD;
+    uno_count_add(&holds, what == HOLD);
     struct uno_msg m = {.kind = UNO_FLOW, .tag = what};
     if (uno_peer_tell(p, &m, NULL)) uno_log(1, "rank %d could not be told to %s", p->proc, what ? "hold" : "go on");
 }

@@ -202,6 +202,7 @@ static int flush(struct uno_peer *p)
         moved++;
         p->first = o->next;
         if (!p->first) p->last = NULL;
+        if (o->stream && !err) uno_send_ended(o->req, p->link, UNO_BY_STREAM);
         tell_outcome(o, err);
         free(o);
     }

@@ -66,6 +66,11 @@ void uno_peer_disown(struct uno_peer *p, MPI_Request owner);
 // Queues the data of a streamed rendezvous: req->moved .. req->bytes go as UNO_DATA to `token`; req completes or fails.
 void uno_peer_stream(struct uno_peer *p, MPI_Request req, uint64_t token);
 
+// count.c: a send is announced; it is over; a process failed, which tools may ask to hear (base/event.h).
+void uno_send_announced(MPI_Request r);
+void uno_process_failed(int proc);
+void uno_send_ended(MPI_Request r, struct uno_link *link, enum uno_protocol by);
+
 // Takes the message of a send, or its announcement, back out of the backlog. False: it has left.
 bool uno_peer_unsend(struct uno_peer *p, MPI_Request req);
 

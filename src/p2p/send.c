@@ -107,6 +107,7 @@ static int start_rendezvous(MPI_Request r, struct uno_peer *p, struct uno_msg *m
 {
     struct uno_order likes = r->move.type ? uno_packer_likes(&r->move.packer) : (struct uno_order){0};
     r->move.token = uno_token_take(UNO_TOKEN_SEND, r, p->proc);
+    uno_send_announced(r);
     struct uno_rts rts = {.token = r->move.token, .bytes = r->move.bytes, .row = likes.row, .tile = likes.tile};
     offer(r, p, &rts);
     m->kind = UNO_RTS;

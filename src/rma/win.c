@@ -11,6 +11,7 @@
 
 #include "base/fail.h"
 #include "base/param.h"
+#include "base/pvar.h"
 #include "chan/door.h"
 #include "chan/peer_memory.h"
 #include "chan/self.h"
@@ -28,6 +29,12 @@
 struct card {
     int64_t base, size, unit;
 };
+
+static _Atomic uint64_t made, gone, bytes_made, bytes_gone;
+static const struct uno_pvar counts[] = {
+    UNO_PVAR_LEVEL("window_count", &made, &gone, "windows that are there"),
+    UNO_PVAR_LEVEL("window_bytes", &bytes_made, &bytes_gone, "bytes of this process in them"), UNO_PVAR_END};
+UNO_PVARS_DECLARE(counts);
 
 static struct uno_pool pool = {.bytes = sizeof(struct MPI_ABI_Win), .magic = UNO_WIN_MAGIC};
 static struct MPI_ABI_Win *first;
@@ -232,6 +239,8 @@ static void forget(struct MPI_ABI_Win *w)
 
 static void enlist(struct MPI_ABI_Win *w)
 {
+    uno_count_add(&made, 1);
+    uno_count_add(&bytes_made, (uint64_t)w->size);
     w->next = first;
     if (first) first->prev = w;
     first = w;
@@ -239,6 +248,8 @@ static void enlist(struct MPI_ABI_Win *w)
 
 static void strike(struct MPI_ABI_Win *w)
 {
+    uno_count_add(&gone, 1);
+    uno_count_add(&bytes_gone, (uint64_t)w->size);
     if (w->next) w->next->prev = w->prev;
     if (w->prev)
         w->prev->next = w->next;

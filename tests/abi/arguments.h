@@ -45,6 +45,12 @@ static MPI_File file;
 static bool outside;    // before MPI_Init or after MPI_Finalize
 static MPI_Request request, persistent, psend, precv, general;
 static MPI_Win win, dynamic;
+static MPI_T_enum tool_enum;
+static MPI_T_cvar_handle tool_control;
+static MPI_T_pvar_session tool_session;
+static MPI_T_pvar_handle tool_counter;
+static MPI_T_event_registration tool_registration;
+static MPI_T_event_instance tool_instance;    // there is one inside a callback only
 static char memory[4096];
 static int comm_key, type_key, win_key, one[64], zero[64], steps[64], ranges[1][3], distribs[] = {MPI_DISTRIBUTE_BLOCK};
 static MPI_Count ones[64];
@@ -193,10 +199,57 @@ static void *freed_message(void)
     return was;
 }
 
+static MPI_T_event_registration fresh_registration(void)
+{
+    MPI_T_event_registration h = NULL;
+    MPI_T_event_handle_alloc(0, NULL, MPI_INFO_NULL, &h);
+    return h;
+}
+
+static void *freed_registration(void)
+{
+    MPI_T_event_registration was = fresh_registration();
+    MPI_T_event_handle_free(was, NULL, NULL);
+    return was;
+}
+
+static void *freed_control(void)
+{
+    MPI_T_cvar_handle h, was;
+    int n;
+    MPI_T_cvar_handle_alloc(0, NULL, &h, &n);
+    was = h;
+    MPI_T_cvar_handle_free(&h);
+    return was;
+}
+
+static void *freed_tool_session(void)
+{
+    MPI_T_pvar_session h, was;
+    MPI_T_pvar_session_create(&h);
+    was = h;
+    MPI_T_pvar_session_free(&h);
+    return was;
+}
+
+static void *freed_counter(void)
+{
+    MPI_T_pvar_handle h, was;
+    int n;
+    MPI_T_pvar_handle_alloc(tool_session, 0, NULL, &h, &n);
+    was = h;
+    MPI_T_pvar_handle_free(tool_session, &h);
+    return was;
+}
+
 static const struct {
     const char *kind;
     void *(*make)(void);
-} freed[] = {{"COMM", freed_comm},
+} freed[] = {{"T_REGISTRATION", freed_registration},
+             {"T_CVAR", freed_control},
+             {"T_SESSION", freed_tool_session},
+             {"T_PVAR", freed_counter},
+             {"COMM", freed_comm},
              {"GROUP", freed_group},
              {"INFO", freed_info},
              {"SESSION", freed_session},
@@ -214,7 +267,7 @@ static void make_wrong(void)
     static char name[sizeof number / sizeof *number][16];
     for (size_t i = 0; i < sizeof number / sizeof *number; i++) {
         snprintf(name[i], sizeof name[i], "0x%x", (unsigned)number[i]);
-        add_wrong(name[i], "", (void *)number[i]);
+        add_wrong(name[i], number[i] == 1 ? "T_PVAR" : "", (void *)number[i]);    // MPI_T_PVAR_ALL_HANDLES
     }
     add_wrong("MPI_COMM_WORLD", "COMM", MPI_COMM_WORLD);
     add_wrong("MPI_INT", "DATATYPE", MPI_INT);
@@ -258,6 +311,19 @@ static void make_windows(void)
     MPI_Win_set_errhandler(dynamic, MPI_ERRORS_RETURN);
 }
 
+static void make_tools(void)
+{
+    int n, index;
+    MPI_T_init_thread(MPI_THREAD_SINGLE, &n);
+    MPI_T_cvar_get_index("checks", &index);
+    MPI_T_cvar_get_info(index, NULL, NULL, NULL, NULL, &tool_enum, NULL, NULL, NULL, NULL);
+    MPI_T_cvar_handle_alloc(index, NULL, &tool_control, &n);
+    MPI_T_pvar_session_create(&tool_session);
+    MPI_T_pvar_get_index("wait_sleeps", MPI_T_PVAR_CLASS_COUNTER, &index);
+    MPI_T_pvar_handle_alloc(tool_session, index, NULL, &tool_counter, &n);
+    tool_registration = fresh_registration();
+}
+
 static void prepare(void)
 {
     int neighbors[] = {0}, degree[] = {1}, n;
@@ -288,6 +354,7 @@ static void prepare(void)
     MPI_Precv_init(more, 1, 1, MPI_INT, 0, 9, comm, MPI_INFO_NULL, &precv);
     MPI_Grequest_start(NULL, NULL, NULL, NULL, &general);
     make_windows();
+    make_tools();
     make_wrong();
 }
 

@@ -20,6 +20,7 @@ LEFT_OUT = re.compile(
     r"MPI_(Init|Init_thread|Finalize|Abort|Pcontrol)$"  # once per process, or not at all
     r"|_(toint|fromint)$"  # handles as numbers: every value is answered
     r"|^MPI_(Aint_add|Aint_diff)$"
+    r"|^MPI_T_finalize$"  # takes the objects of the other cases away
 )
 
 # (function, parameter), both matched whole: why NULL is right there. The call must succeed then.
@@ -40,10 +41,25 @@ LEGAL_NULL = {
     (r"MPI_Register_datarep", r"(read|write)_conversion_fn"): "MPI_CONVERSION_FN_NULL is NULL",
     (r"MPI_Info_get_string", r"value"): "with a buflen of 0 only the length is told",
     (r"MPI_Session_get_nth_pset", r"pset_name"): "with a pset_len of 0 only the length is told",
+    (r"MPI_T_(.*_get_info|enum_get_item)", r"(?!info_used).*"): "what the caller does not want to know",
+    (r"MPI_T_.*_handle_alloc", r"obj_handle"): "no variable or event is bound to an object",
+    (
+        r"MPI_T_event_.*",
+        r"user_data|event_cb_function|free_cb_function|dropped_cb_function",
+    ): "nothing to call, or to give",
 }
 
 # (function, parameter): the expression of a right argument; the first that matches counts. `""` stands for any.
 GIVEN = [
+    (r"MPI_T_enum_get_item", r"indx", "0"),
+    (r"MPI_T_.*", r"(cvar|pvar|event|source|cat|element)_index", "0"),
+    (r"MPI_T_pvar_get_index", r"var_class", "MPI_T_PVAR_CLASS_COUNTER"),
+    (r"MPI_T_pvar_get_index", r"name", '"wait_sleeps"'),
+    (r"MPI_T_cvar_get_index", r"name", '"verbose"'),
+    (r"MPI_T_event_get_index", r"name", '"unexpected_queued"'),
+    (r"MPI_T_category_get_index", r"name", '"library"'),
+    (r"MPI_T_event_handle_free", r"event_registration", "fresh_registration()"),
+    (r".*", r"cb_safety", "MPI_T_CB_REQUIRE_MPI_RESTRICTED"),
     (r"MPI_(Recv|I?[mM]?probe|Improbe|Mprobe|Probe)", r"source", "MPI_PROC_NULL"),
     (r"MPI_(Group_.*|Dist_graph_create)", r"n", "1"),
     (r"MPI_Type_create_darray", r"size", "1"),
@@ -104,6 +120,12 @@ HANDLES = {
     "MPI_Message": ("MESSAGE", "MPI_MESSAGE_NO_PROC"),
     "MPI_Win": ("WIN", "win"),
     "MPI_File": ("FILE", "file"),
+    "MPI_T_enum": ("T_ENUM", "tool_enum"),
+    "MPI_T_cvar_handle": ("T_CVAR", "tool_control"),
+    "MPI_T_pvar_handle": ("T_PVAR", "tool_counter"),
+    "MPI_T_pvar_session": ("T_SESSION", "tool_session"),
+    "MPI_T_event_registration": ("T_REGISTRATION", "tool_registration"),
+    "MPI_T_event_instance": ("T_INSTANCE", "tool_instance"),
 }
 
 # Where MPI_IN_PLACE is wrong for every buffer.
@@ -117,10 +139,12 @@ ANYTIME = re.compile(
     r"MPI_(Initialized|Finalized|Get_version|Get_library_version|Abi_.*|Info_.*|Get_address|Pcontrol"
     r"|(Comm|Win|File|Session)_create_errhandler|Errhandler_free|Error_.*|(Add|Remove)_error_.*"
     r"|Status_(get|set)_(?!elements).*|Test_cancelled|Session_.*"
-    r"|Dims_create|Group_(?!from).*)"  # arithmetic, and what the empty group is good for: not refused
+    r"|T_.*|Dims_create|Group_(?!from).*)"  # arithmetic, and what the empty group is good for: not refused
 )
 
 CLASS = {"DATATYPE": "MPI_ERR_TYPE", "MESSAGE": "MPI_ERR_REQUEST"}  # others: MPI_ERR_ and the kind
+CLASS |= dict.fromkeys(("T_ENUM", "T_CVAR", "T_PVAR", "T_REGISTRATION", "T_INSTANCE"), "MPI_T_ERR_INVALID_HANDLE")
+CLASS["T_SESSION"] = "MPI_T_ERR_INVALID_SESSION"
 
 MAIN = """\
 int main(int argc, char **argv)
@@ -208,6 +232,8 @@ def wanted(function, param):
     """The outcome of NULL: an error class, or LEGAL."""
     if any(matches(key, function["name"], param["name"]) for key in LEGAL_NULL):
         return "LEGAL"
+    if function["name"].startswith("MPI_T_"):
+        return "MPI_T_ERR_INVALID"
     buffer = param.get("kind") == "BUFFER" or param["name"] == "buffer"
     if re.match("MPI_Info_", function["name"]) and param["name"] in ("key", "value") and "const" in param["type"]:
         return f"MPI_ERR_INFO_{param['name'].upper()}"

@@ -106,7 +106,7 @@ static int table(void)
 // The parameters whose name or help holds `text`; how many there were.
 static size_t print_params(const char *text)
 {
-    static const char *const origins[] = {"default", "file", "environment"};
+    static const char *const origins[] = {"default", "file", "environment", "tool"};
     size_t count, shown = 0;
     struct uno_param **sorted = sorted_params(&count);
     if (!sorted) return 0;

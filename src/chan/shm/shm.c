@@ -14,6 +14,7 @@
 #include "chan/proc.h"
 #include "chan/self.h"
 #include "chan/shm/ring.h"
+#include "chan/traffic.h"
 
 #define TELL_SLOTS (SHM_SLOTS / 4)    // slots taken before the sender is told
 #define TELL_BYTES (SHM_BYTES / 4)
@@ -26,6 +27,9 @@ static struct {
     struct shm_link *first;    // all links
     uint32_t fresh;            // of our door, as last seen
 } shm;
+
+static const struct uno_pvar sent[] = UNO_TRAFFIC_PVARS("shm", uno_shm.sent);
+UNO_PVARS_DECLARE(sent);
 
 static size_t rounded(size_t n)
 {
@@ -162,8 +166,10 @@ static int shm_send(struct uno_link *link, const struct uno_msg *m)
     struct shm_link *l = (struct shm_link *)link;
     if (m->bytes <= SHM_SHORT_MAX && m->kind == UNO_EAGER && m->ctx == l->tx_ctx && m->src == l->tx_src && !m->packer) {
         int err = push_short(l, m);
-        if (!err) uno_door_ring(l->door);
-        return err;
+        if (err) return err;
+        uno_traffic_count(&uno_shm.sent[UNO_BY_EAGER], m->bytes);
+        uno_door_ring(l->door);
+        return MPI_SUCCESS;
     }
     if (__builtin_expect(l->credit == 0, 0)) {
         int err = l->sending ? MPI_SUCCESS : announce(l);
@@ -179,6 +185,7 @@ static int shm_send(struct uno_link *link, const struct uno_msg *m)
         int err = send_bytes(l, m);
         if (err) return err;
     }
+    if (m->kind == UNO_EAGER) uno_traffic_count(&uno_shm.sent[UNO_BY_EAGER], m->bytes);
     uno_door_ring(l->door);
     return MPI_SUCCESS;
 }

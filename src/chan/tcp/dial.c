@@ -17,8 +17,10 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "base/event.h"
 #include "base/fail.h"
 #include "base/patience.h"
+#include "base/pvar.h"
 #include "base/wait.h"
 #include "chan/self.h"
 #include "chan/tcp/tcp.h"
@@ -40,6 +42,18 @@
 static struct uno_param ports =
     UNO_PARAM_TEXT("tcp_port_range", "", "ports that the tcp channel listens on, FIRST-LAST; empty: any that is free");
 UNO_PARAM_DECLARE(ports);
+
+static _Atomic uint64_t breaks, restores;
+static const struct uno_pvar counts[] = {
+    UNO_PVAR_COUNTER("tcp_breaks", &breaks, "connections that broke before their peer had left"),
+    UNO_PVAR_COUNTER("tcp_restores", &restores, "connections made again"), UNO_PVAR_END};
+UNO_PVARS_DECLARE(counts);
+static struct uno_event broken = {
+    .name = "link_broken", .help = "the connection to a rank broke; it is made again, or given up", .elements = "rank"};
+UNO_EVENT_DECLARE(broken);
+static struct uno_event restored = {
+    .name = "link_restored", .help = "the connection to a rank is there again", .elements = "rank"};
+UNO_EVENT_DECLARE(restored);
 
 struct tcp_shake {
     struct tcp_sock sock;
@@ -212,6 +226,16 @@ static bool say(struct tcp_shake *s, enum tcp_step step, int to, uint64_t receiv
     return send(s->sock.fd, &g, sizeof g, MSG_NOSIGNAL | MSG_DONTWAIT) == sizeof g;
 }
 
+// It broke, and is there again.
+static void link_restored(struct tcp_link *l)
+{
+    tcp_count_resent(l);
+    l->given_seq = 0;
+    l->again = false;
+    uno_count_add(&restores, 1);
+    uno_event_tell(&restored, (int64_t[]){l->base.proc});
+}
+
 // The handshake is over: its socket becomes the link's.
 static void bring_up(struct tcp_link *l, struct tcp_shake *s)
 {
@@ -234,6 +258,7 @@ static void bring_up(struct tcp_link *l, struct tcp_shake *s)
     tcp_watch(&l->sock, EPOLLIN, false);
     tcp_rewind(l, received);
     tcp_reseal(l);
+    if (l->again) link_restored(l);
     uno_log(2, "connected with rank %d%s", l->base.proc, l->out_keys.on ? ", messages are authenticated" : "");
     tcp_flush(l);
     tcp_pump(l);
@@ -371,7 +396,7 @@ static void begin_anew(struct tcp_link *l)
 {
     if (l->direct) tcp_direct_fail(l);
     l->tail = l->sent = l->head = 0;
-    l->seq = l->got_seq = l->peer_life = 0;
+    l->seq = l->got_seq = l->given_seq = l->peer_life = 0;
     l->untold = 0;
     l->pieces = 0;
     l->tell = l->bye = false;
@@ -393,6 +418,9 @@ void tcp_take_down(struct tcp_link *l)
         begin_anew(l);
         return;
     }
+    l->again = true;
+    uno_count_add(&breaks, 1);
+    uno_event_tell(&broken, (int64_t[]){l->base.proc});
     // A link that stays fruitless is given up in the end: somebody alters all that comes, or the peer itself is wrong.
     if (l->fruitful || err != EPROTO) l->since = 0;
     uno_log(err == EPROTO ? 0 : 1, "the connection to rank %d broke (%s%s), it is made again", l->base.proc,

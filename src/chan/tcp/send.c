@@ -12,8 +12,10 @@
 
 #include "base/fail.h"
 #include "base/invariant.h"
+#include "base/pvar.h"
 #include "base/wait.h"
 #include "chan/tcp/tcp.h"
+#include "chan/traffic.h"
 
 #define RESERVE 4096            // of the ring, for frames of our own
 #define PARTS 16                // of one system call
@@ -28,6 +30,11 @@ struct note {
     const char *base;
     struct tcp_offer *offer;
 };
+
+static _Atomic uint64_t resent;
+static const struct uno_pvar counts[] = {
+    UNO_PVAR_COUNTER("tcp_resends", &resent, "frames sent once more after a connection broke"), UNO_PVAR_END};
+UNO_PVARS_DECLARE(counts);
 
 static struct tcp_frame *frame_at(const struct tcp_link *l, uint64_t at)
 {
@@ -274,6 +281,7 @@ int tcp_send(struct uno_link *link, const struct uno_msg *m)
     if (__builtin_expect(l->state >= TCP_GONE, 0))
         return uno_fail(MPI_ERR_OTHER, "rank %d cannot be reached: the connection to it was lost", link->proc);
     if (!has_room(l, sizeof(struct tcp_frame) + n, RESERVE)) return UNO_FULL;
+    if (m->kind == UNO_EAGER) uno_traffic_count(&uno_tcp.sent[UNO_BY_EAGER], m->bytes);
     uint64_t from = l->head;
     struct tcp_frame *f = frame_at(l, from);
     char *payload = (char *)(f + 1);
@@ -351,6 +359,8 @@ void tcp_acked(struct tcp_link *l, uint64_t ack)
 
 void tcp_rewind(struct tcp_link *l, uint64_t ack)
 {
+    for (uint64_t at = l->tail; at < l->sent; at += ring_bytes(frame_at(l, at)))
+        if (frame_at(l, at)->seq > l->given_seq) l->given_seq = frame_at(l, at)->seq;
     set_blocked(l, false);
     l->sent = l->head;
     l->part = 0;
@@ -359,6 +369,14 @@ void tcp_rewind(struct tcp_link *l, uint64_t ack)
     l->sent = l->tail;
     for (uint64_t at = l->sent; at < l->head; at += ring_bytes(frame_at(l, at)))
         if (frame_at(l, at)->h.chan == TCP_PIECE) l->pieces++;
+}
+
+void tcp_count_resent(const struct tcp_link *l)
+{
+    for (uint64_t at = l->sent; at < l->head; at += ring_bytes(frame_at(l, at))) {
+        uint64_t seq = frame_at(l, at)->seq;
+        if (seq > 0 && seq <= l->given_seq) uno_count_add(&resent, 1);
+    }
 }
 
 void tcp_tell(struct tcp_link *l)

@@ -20,6 +20,7 @@
 #include "base/wait.h"
 #include "chan/proc.h"
 #include "chan/self.h"
+#include "chan/traffic.h"
 
 #define EVENTS 32
 #define OTHER_FILES 256    // that a program may have open besides its connections
@@ -364,3 +365,6 @@ static const struct uno_chan_ops tcp_ops = {
 };
 
 struct uno_chan uno_tcp = {.ops = &tcp_ops};
+
+static const struct uno_pvar sent[] = UNO_TRAFFIC_PVARS("tcp", uno_tcp.sent);
+UNO_PVARS_DECLARE(sent);

@@ -81,6 +81,7 @@ struct tcp_link {
     uint64_t due, since;       // ns: when to dial; since when there is no connection
     uint32_t tries;            // since then
     bool fruitful;             // a frame has come by this connection
+    bool again;                // one broke before
     uint64_t refused;          // number of the frame that broke the protocol last
     uint32_t refusals;         // how often it did
     int broken;                // errno (or EPROTO): to be taken down by the next poll
@@ -92,6 +93,7 @@ struct tcp_link {
     struct tcp_sum part_sum;              // of the payload in them, when that frame is a PIECE
     struct tcp_keys out_keys, in_keys;    // of the present connection
     uint64_t seq;                         // of the last numbered frame
+    uint64_t given_seq;                   // of the last one that a connection which broke had taken
     bool blocked;                         // the kernel takes no more now: poll tries again
     bool armed;                           // EPOLLOUT is asked for: epoll tells when to try again
     // receiving
@@ -174,6 +176,7 @@ void tcp_arm(struct tcp_link *l);                     // a blocked link: epoll i
 void tcp_acked(struct tcp_link *l, uint64_t ack);     // takes frames off the ring
 void tcp_rewind(struct tcp_link *l, uint64_t ack);    // a new connection: send all again that comes after ack
 void tcp_reseal(struct tcp_link *l);                  // what the ring holds, under the keys of a new connection
+void tcp_count_resent(const struct tcp_link *l);      // what a new connection sends once more
 void tcp_tell(struct tcp_link *l);                    // an ACK frame, if nothing else is on its way
 
 // ---- receive.c ----

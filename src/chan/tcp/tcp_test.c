@@ -417,10 +417,15 @@ static void interpose(int fd)
 static void relayed_body(void)
 {
     wait_step(GATE, 1);
+    for (int i = 0; i < uno_events_count(); i++) uno_event_at(i)->wanted = 1;
     mixed_traffic(3000);
     CHECK(straights > 0);
     uint64_t happened = atomic_load(&shared->number[5]);
     if (mischief & (CUT | DAMAGE | ATTACK)) CHECK(happened >= 10);
+    uint64_t breaks = counted("tcp_breaks"), restores = counted("tcp_restores");
+    CHECK(events_told == breaks + restores);
+    if (mischief & CUT) CHECK(breaks > 0 && restores > 0 && counted("tcp_resends") > 0);
+    if (mischief == CRUMBS) CHECK(breaks == 0 && counted("tcp_resends") == 0);
 }
 
 static void relayed(int kind)
