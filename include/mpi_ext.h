@@ -47,6 +47,11 @@ int MPIX_Comm_iaccept(const char *port_name, MPI_Info info, int root, MPI_Comm c
 int MPIX_Comm_iconnect(const char *port_name, MPI_Info info, int root, MPI_Comm comm, MPI_Comm *newcomm,
                        MPI_Request *request);
 
+/* Process failure: classes of the forum's User Level Failure Mitigation. */
+#define MPIX_ERR_PROC_FAILED 16301         /* a process that the operation needs has failed */
+#define MPIX_ERR_PROC_FAILED_PENDING 16302 /* a receive from any source may wait for a failed one; it stays pending */
+#define MPIX_ERR_REVOKED 16303             /* the communicator was revoked */
+
 #ifdef __cplusplus
 }
 #endif

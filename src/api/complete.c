@@ -345,7 +345,7 @@ int MPI_Request_free(MPI_Request *request)
     if (err) return uno_raise_self("MPI_Request_free", err);
     *request = MPI_REQUEST_NULL;
     if (r != &uno_request_sent) {
-        bool pending = r->active && !uno_request_is_done(r);
+        bool pending = r->active && (!uno_request_is_done(r) || uno_recv_is_pending(r));
         if (pending)
             r->freed = true;    // its end frees it
         else

@@ -20,13 +20,19 @@ struct probe {
     const struct uno_args *a;
     struct MPI_ABI_Comm *comm;
     struct uno_unexp *found;
+    int refused;    // why there will be none
 };
 
 static bool arrived(void *arg)
 {
     struct probe *p = arg;
-    p->found = uno_match_posting(&p->comm->match[0], p->a->rank, p->a->tag);
-    return p->found != NULL;
+    struct uno_match *m = &p->comm->match[0];
+    if (!p->comm->revoked) p->found = uno_match_posting(m, p->a->rank, p->a->tag);
+    if (p->found || !m->hurt) return p->found != NULL;
+    p->refused = uno_comm_refusal(p->comm, p->a->rank, false);
+    if (!p->refused && p->a->rank == MPI_ANY_SOURCE && uno_comm_is_uneasy(p->comm))
+        p->refused = uno_fail(UNO_ERR_PROC_FAILED, "a process that might send has failed");
+    return p->refused != MPI_SUCCESS;
 }
 
 static int check_probe(const struct uno_args *a)
@@ -72,7 +78,7 @@ static int probe(struct uno_args a, int *flag, MPI_Message *message, MPI_Status 
     int err = check_probe(&a);
     if (err) return uno_raise_comm(a.comm, a.call, err);
     struct probe p = {.a = &a, .comm = uno_comm(a.comm)};
-    if (a.rank == MPI_PROC_NULL) {
+    if (a.rank == MPI_PROC_NULL && !p.comm->revoked) {
         if (flag) *flag = 1;
         if (message) *message = MPI_MESSAGE_NO_PROC;
         tell_status(NULL, status);
@@ -80,11 +86,13 @@ static int probe(struct uno_args a, int *flag, MPI_Message *message, MPI_Status 
         return MPI_SUCCESS;
     }
     if (flag) {
-        *flag = arrived(&p) || (uno_progress() && arrived(&p));
+        if (!arrived(&p) && uno_progress()) arrived(&p);
+        *flag = p.found != NULL;
     } else {
         struct uno_waiting what = {.comm = p.comm, .peer = a.rank, .tag = a.tag};
         uno_wait_until(arrived, &p, &what);
     }
+    err = p.refused;
     if (p.found) {
         tell_status(p.found, status);
         if (message) err = take_message(&p, message);

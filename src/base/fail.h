@@ -4,6 +4,11 @@
 // message.
 #pragma once
 
+// Error classes beside those of the standard, as mpi_ext.h names them for users (core/errh.c holds that).
+#define UNO_ERR_PROC_FAILED 16301
+#define UNO_ERR_PROC_FAILED_PENDING 16302
+#define UNO_ERR_REVOKED 16303
+
 // On functions that can fail: the caller looks at the result, or says why not.
 #define UNO_MUST_USE __attribute__((warn_unused_result))
 

@@ -29,6 +29,7 @@ enum uno_rank_state {
     UNO_RANK_STARTING = 0,     // not yet in MPI_Init
     UNO_RANK_RUNNING = 1,      // initialised
     UNO_RANK_FINALIZED = 2,    // left MPI_Finalize: may exit 0
+    UNO_RANK_FAILED = 4,       // died, and the job goes on (mpiexec --survive): written by mpiexec
     UNO_RANK_ABORTED = 3,      // called MPI_Abort or a fatal error handler: exit_code says with what
 };
 

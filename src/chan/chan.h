@@ -106,6 +106,9 @@ struct uno_chan_ops {
     // receiver is not asked, and may come to answer CTS. False: both sides copy already, and polling ends that on this
     // side without the other's help.
     bool (*replace)(struct uno_link *link, const struct uno_rts *rts, const void *copy);
+    // The process at the other end is gone: nothing is taken from it any more, and what is under way ends, by
+    // uno_direct_done with err.
+    void (*lose)(struct uno_link *link, int err);
     // A descriptor readable when poll would find something, -1: the door rings for this channel. Called before each
     // sleep on it.
     int (*wait_fd)(struct uno_chan *self);
@@ -140,6 +143,7 @@ struct uno_link {
     uint32_t eager_max;                // UNO_EAGER payloads up to here: larger ones do better by direct copy
     uint32_t data_max;                 // largest payload of any kind
     bool heap;                         // both sides map the heap of one job segment (base/job.h)
+    bool torn;                         // its process died in the middle of a payload that is being read: it is nothing
 };
 
 // ---- upwards, defined in src/p2p/deliver.c ----

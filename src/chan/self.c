@@ -119,6 +119,12 @@ static int self_poll_link(struct uno_link *link)
     return 0;
 }
 
+static void self_lose(struct uno_link *link, int err)
+{
+    (void)link;
+    (void)err;    // a process does not outlive itself
+}
+
 static int self_wait_fd(struct uno_chan *self)
 {
     (void)self;
@@ -148,6 +154,7 @@ static const struct uno_chan_ops self_ops = {
     .accept = self_accept,
     .withdraw = self_withdraw,
     .replace = self_replace,
+    .lose = self_lose,
     .wait_fd = self_wait_fd,
     .leave = self_leave,
     .close = self_close,

@@ -21,6 +21,16 @@ struct uno_chan_self {
 
 extern struct uno_chan_self uno_chan_self;
 
+// Whether the process of this host with that local index has died in a job that goes on: what it was in the middle of
+// will not be finished.
+static inline bool uno_local_is_dead(int local)
+{
+    if (local < 0) return false;
+    // Acquire: pairs with mpiexec's release, which comes after the process's last store.
+    return atomic_load_explicit(&uno_job_board(uno_chan_self.job, (uint32_t)local)->state, memory_order_acquire) ==
+           UNO_RANK_FAILED;
+}
+
 static inline int uno_local_of(int proc)
 {
     if (proc >= uno_chan_self.nprocs) return -1;    // of another job (proc.h)

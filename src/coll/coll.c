@@ -13,6 +13,7 @@
 #include "coll/hier.h"
 #include "coll/schedule.h"
 #include "coll/shm.h"
+#include "p2p/inner.h"
 
 #define PERSISTENT_TAG 0x40000000
 
@@ -100,9 +101,18 @@ static int prepare(const struct uno_call *c, enum uno_form form, struct uno_sche
     return MPI_SUCCESS;
 }
 
+// In shared memory, whose waits end at once when a member fails: then nothing of the outcome counts.
+static int run_in_memory(struct uno_call *c)
+{
+    const struct MPI_ABI_Comm *comm = c->comm;
+    if (__builtin_expect(comm->broken, 0)) return uno_comm_refusal(comm, MPI_PROC_NULL, true);
+    int err = uno_agree_on() ? UNO_SHM_DECLINED : uno_shm_run(c);
+    return __builtin_expect(comm->broken, 0) ? uno_comm_refusal(comm, MPI_PROC_NULL, true) : err;
+}
+
 int uno_coll_run(struct uno_call *c)
 {
-    int err = uno_agree_on() ? UNO_SHM_DECLINED : uno_shm_run(c);
+    int err = run_in_memory(c);
     if (err != UNO_SHM_DECLINED) return err;
     struct uno_sched *s;
     err = prepare(c, UNO_BLOCKING, &s);

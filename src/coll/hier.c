@@ -53,6 +53,7 @@ static int make_node(struct MPI_ABI_Comm *c, struct uno_hier *h)
     if (!g) return uno_fail(MPI_ERR_NO_MEM, "no memory for the ranks of a host");
     int err = uno_comm_create(c, g, &h->node);
     uno_group_drop(g);
+    if (!err) h->node->part_of = c;
     if (!err) h->node->freed = true;    // no handle of the user's: not missed at the end
     return err;
 }

@@ -293,6 +293,10 @@ static bool settled(struct uno_sched *s)
 // then stands). *moved counts the steps taken.
 static bool advance_sched(struct uno_sched *s, int *moved)
 {
+    if (__builtin_expect(s->comm->broken, 0)) {    // its receives have ended; nobody is to get wrong data from here
+        fail(s, s->comm->broken);
+        s->at = s->nsteps;
+    }
     while (s->at < s->nsteps) {
         const struct uno_step *p = &s->step[s->at];
         switch (p->kind) {

@@ -141,9 +141,10 @@ static inline bool reached(const struct uno_line *line, uint64_t k)
     return uno_word_reached(&line->stamp, k);
 }
 
+// In a broken communicator it returns at once: what is read then is nothing, and nothing is made of it (coll.c).
 static void wait_line(struct uno_coll *u, int r, struct uno_line *line, uint64_t k)
 {
-    uno_word_wait(&line->stamp, k, u->comm, r);
+    if (!u->comm->broken && uno_word_wait(&line->stamp, k, u->comm, r)) uno_log(2, "a collective was broken off");
 }
 
 void uno_seg_wait_line(struct uno_coll *u, int r, struct uno_line *line, uint64_t k)
@@ -182,6 +183,7 @@ uint64_t uno_seg_begin(struct uno_coll *u)
 void uno_seg_post(struct uno_coll *u, uint64_t k)
 {
     uno_assert(k <= u->phase);
+    if (__builtin_expect(u->comm->broken, 0)) return;    // it may not be the right data
     // Release: pairs with the acquire in reached(); the slot's bytes come before its stamp.
     atomic_store_explicit(&slot_line(u, u->me, k)->stamp, k, memory_order_release);
     ring_all(u);

@@ -28,6 +28,7 @@ void uno_seg_agree_on_cma(struct uno_coll *u)
 
 static int copy_across(struct uno_coll *u, int r, bool reading, char *here, uint64_t there, size_t bytes)
 {
+    if (__builtin_expect(u->comm->broken, 0)) return u->comm->broken;    // the address may be no address
     return uno_peer_memory_move(uno_job_board(uno_world.job, u->local[r])->pid, here, there, bytes, reading);
 }
 

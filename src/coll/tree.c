@@ -43,8 +43,9 @@ static int parent(const struct uno_coll *u, int r)
     return r / width * width;
 }
 
-static void stamp(struct uno_line *line, uint64_t t)
+static void stamp(const struct uno_coll *u, struct uno_line *line, uint64_t t)
 {
+    if (__builtin_expect(u->comm->broken, 0)) return;    // it may not be the right data
     // Relaxed: this rank alone writes it.
     uno_assert(atomic_load_explicit(&line->stamp, memory_order_relaxed) < t);
     // Release: pairs with the acquire of uno_seg_wait_line; what the line holds, or was read before, comes first.
@@ -114,7 +115,7 @@ static void claim_down(struct uno_coll *u)
 
 static void send_up(struct uno_coll *u, int reader, uint64_t t)
 {
-    stamp(up(u, u->me), t);
+    stamp(u, up(u, u->me), t);
     u->tree.up_at = t;
     u->tree.up_reader = reader;
     uno_seg_ring(u, reader);
@@ -123,7 +124,7 @@ static void send_up(struct uno_coll *u, int reader, uint64_t t)
 static void send_down(struct uno_coll *u, const void *data, size_t bytes, uint64_t t)
 {
     uno_copy_small(down(u, u->me)->data, data, bytes);
-    stamp(down(u, u->me), t);
+    stamp(u, down(u, u->me), t);
     u->tree.down_at = t;
     u->tree.down_reader = -1;
     each_child(u, ring, t);
@@ -162,7 +163,7 @@ static void reduce(struct uno_coll *u, const struct uno_call *c, size_t bytes, u
     if (u->me) send_up(u, parent(u, u->me), t);
     if (u->me == 0 && c->root) {    // all have come, so the line is free
         uno_copy_small(down(u, 0)->data, up(u, 0)->data, bytes);
-        stamp(down(u, 0), t);
+        stamp(u, down(u, 0), t);
         u->tree.down_at = t;
         u->tree.down_reader = c->root;
         uno_seg_ring(u, c->root);
@@ -202,7 +203,7 @@ void uno_tree_run(struct uno_coll *u, const struct uno_call *c, size_t bytes)
         bcast(u, c, bytes, t);
     else
         all(u, c, bytes, t);
-    stamp(done(u, u->me), t);
+    stamp(u, done(u, u->me), t);
     each_child(u, ring, t);
     if (u->me) uno_seg_ring(u, parent(u, u->me));
     if (u->me) uno_seg_ring(u, 0);

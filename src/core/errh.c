@@ -6,6 +6,7 @@
 // removed first.
 #include "core/errh.h"
 
+#include <mpi_ext.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -14,6 +15,10 @@
 
 #include "base/fail.h"
 #include "base/invariant.h"
+
+_Static_assert(MPIX_ERR_PROC_FAILED == UNO_ERR_PROC_FAILED && MPIX_ERR_REVOKED == UNO_ERR_REVOKED &&
+                   MPIX_ERR_PROC_FAILED_PENDING == UNO_ERR_PROC_FAILED_PENDING,
+               "one number for each class");
 
 struct MPI_ABI_Errhandler uno_errors_are_fatal = {
     .head = {UNO_ERRH_MAGIC, 1, NULL}, .kind = UNO_ERRH_PREDEFINED, .handles = 1, .handle = MPI_ERRORS_ARE_FATAL};
@@ -173,12 +178,20 @@ size_t uno_errhs_live(void)
     X(T_ERR_PVAR_NO_STARTSTOP, "performance variable cannot be started or stopped")                                    \
     X(T_ERR_PVAR_NO_ATOMIC, "performance variable cannot be read and reset at once")
 
+#define OWN_TEXTS(X)                                                                                                   \
+    X(ERR_PROC_FAILED, "a process has failed")                                                                         \
+    X(ERR_PROC_FAILED_PENDING, "a process that might send has failed, the receive is pending")                         \
+    X(ERR_REVOKED, "the communicator is revoked")
+
 static const struct {
     int code;
     const char *text;
 } standard[] = {
 #define ENTRY(name, text) {MPI_##name, "MPI_" #name ": " text},
     TEXTS(ENTRY)
+#undef ENTRY
+#define ENTRY(name, text) {MPIX_##name, "MPIX_" #name ": " text},
+        OWN_TEXTS(ENTRY)
 #undef ENTRY
 };
 

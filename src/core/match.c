@@ -117,6 +117,12 @@ static void unlink_request(struct uno_queue *q, struct MPI_ABI_Request *r)
     unindex(&q->index, r->move.entry, !q->head);
 }
 
+// A receive that was told of a failure gets its message after all.
+static void wait_again(struct MPI_ABI_Request *r)
+{
+    if (__builtin_expect(uno_request_is_done(r), 0)) uno_request_resume(r);
+}
+
 struct MPI_ABI_Request *uno_match_arrival(struct uno_match *m, int src, int tag)
 {
     struct uno_queue *q = &m->source[src].posted;
@@ -126,6 +132,7 @@ struct MPI_ABI_Request *uno_match_arrival(struct uno_match *m, int src, int tag)
         if (w && (!r || w->move.order < r->move.order)) {
             r = w;
             q = &m->any;
+            wait_again(r);
         }
     }
     if (r) unlink_request(q, r);
@@ -166,6 +173,7 @@ bool uno_match_unpost(struct uno_match *m, struct MPI_ABI_Request *r)
 {
     if (!r->move.queued) return false;
     unlink_request(queue_of(m, r), r);
+    wait_again(r);
     return true;
 }
 

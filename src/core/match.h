@@ -51,6 +51,7 @@ struct uno_match {
     struct uno_unexp *first, *last;     // all unexpected ones
     struct uno_index *index;            // of them; NULL while they are few
     uint64_t order;
+    bool hurt;    // members have failed, or the context is revoked: a receive asks first (p2p/fail.h)
 };
 
 // The posted receive that the message (src, tag) belongs to, taken off its queue; NULL when there is none.

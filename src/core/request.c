@@ -91,6 +91,23 @@ void uno_request_done(MPI_Request r, int error)
     uno_wake_waiters();
 }
 
+void uno_request_alarm(MPI_Request r, int error)
+{
+    uno_assert_locked();
+    if (r->freed) return;    // nobody waits
+    r->status.MPI_ERROR = error;
+    // Release: as in uno_request_done.
+    atomic_store_explicit(&r->done, 1, memory_order_release);
+    uno_wake_waiters();
+}
+
+void uno_request_resume(MPI_Request r)
+{
+    r->status.MPI_ERROR = MPI_SUCCESS;
+    // Relaxed: nobody looks at it but with the lock.
+    atomic_store_explicit(&r->done, 0, memory_order_relaxed);
+}
+
 void uno_request_cancelled(MPI_Request r)
 {
     r->cancelled = true;

@@ -84,7 +84,11 @@ extern struct uno_pool uno_request_pool;
 MPI_Request uno_request_new(enum uno_request_kind kind);
 void uno_request_release(MPI_Request r);            // frees an inactive or completed request object
 void uno_request_done(MPI_Request r, int error);    // completes; wakes what waits
-void uno_request_cancelled(MPI_Request r);          // the same for an operation that was taken back
+// Wakes what waits, with an error, but the operation goes on; resume: it is waited for again.
+void uno_request_alarm(MPI_Request r, int error);
+void uno_request_resume(MPI_Request r);
+
+void uno_request_cancelled(MPI_Request r);    // the same for an operation that was taken back
 
 // How many requests hold c and have nothing under way: complete, or persistent and not started.
 int uno_requests_at_rest(const struct MPI_ABI_Comm *c);

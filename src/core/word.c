@@ -3,6 +3,7 @@
 #include "core/word.h"
 
 #include "base/patience.h"
+#include "core/comm.h"
 #include "core/progress.h"
 #include "core/world.h"
 
@@ -12,32 +13,41 @@ struct wanted {
     struct uno_poller poller;
     bool (*is_there)(void *arg);
     void *arg;
+    const struct MPI_ABI_Comm *comm;
     bool told;
 };
+
+static bool is_over(void *arg)
+{
+    const struct wanted *w = arg;
+    return w->is_there(w->arg) || w->comm->broken;
+}
 
 // With threads another one may be polling for this one: it hears, once, that the word is there as progress made.
 static int poll_wanted(struct uno_poller *self)
 {
     struct wanted *w = (struct wanted *)self;
-    if (w->told || !w->is_there(w->arg)) return 0;
+    if (w->told || !is_over(w)) return 0;
     return w->told = true;
 }
 
-static void wait_on(struct wanted *w, struct uno_patience *patience, const struct MPI_ABI_Comm *comm, int peer)
+static int wait_on(struct wanted *w, struct uno_patience *patience, const struct MPI_ABI_Comm *comm, int peer)
 {
     struct uno_waiting what = {.comm = comm, .peer = peer, .tag = MPI_UNDEFINED};
     w->poller.fn = poll_wanted;
+    w->comm = comm;
     if (uno_world.threads) uno_poller_add(&w->poller);
-    uno_wait_on(w->is_there, w->arg, &what, patience);
+    uno_wait_on(is_over, w, &what, patience);
     if (uno_world.threads) uno_poller_remove(&w->poller);
+    return w->is_there(w->arg) ? MPI_SUCCESS : comm->broken;
 }
 
-void uno_word_wait_for(bool (*is_there)(void *arg), void *arg, const struct MPI_ABI_Comm *comm, int peer)
+int uno_word_wait_for(bool (*is_there)(void *arg), void *arg, const struct MPI_ABI_Comm *comm, int peer)
 {
     struct uno_patience patience = {0};
     while (patience.looks < LOOKS && uno_patience_spin(&patience))
-        if (is_there(arg)) return;
-    wait_on(&(struct wanted){.is_there = is_there, .arg = arg}, &patience, comm, peer);
+        if (is_there(arg)) return MPI_SUCCESS;
+    return wait_on(&(struct wanted){.is_there = is_there, .arg = arg}, &patience, comm, peer);
 }
 
 struct at_least {
@@ -51,11 +61,11 @@ static bool is_reached(void *arg)
     return uno_word_reached(a->word, a->least);
 }
 
-void uno_word_wait(const _Atomic uint64_t *word, uint64_t least, const struct MPI_ABI_Comm *comm, int peer)
+int uno_word_wait(const _Atomic uint64_t *word, uint64_t least, const struct MPI_ABI_Comm *comm, int peer)
 {
     struct uno_patience patience = {0};
     while (patience.looks < LOOKS && uno_patience_spin(&patience))
-        if (uno_word_reached(word, least)) return;
+        if (uno_word_reached(word, least)) return MPI_SUCCESS;
     struct at_least a = {word, least};
-    wait_on(&(struct wanted){.is_there = is_reached, .arg = &a}, &patience, comm, peer);
+    return wait_on(&(struct wanted){.is_there = is_reached, .arg = &a}, &patience, comm, peer);
 }

@@ -91,7 +91,7 @@ static struct uno_unexp *find_own(const struct uno_match *m, MPI_Request r)
 int uno_cancel_send(MPI_Request r)
 {
     if (uno_request_is_done(r) || r->rank == MPI_PROC_NULL) return MPI_SUCCESS;
-    struct uno_peer *p = uno_peer(r->comm, r->rank);
+    struct uno_peer *p = uno_peer_known(uno_comm_proc(r->comm, r->rank));    // the communicator may be revoked
     if (!p) return MPI_ERR_INTERN;
     struct uno_match *m = &r->comm->match[r->move.coll];
     struct uno_unexp *own = p->proc == uno_chan_self.proc ? find_own(m, r) : NULL;

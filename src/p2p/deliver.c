@@ -70,6 +70,12 @@ static int truncation(MPI_Request r, size_t bytes)
     return bytes > r->move.bytes ? MPI_ERR_TRUNCATE : r->move.sign.error;
 }
 
+// The payload that was just read, piece by piece, is not what its sender meant.
+static inline bool is_torn(const struct uno_link *link, const void *payload)
+{
+    return !payload && __builtin_expect(link->torn, 0);
+}
+
 static void fill_eager(MPI_Request r, struct uno_link *link, const struct uno_hdr *h, const void *payload)
 {
     size_t n = h->bytes < r->move.bytes ? h->bytes : r->move.bytes;
@@ -83,7 +89,7 @@ static void fill_eager(MPI_Request r, struct uno_link *link, const struct uno_hd
             read_payload(link, payload, 0, (char *)(uintptr_t)r->move.buf, n);
         if (!payload && h->bytes > n) uno_link_read(link, NULL, h->bytes - n);
     }
-    uno_request_done(r, truncation(r, h->bytes));
+    uno_request_done(r, is_torn(link, payload) ? UNO_ERR_PROC_FAILED : truncation(r, h->bytes));
 }
 
 static bool accept_offer(MPI_Request r, struct uno_link *link, const struct uno_rts *rts, size_t n)
@@ -142,6 +148,10 @@ static struct uno_unexp *keep_message(struct uno_link *link, int proc, const str
     u->kind = h->kind;
     u->data = (char *)(u + 1);
     read_payload(link, payload, 0, u->data, h->bytes);
+    if (is_torn(link, payload)) {
+        free(u);
+        return NULL;
+    }
     if (uno_signing.num) u->sign = uno_sign_take(link);
     u->bytes = h->kind == UNO_RTS ? ((const struct uno_rts *)(const void *)u->data)->bytes : h->bytes;
     if (h->kind == UNO_EAGER) uno_flow_keep(proc, h->bytes);
@@ -156,6 +166,10 @@ static void keep_orphan(struct uno_link *link, int proc, const struct uno_hdr *h
     *o = (struct orphan){.link = h->kind == UNO_EAGER && !uno_signing.num ? NULL : link, .proc = proc, .h = *h};
     if (uno_signing.num) o->sign = uno_sign_take(link);
     read_payload(link, payload, 0, o->payload, h->bytes);
+    if (is_torn(link, payload)) {
+        free(o);
+        return;
+    }
     *orphans_end = o;
     orphans_end = &o->next;
 }
@@ -191,7 +205,8 @@ static void meet(struct uno_match *m, MPI_Request r, struct uno_link *link, int 
         uno_sign_match(r, &sign, h->src, h->tag);
     }
     if (!r) {
-        uno_match_keep(m, keep_message(link, proc, h, payload));
+        struct uno_unexp *u = keep_message(link, proc, h, payload);
+        if (u) uno_match_keep(m, u);
     } else if (h->kind == UNO_EAGER) {
         fill_eager(r, link, h, payload);
     } else {
@@ -258,7 +273,7 @@ static const char *deliver_data(struct uno_link *link, const struct uno_hdr *h, 
     if (!r) return "data for no receive arrived";
     if (h->bytes > r->move.bytes - r->move.moved) return "more data than announced arrived";
     take_in(r, link, payload, h->bytes);
-    if (r->move.moved < r->move.bytes) return NULL;
+    if (r->move.moved < r->move.bytes || is_torn(link, payload)) return NULL;
     uno_token_give(h->ctx);
     uno_request_done(r, r->status.MPI_ERROR);
     return NULL;
@@ -329,6 +344,7 @@ void uno_recv_unexpected(MPI_Request r, struct uno_unexp *u)
 
 void uno_p2p_replay(struct MPI_ABI_Comm *c)
 {
+    uno_comm_examine(c);
     struct orphan *o = orphans;
     orphans = NULL;
     orphans_end = &orphans;

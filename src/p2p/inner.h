@@ -31,6 +31,25 @@ int uno_recv_start(MPI_Request r) UNO_MUST_USE;
 // The caller no longer wants what *req receives: it is taken back, or waited for where its message has come.
 void uno_recv_abandon(MPI_Request *req);
 
+// ---- fail.c: members of a communicator that have failed ----
+
+// Why an operation with that rank of c (MPI_ANY_SOURCE, MPI_PROC_NULL: any) cannot be: the class, its reason kept; 0
+// where nothing stands against it. Members that failed matter to collective operations alike, but not to receives from
+// any source.
+int uno_comm_refusal(const struct MPI_ABI_Comm *c, int rank, bool coll);
+
+// A failure of a member that was not acknowledged: receives from any source may wait for it.
+static inline bool uno_comm_is_uneasy(const struct MPI_ABI_Comm *c)
+{
+    return c->failed > c->acknowledged;
+}
+
+// Receives from any source that wait, with an error but not at their end: the next wait says so again.
+bool uno_recv_is_pending(const struct MPI_ABI_Request *r);
+
+// A communicator is made: it may have members that failed before.
+void uno_comm_examine(struct MPI_ABI_Comm *c);
+
 extern const struct uno_request_ops uno_send_ops, uno_recv_ops;
 
 // Fills *status from a completed request as the standard says (generalized query included) and gives the error class.

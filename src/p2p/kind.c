@@ -25,7 +25,7 @@ static const char *deliver_gathered(const struct uno_kind *row, struct uno_link 
     char *all = h->bytes <= sizeof small ? small : malloc(h->bytes);
     if (!all) return "no memory for a message that arrived";
     uno_link_read(link, all, h->bytes);
-    const char *wrong = row->deliver(link, h, all);
+    const char *wrong = link->torn ? NULL : row->deliver(link, h, all);
     if (all != small) free(all);
     return wrong;
 }

@@ -46,8 +46,7 @@ int uno_meet(struct uno_meet *m)
         ring_others(m);
         return MPI_SUCCESS;
     }
-    uno_word_wait(&m->words->turn, turn, m->team.comm, MPI_UNDEFINED);
-    return MPI_SUCCESS;
+    return uno_word_wait(&m->words->turn, turn, m->team.comm, MPI_UNDEFINED);
 }
 
 void uno_meet_drop(struct uno_meet *m)

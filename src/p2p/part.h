@@ -108,4 +108,5 @@ struct uno_peer;
 int part_announce(struct part *p, const struct uno_where *to, struct uno_peer *peer) UNO_MUST_USE;
 int part_expect(struct part *p, const struct uno_where *from) UNO_MUST_USE;
 bool part_is_near(const struct uno_link *link);    // partitions may move through shared memory
+void part_forget(struct part *p);                  // a receive that waits for its match waits no more
 void part_release(struct part *p);                 // frees what has met its other side, or has not announced itself

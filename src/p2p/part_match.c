@@ -112,6 +112,15 @@ static void match_sender(struct part *p, struct uno_link *link, const struct par
     atomic_store_explicit(&p->matched, true, memory_order_release);
 }
 
+void part_forget(struct part *p)
+{
+    for (struct part **at = &receives; *at; at = &(*at)->next) {
+        if (*at != p) continue;
+        *at = p->next;
+        return;
+    }
+}
+
 void part_release(struct part *p)
 {
     uno_poller_remove(&p->poller);

@@ -176,7 +176,7 @@ static bool take_chunk(struct part *p, int k)
     for (size_t left = chunk_size(p, k), n; left > 0; left -= n, to += n, record += p->record) {
         // Acquire: pairs with the release in part_stage_put.
         for (struct uno_patience w = {0}; atomic_load_explicit(stamp_of(p, record), memory_order_acquire) != p->turn;) {
-            if (record == first) return false;
+            if (record == first || uno_local_is_dead(uno_local_of(p->proc))) return false;
             uno_patience_copy(&w);
         }
         n = left < STAGE_PIECE ? left : STAGE_PIECE;

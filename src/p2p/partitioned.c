@@ -324,7 +324,7 @@ static void part_free(MPI_Request r)
     settle_part(p);
     uno_poller_remove(&p->poller);
     uno_type_drop(p->spec.type);
-    if (p->told) uno_peer_disown(uno_peer_of(p->proc), r);
+    if (p->told) uno_peer_disown(uno_peer_known(p->proc), r);
     if (p->matched || r->rank == MPI_PROC_NULL)
         part_release(p);
     else
@@ -354,6 +354,27 @@ static const struct uno_request_ops part_ops = {.name = "partitioned",
                                                 .free = part_free,
                                                 .poll = poll_request,
                                                 .broken = part_fail};
+
+struct lost_proc {
+    int proc, error;
+};
+
+// One whose chunks are messages ends with those.
+static void fail_with(void *object, void *arg)
+{
+    MPI_Request r = object;
+    const struct lost_proc *lost = arg;
+    if (r->kind != UNO_REQ_PARTITIONED || r->rank < 0 || uno_comm_proc(r->comm, r->rank) != lost->proc) return;
+    struct part *p = r->extra;
+    if (p->error || (p->matched && !part_is_shared(p))) return;
+    if (!p->matched && !p->send) part_forget(p);
+    part_broken(p, lost->error);
+}
+
+void uno_parts_fail(int proc, int error)
+{
+    uno_pool_each(&uno_request_pool, fail_with, &(struct lost_proc){proc, error});
+}
 
 static int part_new(const struct uno_part_spec *spec, const struct uno_where *where, bool send, MPI_Request *req)
 {

@@ -55,4 +55,7 @@ int uno_part_refusal(MPI_Request req, int i) UNO_MUST_USE;
 // Whether partition i of a receive is there (always, when it is not active).
 int uno_part_arrived(MPI_Request req, int i, bool *arrived) UNO_MUST_USE;
 
+// A process is gone: partitioned operations with it end, and fail when they are started again.
+void uno_parts_fail(int proc, int error);
+
 bool uno_part_is_send(MPI_Request req);

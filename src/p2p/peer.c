@@ -10,6 +10,7 @@
 #include "chan/proc.h"
 #include "core/progress.h"
 #include "core/world.h"
+#include "p2p/fail.h"
 #include "p2p/kind.h"
 #include "p2p/token.h"
 
@@ -30,6 +31,8 @@ struct uno_peer *uno_peer_of(int proc)
 {
     if (!peers) peers = calloc((size_t)uno_world.size, sizeof *peers);
     if (!peers) return uno_fail(MPI_ERR_NO_MEM, "no memory for %d peers", uno_world.size), NULL;
+    int failed = uno_peer_failure(proc);
+    if (failed) return uno_fail(failed, "process %d has failed", proc), NULL;
     struct uno_peer **place = place_of(proc);
     if (*place) return *place;
     struct uno_link *link;
@@ -51,6 +54,7 @@ struct uno_peer *uno_peer_known(int proc)
 
 struct uno_peer *uno_peer_fill(struct MPI_ABI_Comm *c, int rank)
 {
+    if (c->revoked) return uno_fail(UNO_ERR_REVOKED, "the communicator is revoked"), NULL;
     return c->peer[rank] = uno_peer_of(uno_comm_proc(c, rank));
 }
 
@@ -116,7 +120,9 @@ int uno_peer_tell(struct uno_peer *p, const struct uno_msg *m, MPI_Request owner
 int uno_peer_answer(const struct uno_link *link, const struct uno_msg *m, MPI_Request owner)
 {
     struct uno_peer *p = uno_peer_of(link->proc);
-    return p ? uno_peer_tell(p, m, owner) : MPI_ERR_INTERN;
+    if (p) return uno_peer_tell(p, m, owner);
+    int failed = uno_peer_failure(link->proc);
+    return failed ? failed : MPI_ERR_INTERN;
 }
 
 void uno_peer_disown(struct uno_peer *p, MPI_Request owner)
@@ -239,6 +245,16 @@ static int flush_all(struct uno_poller *self)
     return n;
 }
 
+void uno_peer_drop_backlog(struct uno_peer *p, int error)
+{
+    for (struct uno_out *o; (o = p->first);) {
+        p->first = o->next;
+        if (!p->first) p->last = NULL;
+        tell_outcome(o, error);
+        free(o);
+    }
+}
+
 static bool nothing_waits(void *arg)
 {
     (void)arg;
@@ -293,4 +309,5 @@ void uno_peers_close(void)
     busy = NULL;
     uno_poller_remove(&flusher);
     uno_tokens_close();
+    uno_failures_close();
 }

@@ -34,9 +34,9 @@ struct uno_peer {
     struct uno_signature sign;
 };
 
-struct uno_peer *uno_peer_of(int proc);       // NULL: no channel reaches it (reason kept) or no memory
+struct uno_peer *uno_peer_of(int proc);       // NULL, reason kept: no channel reaches it, it failed, no memory
 struct uno_peer *uno_peer_known(int proc);    // NULL: there is none so far, or no more
-struct uno_peer *uno_peer_fill(struct MPI_ABI_Comm *c, int rank);    // fills c->peer[rank]
+struct uno_peer *uno_peer_fill(struct MPI_ABI_Comm *c, int rank);    // c->peer[rank], filled unless it is refused
 
 static inline struct uno_peer *uno_peer(struct MPI_ABI_Comm *c, int rank)
 {
@@ -73,6 +73,9 @@ void uno_send_ended(MPI_Request r, struct uno_link *link, enum uno_protocol by);
 
 // Takes the message of a send, or its announcement, back out of the backlog. False: it has left.
 bool uno_peer_unsend(struct uno_peer *p, MPI_Request req);
+
+// What waits to be sent to it never will be: it ends with the error.
+void uno_peer_drop_backlog(struct uno_peer *p, int error);
 
 void uno_peers_flush(void);    // waits until no message is left that a channel had no room for
 void uno_peers_close(void);

@@ -40,6 +40,24 @@ static void proc_null(MPI_Status *s)
     s->MPI_SOURCE = MPI_PROC_NULL;
 }
 
+// Members have failed, or the communicator is revoked.
+static void start_hurt(MPI_Request r, struct uno_match *m)
+{
+    const struct MPI_ABI_Comm *c = r->comm;
+    int err = uno_comm_refusal(c, r->rank, r->move.coll);
+    bool at_once = c->revoked || (r->move.coll && c->broken);
+    struct uno_unexp *u = m->first && !at_once ? uno_match_posting(m, r->rank, r->tag) : NULL;
+    if (u) {
+        uno_match_take(m, u);
+        uno_recv_unexpected(r, u);
+    } else if (err) {
+        uno_request_done(r, err);
+    } else {
+        uno_match_post(m, r);
+        if (r->rank == MPI_ANY_SOURCE && uno_comm_is_uneasy(c)) uno_request_alarm(r, UNO_ERR_PROC_FAILED_PENDING);
+    }
+}
+
 int uno_recv_start(MPI_Request r)
 {
     if (r->rank == MPI_PROC_NULL) {
@@ -51,6 +69,10 @@ int uno_recv_start(MPI_Request r)
     r->move.bytes = r->move.room;    // a rendezvous cuts bytes down to the message
     if (r->move.type) uno_packer_init(&r->move.packer, r->move.buf, r->move.count, r->move.type);
     struct uno_match *m = &r->comm->match[r->move.coll];
+    if (__builtin_expect(m->hurt, 0)) {
+        start_hurt(r, m);
+        return MPI_SUCCESS;
+    }
     struct uno_unexp *u = m->first ? uno_match_posting(m, r->rank, r->tag) : NULL;
     if (!u) {
         uno_match_post(m, r);
@@ -64,6 +86,7 @@ int uno_recv_start(MPI_Request r)
 void uno_recv_abandon(MPI_Request *req)
 {
     MPI_Request r = *req;
+    if (uno_recv_is_pending(r)) uno_request_resume(r);
     if (!uno_request_is_done(r) && uno_match_unpost(&r->comm->match[r->move.coll], r)) uno_request_cancelled(r);
     int ignored = uno_wait(req, MPI_STATUS_IGNORE);    // where its message had come, that still ends in the buffer
     (void)ignored;
@@ -71,6 +94,7 @@ void uno_recv_abandon(MPI_Request *req)
 
 static int cancel(MPI_Request r)
 {
+    if (uno_recv_is_pending(r)) uno_request_resume(r);
     if (uno_request_is_done(r) || r->rank == MPI_PROC_NULL) return MPI_SUCCESS;
     if (uno_match_unpost(&r->comm->match[r->move.coll], r)) uno_request_cancelled(r);
     return MPI_SUCCESS;
@@ -102,12 +126,19 @@ static bool look(MPI_Request r, struct uno_peer *p, struct uno_patience *patienc
     return false;
 }
 
+// A blocking receive from any source does not wait while one of the senders is dead and nobody has acknowledged that.
+static void give_up_any(MPI_Request r)
+{
+    uno_match_unpost(&r->comm->match[r->move.coll], r);
+    r->status.MPI_ERROR = uno_fail(UNO_ERR_PROC_FAILED, "a process that might send has failed");
+}
+
 int uno_recv(void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, const struct uno_where *from,
              MPI_Status *status)
 {
     if (__builtin_expect(from->rank == MPI_PROC_NULL, 0)) {
         if (status != MPI_STATUS_IGNORE) proc_null(status);
-        return MPI_SUCCESS;
+        return from->comm->revoked ? uno_comm_refusal(from->comm, from->rank, false) : MPI_SUCCESS;
     }
     struct MPI_ABI_Request r;
     r.head = (struct uno_head){.magic = UNO_REQUEST_MAGIC, .refs = 1};
@@ -126,6 +157,7 @@ int uno_recv(void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, const st
         if (!p || !look(&r, p, &patience)) uno_wait_request_on(&r, &patience);
     }
     if (r.move.type) uno_type_drop(r.move.type);
+    if (__builtin_expect(uno_recv_is_pending(&r), 0)) give_up_any(&r);
     err = r.status.MPI_ERROR;
     if (status != MPI_STATUS_IGNORE) {
         int kept = status->MPI_ERROR;    // MPI_ERROR is the user's except in calls that return many statuses

@@ -38,7 +38,7 @@ static int send_packed(struct uno_peer *p, struct uno_msg *m, const void *buf, M
 static inline int send_now(const void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, const struct uno_where *to)
 {
     struct uno_peer *p = uno_peer(to->comm, to->rank);
-    if (__builtin_expect(!p, 0)) return MPI_ERR_INTERN;
+    if (__builtin_expect(!p, 0)) return UNO_FULL;    // the long way says why
     size_t bytes = (size_t)(count * type->size);
     if ((int64_t)bytes > (is_plain(type) ? p->eager_max : p->packed_max) || p->first) return UNO_FULL;
     struct uno_msg m = {.kind = UNO_EAGER,
@@ -130,6 +130,21 @@ static int start_buffered(MPI_Request r)
     return err;
 }
 
+// There is no way to the receiver. If it failed, or the communicator was revoked, that is how the operation ends.
+static int refuse(MPI_Request r)
+{
+    int err = uno_comm_refusal(r->comm, r->rank, r->move.coll);
+    if (!err) return MPI_ERR_INTERN;
+    uno_request_done(r, err);
+    return MPI_SUCCESS;
+}
+
+// To no process; a revoked communicator refuses that too.
+static int send_nowhere(const struct MPI_ABI_Comm *c)
+{
+    return c->revoked ? uno_comm_refusal(c, MPI_PROC_NULL, false) : MPI_SUCCESS;
+}
+
 int uno_send_start(MPI_Request r)
 {
     if (r->rank == MPI_PROC_NULL) {
@@ -139,7 +154,7 @@ int uno_send_start(MPI_Request r)
     if (r->move.mode == UNO_BUFFERED) return start_buffered(r);
     if (__builtin_expect(uno_signing.num != 0, 0) && r->persistent) uno_sign_start(r);
     struct uno_peer *p = uno_peer(r->comm, r->rank);
-    if (!p) return MPI_ERR_INTERN;
+    if (!p) return refuse(r);
     r->move.moved = 0;
     r->move.direct = -1;
     r->move.token = 0;
@@ -154,7 +169,7 @@ int uno_send_start(MPI_Request r)
 
 void uno_send_broken(MPI_Request r, int error)
 {
-    forget_announcement(r, uno_peer(r->comm, r->rank)->link);
+    forget_announcement(r, uno_peer_known(uno_comm_proc(r->comm, r->rank))->link);
     uno_request_done(r, error);
 }
 
@@ -166,7 +181,7 @@ int uno_isend(const void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, c
 {
     if (to->rank == MPI_PROC_NULL) {
         *req = &uno_request_sent;
-        return MPI_SUCCESS;
+        return send_nowhere(to->comm);
     }
     if (mode != UNO_SYNC) {
         int err = send_now(buf, count, type, to);
@@ -189,7 +204,7 @@ int uno_isend(const void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, c
 int uno_send(const void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, const struct uno_where *to,
              enum uno_mode mode)
 {
-    if (__builtin_expect(to->rank == MPI_PROC_NULL, 0)) return MPI_SUCCESS;
+    if (__builtin_expect(to->rank == MPI_PROC_NULL, 0)) return send_nowhere(to->comm);
     if (mode != UNO_SYNC) {
         int err = send_now(buf, count, type, to);
         if (err != UNO_FULL) return err;

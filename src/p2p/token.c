@@ -87,6 +87,15 @@ void *uno_token_end(uint64_t token)
     return object;
 }
 
+void uno_token_each(int proc, void (*fn)(uint64_t token, enum uno_token_kind kind, void *object, void *arg), void *arg)
+{
+    for (uint32_t i = 0; i < table.room; i++) {
+        const struct entry *e = &table.at[i];
+        if (e->kind == UNO_TOKEN_FREE || (proc >= 0 && e->proc != proc)) continue;
+        fn((uint64_t)e->generation << 32 | i, (enum uno_token_kind)e->kind, e->object, arg);
+    }
+}
+
 void uno_tokens_close(void)
 {
     free(table.at);

@@ -28,5 +28,8 @@ void *uno_token_end(uint64_t token);
 // It names another object of the same kind from now on. False: it is not (or no longer) one of `from`.
 bool uno_token_pass(uint64_t token, const void *from, void *to);
 
+// Calls fn for each token that is out to proc (-1: to anybody); fn may give it back.
+void uno_token_each(int proc, void (*fn)(uint64_t token, enum uno_token_kind kind, void *object, void *arg), void *arg);
+
 void uno_token_give(uint64_t token);    // back, after it was found
 void uno_tokens_close(void);

@@ -23,6 +23,7 @@ int uno_wait(MPI_Request *req, MPI_Status *status)
     MPI_Request r = *req;
     uno_wait_request(r);
     int err = uno_request_finish(r, status);
+    if (__builtin_expect(err, 0) && uno_recv_is_pending(r)) return err;    // it goes on
     if (r->ops && r->ops->end) {
         int err2 = r->ops->end(r);
         if (!err) err = err2;

@@ -35,7 +35,7 @@ int shm_offer(struct uno_link *link, const struct uno_mem *mem, struct uno_rts *
 {
     struct shm_link *l = (struct shm_link *)link;
     int i = free_desc(l);
-    if (i < 0 || !reaches_memory(l)) return UNO_DECLINED;
+    if (i < 0 || l->lost || !reaches_memory(l)) return UNO_DECLINED;
     if (!l->tx && shm_guest_open(l) != MPI_SUCCESS) return UNO_DECLINED;
     struct shm_desc *d = &l->tx->desc[i];
     // Acquire: pairs with the release in receiver_end; a slow receiver may still look at its last copy.
@@ -204,6 +204,22 @@ int shm_direct_poll(struct shm_link *l)
     return n;
 }
 
+void shm_direct_lose(struct shm_link *l, int err)
+{
+    uint64_t receives = l->copying, sends = l->desc_used;
+    l->copying = l->desc_used = l->first = 0;
+    for (uint64_t bits = receives; bits; bits &= bits - 1) {
+        int i = __builtin_ctzll(bits);
+        shm_layouts_forget(l, SHM_DESCS + i);
+        uno_direct_done(l->recv_token[i], 0, err);
+    }
+    for (uint64_t bits = sends; bits; bits &= bits - 1) {
+        int i = __builtin_ctzll(bits);
+        shm_layouts_forget(l, i);
+        uno_direct_done(l->send_token[i], 0, err);
+    }
+}
+
 // Receiver: gets the sender's list when either side has a layout.
 static bool learn_layouts(struct shm_link *l, const struct uno_rts *rts, const struct uno_mem *mem)
 {
@@ -217,7 +233,8 @@ static bool learn_layouts(struct shm_link *l, const struct uno_rts *rts, const s
 int shm_accept(struct uno_link *link, const struct uno_rts *rts, const struct uno_mem *mem, uint64_t token)
 {
     struct shm_link *l = (struct shm_link *)link;
-    if (rts->desc >= SHM_DESCS || l->copying & 1ULL << rts->desc) return UNO_DECLINED;    // p2p then asks by token
+    if (l->lost || rts->desc >= SHM_DESCS || l->copying & 1ULL << rts->desc)
+        return UNO_DECLINED;    // p2p then asks by token
     size_t room = uno_mem_bytes(mem), n = rts->bytes < room ? rts->bytes : room;
     bool plain = rts->direct <= 1 && mem->runs <= 1;
     if (n <= ALONE && plain) return copy_alone(l, rts, mem->run->at, n, token) ? MPI_SUCCESS : UNO_DECLINED;

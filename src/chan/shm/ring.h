@@ -86,6 +86,7 @@ struct shm_link {
     struct shm_home *home;      // of a process of another job: its segment; NULL: ours
     size_t rx_chunk;            // then: where its ring lies in the heap of our segment
     bool sending;               // our direction is announced to the peer
+    bool lost;                  // the peer is dead
     bool listening;             // the peer's direction is in the list of polled rings
     // our direction
     struct shm_pair *tx;
@@ -136,6 +137,7 @@ void shm_guests_close(void);
 // direct.c: rendezvous by cross-memory attach.
 int shm_offer(struct uno_link *link, const struct uno_mem *mem, struct uno_rts *rts);
 int shm_accept(struct uno_link *link, const struct uno_rts *rts, const struct uno_mem *mem, uint64_t token);
+void shm_direct_lose(struct shm_link *l, int err);    // all that is under way on this link ends with err
 int shm_direct_poll(struct shm_link *l);    // copies a piece of what is under way on this link; how many things moved
 
 // layouts.c: the lists of a descriptor; those of the peer's descriptors are counted from SHM_DESCS on.

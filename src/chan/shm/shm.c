@@ -283,14 +283,24 @@ static inline int take_message(struct shm_link *l)
     return 1;
 }
 
+// The sender died in the middle of its copy: what is there stands for the rest.
+static bool tear_off(struct shm_link *l)
+{
+    // Acquire: as in uno_local_is_dead.
+    if (atomic_load_explicit(&l->board->state, memory_order_acquire) == UNO_RANK_FAILED) l->base.torn = true;
+    return l->base.torn;
+}
+
 static size_t shm_look(struct uno_link *link, size_t n, const void **at)
 {
     struct shm_link *l = (struct shm_link *)link;
     struct uno_patience p = {0};
+    unsigned looks = 0;
     while (l->read_ready <= l->read_at) {
         // Acquire: pairs with the release in send_bytes.
         l->read_ready = atomic_load_explicit(&l->rx->put, memory_order_acquire);
         uno_patience_copy(&p);
+        if (++looks % UNO_COPY_LOOKS == 0 && tear_off(l)) l->read_ready = l->read_at + n;
     }
     size_t k = l->read_ready - l->read_at < n ? l->read_ready - l->read_at : n;
     *at = l->rx->bytes + l->read_at % SHM_BYTES;
@@ -383,7 +393,7 @@ static void find_fresh(uint32_t fresh)
         uint64_t bits = atomic_load_explicit(&active[w], memory_order_acquire);
         for (; bits; bits &= bits - 1) {
             struct shm_link *l = shm_link_of(w * 64 + (uint32_t)__builtin_ctzll(bits));
-            if (l) l->listening = true;
+            if (l && !l->lost) l->listening = true;
         }
     }
     if (uno_chan_self.guests) shm_guests_look();
@@ -433,6 +443,14 @@ static int shm_wait_fd(struct uno_chan *self)
     return -1;
 }
 
+static void shm_lose(struct uno_link *link, int err)
+{
+    struct shm_link *l = (struct shm_link *)link;
+    l->lost = true;
+    l->listening = false;
+    shm_direct_lose(l, err);
+}
+
 static bool shm_withdraw(struct uno_link *link, const struct uno_rts *rts)
 {
     struct shm_link *l = (struct shm_link *)link;
@@ -477,6 +495,7 @@ static const struct uno_chan_ops shm_ops = {
     .accept = shm_accept,
     .withdraw = shm_withdraw,
     .replace = shm_replace,
+    .lose = shm_lose,
     .wait_fd = shm_wait_fd,
     .leave = shm_guest_leave,
     .close = shm_close,

@@ -146,7 +146,7 @@ static void give_up(struct tcp_link *l, const char *why)
     l->due = 0;
     uno_log(1, "gave up the connection to rank %d: %s", l->base.proc, why);
     if (uno_tcp_state.closing) return;
-    tcp_direct_fail(l);
+    tcp_direct_fail(l, MPI_ERR_OTHER);
     uno_link_lost(&l->base, why);
 }
 
@@ -394,13 +394,31 @@ void tcp_accept_all(void)
 // The peer took its leave: what comes next between us, if anything, begins from nothing.
 static void begin_anew(struct tcp_link *l)
 {
-    if (l->direct) tcp_direct_fail(l);
+    if (l->direct && !uno_tcp_state.closing) tcp_direct_fail(l, MPI_ERR_OTHER);    // closing: p2p has forgotten them
     l->tail = l->sent = l->head = 0;
     l->seq = l->got_seq = l->given_seq = l->peer_life = 0;
     l->untold = 0;
     l->pieces = 0;
     l->tell = l->bye = false;
     l->state = uno_tcp_state.closing ? TCP_GONE : TCP_IDLE;
+}
+
+void tcp_lose(struct uno_link *link, int err)
+{
+    struct tcp_link *l = tcp_of(link);
+    if (l->dial) drop(l->dial);
+    if (l->sock.fd >= 0) {
+        if (l->broken) uno_tcp_state.unwell--;
+        l->broken = 0;
+        uno_tcp_state.up--;
+        tcp_rewind(l, 0);
+        close(l->sock.fd);
+        l->sock.fd = -1;
+        tcp_forget_input(l);
+    }
+    l->state = TCP_LOST;
+    l->due = 0;
+    tcp_direct_fail(l, err);
 }
 
 void tcp_take_down(struct tcp_link *l)

@@ -230,22 +230,22 @@ void tcp_landed(struct tcp_link *l, struct tcp_landing *d, size_t n)
     end_landing(d, 0);
 }
 
-void tcp_direct_fail(struct tcp_link *l)
+void tcp_direct_fail(struct tcp_link *l, int err)
 {
     l->streams = NULL;
     l->pulls = NULL;
     if (l->early.dst) {
         l->early.dst = NULL;
         l->direct--;
-        uno_direct_done(l->early.token, 0, MPI_ERR_OTHER);
+        uno_direct_done(l->early.token, 0, err);
     }
     for (uint32_t i = 0; i < offers.room; i++) {
         struct tcp_offer *o = offers.at[i];
-        if (o && o->link == l) end_offer(o, MPI_ERR_OTHER);
+        if (o && o->link == l) end_offer(o, err);
     }
     for (uint32_t i = 0; i < landings.room; i++) {
         struct tcp_landing *d = landings.at[i];
-        if (d && d->link == l) end_landing(d, MPI_ERR_OTHER);
+        if (d && d->link == l) end_landing(d, err);
     }
 }
 

@@ -359,6 +359,7 @@ static const struct uno_chan_ops tcp_ops = {
     .accept = tcp_accept,
     .withdraw = tcp_withdraw,
     .replace = tcp_replace,
+    .lose = tcp_lose,
     .wait_fd = tcp_wait_fd,
     .leave = tcp_leave,
     .close = tcp_close,

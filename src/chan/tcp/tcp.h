@@ -189,6 +189,7 @@ void tcp_unlisten(void);
 void tcp_dial(struct tcp_link *l);
 void tcp_accept_all(void);
 void tcp_shake_event(struct tcp_sock *s);
+void tcp_lose(struct uno_link *link, int err);
 void tcp_take_down(struct tcp_link *l);    // of a broken connection: dial again or give up
 void tcp_run_timers(void);
 void tcp_arm_timer(void);
@@ -241,5 +242,5 @@ void tcp_piece_acked(struct tcp_offer *o, size_t n);
 struct tcp_landing *tcp_landing_of(struct tcp_link *l, const struct tcp_frame *f);    // NULL: the frame makes no sense
 char *tcp_landing_at(const struct tcp_landing *d);
 void tcp_landed(struct tcp_link *l, struct tcp_landing *d, size_t n);
-void tcp_direct_fail(struct tcp_link *l);    // all transfers of a lost link end as failed
+void tcp_direct_fail(struct tcp_link *l, int err);    // all transfers of a lost link end with err
 void tcp_direct_close(void);

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Processes that are gone: what waits for them ends with an error class, and what needs them is refused from then on.
+// Called where that is learnt: a notice of mpiexec (ft/), the lost link of a process of another job. The lock is held.
+// Why it is so: docs/design/survive.md.
+#pragma once
+#include <stdbool.h>
+
+#include "base/fail.h"
+#include "core/comm.h"
+
+// The process is gone for good. What it has sent completely counts; all else of this process that it takes part in ends
+// with `error` (UNO_ERR_PROC_FAILED, or another class), here and on every communicator, and is refused later with the
+// same. Not from inside a channel.
+void uno_peer_fail(int proc, int error);
+
+// The same from anywhere: when progress is made next.
+void uno_peer_fail_later(int proc, int error);
+
+// The class that it failed with, 0: it is well as far as is known.
+int uno_peer_failure(int proc);
+
+// How many have failed; the i-th of them, in the order in which this process learnt of them.
+int uno_peers_failed(void);
+int uno_peer_failed(int i);
+
+// Collective operations on c end, here and from now on; of a revoked communicator all operations do.
+void uno_comm_break(struct MPI_ABI_Comm *c, int error);
+void uno_comm_revoke(struct MPI_ABI_Comm *c);
+
+// Acknowledges the first n failures of c's members, or as many as there are: receives from any source that are pending
+// wait on without those.
+void uno_comm_acknowledge(struct MPI_ABI_Comm *c, int n);
+
+void uno_failures_close(void);
