@@ -30,6 +30,8 @@ UNO_PARAM_DECLARE(yields);
 #define LOST_OFTEN 32
 #define LOST_SHARE 8
 
+#define GUESTS 64    // whose doors are looked at; more than that want no processor of one's own
+
 struct uno_patience_policy uno_patience = {.since = LOST_OFTEN};
 
 static const struct uno_pvar counts[] = {
@@ -65,24 +67,58 @@ void uno_patience_slept(uint64_t ticks)
 
 void uno_patience_neighbours(struct uno_door *doors, uint32_t n, uint32_t own)
 {
-    uno_patience.doors = n > 1 ? doors : NULL;
+    uno_patience.doors = doors;
     uno_patience.ndoors = n;
     uno_patience.own = own;
+}
+
+// Doors of other jobs may go at any time: who looks at them or changes the list holds `busy`.
+static struct uno_door *guest[GUESTS];
+static atomic_flag busy = ATOMIC_FLAG_INIT;
+
+void uno_patience_guest(struct uno_door *door, bool there)
+{
+    // Acquire, release: pair with each other, here and in meets_guest.
+    while (atomic_flag_test_and_set_explicit(&busy, memory_order_acquire)) uno_pause();
+    uint32_t n = atomic_load_explicit(&uno_patience.nguests, memory_order_relaxed);
+    uint32_t at = 0;
+    while (at < n && guest[at] != door) at++;
+    if (there && at == n && n < GUESTS) guest[n++] = door;
+    if (!there && at < n) guest[at] = guest[--n];
+    atomic_store_explicit(&uno_patience.nguests, n, memory_order_relaxed);
+    atomic_flag_clear_explicit(&busy, memory_order_release);
+}
+
+// Whether the owner of this door was last seen on a processor, and awake.
+static bool runs_at(const struct uno_door *d, uint32_t processor)
+{
+    // Relaxed: hints.
+    return atomic_load_explicit(&d->cpu, memory_order_relaxed) == processor &&
+           atomic_load_explicit(&d->mode, memory_order_relaxed) == UNO_DOOR_AWAKE;
+}
+
+static bool meets_guest(uint32_t here)
+{
+    if (atomic_flag_test_and_set_explicit(&busy, memory_order_acquire)) return false;
+    bool met = false;
+    uint32_t n = atomic_load_explicit(&uno_patience.nguests, memory_order_relaxed);
+    for (uint32_t i = 0; i < n && !met; i++) met = runs_at(guest[i], here);
+    atomic_flag_clear_explicit(&busy, memory_order_release);
+    return met;
 }
 
 bool uno_patience_meets(void)
 {
     struct uno_door *doors = uno_patience.doors;
-    if (!doors) return false;
+    // Relaxed: a hint, as all that follow.
+    bool guests = atomic_load_explicit(&uno_patience.nguests, memory_order_relaxed) != 0;
+    if (!doors || (uno_patience.ndoors < 2 && !guests)) return false;
     uint32_t here = (uint32_t)sched_getcpu() + 1, own = uno_patience.own;
-    // Relaxed, all of them: hints.
     if (atomic_load_explicit(&doors[own].cpu, memory_order_relaxed) != here)
         atomic_store_explicit(&doors[own].cpu, here, memory_order_relaxed);
     for (uint32_t i = 0; i < uno_patience.ndoors; i++)
-        if (i != own && atomic_load_explicit(&doors[i].cpu, memory_order_relaxed) == here &&
-            atomic_load_explicit(&doors[i].mode, memory_order_relaxed) == UNO_DOOR_AWAKE)
-            return true;
-    return false;
+        if (i != own && runs_at(&doors[i], here)) return true;
+    return guests && meets_guest(here);
 }
 
 void uno_rest(void)

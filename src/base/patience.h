@@ -40,8 +40,9 @@ struct uno_patience_policy {
     _Atomic uint32_t since;       // yields since the last that took it for long
     _Atomic uint64_t spun, yielded, slept;    // since the start; spun in steps of 64
     _Atomic uint64_t asleep;                  // ticks
-    struct uno_door *doors;                   // of the ranks that share processors with this one; NULL: there are none
+    struct uno_door *doors;                   // of the ranks that share processors with this one, itself among them
     uint32_t ndoors, own;
+    _Atomic uint32_t nguests;    // processes of other jobs that may run on them, too
 };
 extern struct uno_patience_policy uno_patience;
 
@@ -57,7 +58,11 @@ void uno_rest(void);    // the processor, for a moment: for what another core is
 // Names the ranks that may come to run on this one's processor: those of `doors` ([n], this process's own among them).
 void uno_patience_neighbours(struct uno_door *doors, uint32_t n, uint32_t own);
 
-// Says in this process's door where it runs; true if an awake rank of the job was last seen there too.
+// A process of another job on this host, by its door, may come to run there too; or is not to be asked any more: when
+// this returns, nobody looks at that door.
+void uno_patience_guest(struct uno_door *door, bool there);
+
+// Says in this process's door where it runs; true if another awake process was last seen there too.
 bool uno_patience_meets(void);
 
 // Every 64 looks the clock is read. False: the time is over, or another rank wants this processor.

@@ -163,7 +163,10 @@ static void decide_patience(void)
     bool together = all != 0 && job->nlocal > all;
     uno_patience_decide(together ? job->nlocal : sharers, together ? all : own);
     bool apart = sharers <= 1 && own < all;
-    uno_patience_neighbours(uno_job_door(job, 0), apart ? 1 : job->nlocal, uno_world.local);
+    if (apart)
+        uno_patience_neighbours(uno_job_door(job, uno_world.local), 1, 0);
+    else
+        uno_patience_neighbours(uno_job_door(job, 0), job->nlocal, uno_world.local);
     uno_log(2, "waits: %u of %u ranks share %u of %u processors%s", sharers, job->nlocal, own, all,
             uno_patience.crowded ? ", so none spins" : "");
 }

@@ -16,6 +16,7 @@
 
 #include "base/fail.h"
 #include "base/invariant.h"
+#include "base/patience.h"
 #include "chan/door.h"
 #include "chan/peer_memory.h"
 #include "chan/proc.h"
@@ -113,6 +114,7 @@ static struct shm_link *make_guest(int proc, struct uno_proc *p)
     l->home = h;
     l->cma = uno_peer_memory_reaches(l->board);
     p->link[uno_shm.index] = &l->base;
+    uno_patience_guest(l->door, true);
     return l;
 }
 
@@ -121,6 +123,7 @@ static void end_link(struct shm_link *l)
     int proc = l->base.proc;
     uno_assert(!l->tx && !l->rx);
     uno_proc_of(proc)->link[uno_shm.index] = NULL;
+    uno_patience_guest(l->door, false);
     leave_home(l->home);
     shm_link_free(l);
     uno_proc_settle(proc);
