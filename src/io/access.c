@@ -38,6 +38,7 @@ int uno_access_begin(struct uno_access *a)
     if (a->bytes % (uint64_t)f->view->unit)
         return uno_fail(MPI_ERR_TYPE, "%lld bytes of data are no multiple of the etype's %lld", (long long)a->bytes,
                         (long long)f->view->unit);
+    if (a->write) f->written = true;
     a->view = f->view;
     a->view->refs++;
     uno_type_hold(a->type);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "core/errh.h"
+#include "core/helper.h"
 #include "core/info.h"
 #include "core/progress.h"
 #include "io/async.h"
@@ -110,9 +111,19 @@ static int open_all(struct MPI_ABI_File *f)
     return uno_file_agree(f, err);
 }
 
+// Where the shared pointer is asked for by messages, rank 0 answers while it computes.
+static int serve_pointer(struct MPI_ABI_File *f)
+{
+    if (f->comm->size == 1 || f->share.base) return MPI_SUCCESS;
+    int err = f->comm->rank == 0 ? uno_helper_need(true) : MPI_SUCCESS;
+    f->served = f->comm->rank == 0 && !err;
+    return uno_file_agree(f, err);
+}
+
 static void forget(struct MPI_ABI_File *f)
 {
     if (f->view) uno_view_drop(f->view);
+    if (f->served) uno_helper_need(false);
     uno_pointer_drop(f);
     if (f->comm) {
         f->comm->owner = NULL;
@@ -147,6 +158,7 @@ static int set_up(struct MPI_ABI_File *f, struct MPI_ABI_Comm *c, const struct M
     if (!err) err = open_all(f);
     if (!err) err = uno_joint_prepare(f);
     if (!err) err = uno_pointer_make(f);
+    if (!err) err = serve_pointer(f);
     if (!err && f->amode & MPI_MODE_APPEND) err = uno_file_agree(f, to_end(f));
     return err;
 }
@@ -183,9 +195,9 @@ int uno_file_close(struct MPI_ABI_File *f)
 {
     struct uno_waiting why = {.comm = f->comm, .peer = MPI_UNDEFINED, .tag = MPI_UNDEFINED};
     if (f->pending) uno_wait_until(is_idle, f, &why);
-    int err = MPI_SUCCESS;
+    int err = uno_file_settle(f);
     // What some systems tell of lost writes only here.
-    if (close(f->fd) < 0) err = uno_posix_fail(errno, f->path, "close the file");
+    if (close(f->fd) < 0 && !err) err = uno_posix_fail(errno, f->path, "close the file");
     f->fd = -1;
     err = uno_file_agree(f, err);
     if (f->amode & MPI_MODE_DELETE_ON_CLOSE) {
@@ -199,51 +211,6 @@ int uno_file_close(struct MPI_ABI_File *f)
 int uno_file_delete(const char *path)
 {
     return unlink(path) < 0 ? uno_posix_fail(errno, path, "delete the file") : MPI_SUCCESS;
-}
-
-// ---- size ----
-
-int uno_file_get_size(const struct MPI_ABI_File *f, MPI_Offset *size)
-{
-    struct stat st;
-    if (fstat(f->fd, &st) < 0) return uno_posix_fail(errno, f->path, "tell the size of the file");
-    *size = st.st_size;
-    return MPI_SUCCESS;
-}
-
-int uno_file_set_size(struct MPI_ABI_File *f, MPI_Offset size)
-{
-    int err = MPI_SUCCESS;
-    if (f->comm->rank == 0 && ftruncate(f->fd, size) < 0)
-        err = uno_posix_fail(errno, f->path, "set the size of the file");
-    return uno_file_agree(f, err);
-}
-
-// Where the system cannot reserve space the file grows all the same; bytes that are there are not touched.
-static int preallocate(struct MPI_ABI_File *f, MPI_Offset size)
-{
-    struct stat st;
-    int result;
-    do result = size ? fallocate(f->fd, 0, 0, size) : 0;
-    while (result < 0 && errno == EINTR);
-    if (result == 0) return MPI_SUCCESS;
-    if (errno != EOPNOTSUPP && errno != ENOSYS) return uno_posix_fail(errno, f->path, "reserve space for the file");
-    if (fstat(f->fd, &st) == 0 && (st.st_size >= size || ftruncate(f->fd, size) == 0)) return MPI_SUCCESS;
-    return uno_posix_fail(errno, f->path, "extend the file");
-}
-
-int uno_file_preallocate(struct MPI_ABI_File *f, MPI_Offset size)
-{
-    return uno_file_agree(f, f->comm->rank == 0 ? preallocate(f, size) : MPI_SUCCESS);
-}
-
-int uno_file_sync(struct MPI_ABI_File *f)
-{
-    bool writes = !(f->amode & MPI_MODE_RDONLY);
-    int err = MPI_SUCCESS;
-    // EINVAL: something that has nothing to bring to a disk.
-    if (writes && fsync(f->fd) < 0 && errno != EINVAL) err = uno_posix_fail(errno, f->path, "sync the file");
-    return uno_file_agree(f, err);
 }
 
 // ---- view ----

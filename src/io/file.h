@@ -20,6 +20,7 @@ struct MPI_ABI_File {
     struct MPI_ABI_Comm *comm;    // its own: members, messages, error handler; comm->owner leads back here
     int fd, amode;
     bool atomic;
+    bool written;      // since the last sync, by this process
     bool in_memory;    // the file system has no disk
     char *path;
     struct uno_view *view;
@@ -27,6 +28,7 @@ struct MPI_ABI_File {
     struct uno_share share;    // the shared pointer, where all members are on one host
     _Atomic uint64_t *word;    // there, or on rank 0 `shared`
     _Atomic uint64_t shared;
+    bool served;              // rank 0 has a thread that answers for the shared pointer
     bool asking, answered;    // rank 0 is being asked for the shared pointer
     uint64_t answer;
     int pending;               // nonblocking accesses under way
@@ -51,6 +53,9 @@ int uno_file_get_size(const struct MPI_ABI_File *f, MPI_Offset *size) UNO_MUST_U
 int uno_file_set_size(struct MPI_ABI_File *f, MPI_Offset size) UNO_MUST_USE;       // collective
 int uno_file_preallocate(struct MPI_ABI_File *f, MPI_Offset size) UNO_MUST_USE;    // collective
 int uno_file_sync(struct MPI_ABI_File *f) UNO_MUST_USE;                            // collective
+
+// Before it is closed: the standard makes that equivalent to a sync and a close.
+int uno_file_settle(struct MPI_ABI_File *f) UNO_MUST_USE;
 
 // Collective: both pointers go to the view's begin. err: what the caller found wrong already.
 int uno_file_set_view(struct MPI_ABI_File *f, int err, const struct uno_view_spec *spec) UNO_MUST_USE;

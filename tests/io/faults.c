@@ -7,10 +7,12 @@
 #include "file.h"
 
 #include <errno.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 
 static int rank, size, fail_after = -1;    // calls that succeed before EIO; -1: no fault
-static int shorten, calls;
+static int shorten, calls, syncs;
+static MPI_Offset claimed = -1;    // bytes from the begin on that the system claims to have moved; -1: it works
 
 static int faulty(size_t *n)
 {
@@ -28,14 +30,32 @@ static int faulty(size_t *n)
     return 0;
 }
 
+// Moves nothing, and says that it moved what Linux would: 0x7ffff000 bytes at most, here sometimes less.
+static ssize_t claim(size_t n, off64_t at)
+{
+    CHECK(at == claimed);
+    size_t k = n < 0x7ffff000 ? n : 0x7ffff000;
+    if (++calls % 3 == 0) k = k / 2 + 1;
+    claimed += (off64_t)k;
+    return (ssize_t)k;
+}
+
+int fsync(int fd)
+{
+    syncs++;
+    return (int)syscall(SYS_fsync, fd);
+}
+
 // In place of libc's, for the library too.
 ssize_t pwrite64(int fd, const void *data, size_t n, off64_t at)
 {
+    if (claimed >= 0) return claim(n, at);
     return faulty(&n) ? -1 : syscall(SYS_pwrite64, fd, data, n, at);
 }
 
 ssize_t pread64(int fd, void *data, size_t n, off64_t at)
 {
+    if (claimed >= 0) return claim(n, at);
     return faulty(&n) ? -1 : syscall(SYS_pread64, fd, data, n, at);
 }
 
@@ -140,6 +160,57 @@ static void far(const char *path)
     CHECK(MPI_File_close(&fh) == MPI_SUCCESS);
 }
 
+// More than 2^32 bytes in one call, in memory that is never touched.
+static void huge(const char *path)
+{
+    enum { PIECES = 5 };
+    const size_t piece = ((size_t)1 << 30) - 4, n = PIECES * piece;
+    MPI_Count got = -1;
+    MPI_Status status;
+    MPI_Datatype half, type;
+    MPI_File fh = open_as(path, MPI_MODE_RDWR);
+    char *data = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    CHECK(data != MAP_FAILED);
+    MPI_Type_contiguous((int)(piece / 4), MPI_INT, &half);
+    MPI_Type_contiguous(PIECES, half, &type);
+    MPI_Type_commit(&type);
+    for (int turn = 0; turn < 4; turn++) {
+        claimed = 0;
+        int err = MPI_SUCCESS;
+        switch (turn) {
+        case 0: err = MPI_File_write_at(fh, 0, data, 1, type, &status); break;
+        case 1: err = MPI_File_read_at_all(fh, 0, data, 1, type, &status); break;
+        case 2: err = MPI_File_write_at_c(fh, 0, data, (MPI_Count)n, MPI_BYTE, &status); break;
+        case 3: err = MPI_File_read_at_c(fh, 0, data, (MPI_Count)n, MPI_BYTE, &status); break;
+        }
+        CHECK(err == MPI_SUCCESS && claimed == (MPI_Offset)n);
+        CHECK(MPI_Get_elements_c(&status, MPI_BYTE, &got) == MPI_SUCCESS && got == (MPI_Count)n);
+    }
+    claimed = -1;
+    MPI_Type_free(&half);
+    MPI_Type_free(&type);
+    munmap(data, n);
+    CHECK(MPI_File_close(&fh) == MPI_SUCCESS);
+}
+
+// Closing brings to the disk what was written since the last sync.
+static void closing(const char *path)
+{
+    int v = rank;
+    MPI_File fh = open_as(path, MPI_MODE_RDWR);
+    syncs = 0;
+    CHECK(MPI_File_read_at(fh, 0, &v, 1, MPI_INT, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    CHECK(MPI_File_close(&fh) == MPI_SUCCESS && syncs == 0);
+    fh = open_as(path, MPI_MODE_RDWR);
+    CHECK(MPI_File_write_at(fh, 4 * rank, &v, 1, MPI_INT, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    CHECK(MPI_File_sync(fh) == MPI_SUCCESS && syncs == 1);
+    CHECK(MPI_File_close(&fh) == MPI_SUCCESS && syncs == 1);
+    fh = open_as(path, MPI_MODE_RDWR);
+    CHECK(MPI_File_write_at(fh, 4 * rank, &v, 1, MPI_INT, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    CHECK(MPI_File_set_size(fh, 0) == MPI_SUCCESS);
+    CHECK(MPI_File_close(&fh) == MPI_SUCCESS && syncs == 2);
+}
+
 // 100,000 runs of 2 bytes per rank, each followed by those of the other ranks and 2 bytes that nobody may touch.
 static void tiny(const char *path)
 {
@@ -189,6 +260,8 @@ int main(int argc, char **argv)
     halves(path);
     beneath(path);
     far(path);
+    huge(path);
+    closing(path);
     tiny(path);
     rights(path);
     if (rank == 0) unlink(path);

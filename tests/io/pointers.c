@@ -126,6 +126,26 @@ static void fails_later(const char *path)
     CHECK(MPI_File_close(&bad) == MPI_SUCCESS);
 }
 
+// Rank 0 computes until the others are done with the shared pointer.
+static void busy(const char *path)
+{
+    char flag[300];
+    int value = rank;
+    fresh();
+    MPI_Barrier(MPI_COMM_WORLD);
+    snprintf(flag, sizeof flag, "%s.%d", path, rank);
+    if (rank > 0) {
+        CHECK(MPI_File_write_shared(fh, &value, 1, MPI_INT, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+        close(open(flag, O_CREAT | O_RDWR, 0600));
+    }
+    for (int r = 1; rank == 0 && r < size; r++) {
+        snprintf(flag, sizeof flag, "%s.%d", path, r);
+        while (access(flag, F_OK) != 0) continue;
+        unlink(flag);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
@@ -138,6 +158,7 @@ int main(int argc, char **argv)
     nonblocking();
     split();
     fails_later(path);
+    busy(path);
     CHECK(MPI_File_close(&fh) == MPI_SUCCESS);
     if (rank == 0) unlink(path);
     MPI_Finalize();
