@@ -17,6 +17,14 @@ struct uno_win_spec {
 int uno_win_make(struct MPI_ABI_Comm *c, const struct uno_win_spec *spec, struct MPI_ABI_Win **win);
 int uno_win_free(struct MPI_ABI_Win *w);    // all epochs are closed; attributes are gone
 
+// borrow.c: parts on this host that lie in memory of MPI_Alloc_mem. Maps one, false: not possible; then all members of
+// the host agree (done: all could be mapped here) and take what they mapped, or none of it.
+struct uno_arena_place;
+bool uno_win_borrow(struct MPI_ABI_Win *w, int rank, const struct uno_arena_place *place, size_t bytes);
+int uno_win_borrow_agree(struct MPI_ABI_Win *w, bool done);
+void uno_win_borrow_drop(struct MPI_ABI_Win *w);
+char *uno_win_borrowed(const struct MPI_ABI_Win *w, int rank);    // where the part is mapped, NULL: it is not
+
 // hint.c: takes what it knows from info (NULL: nothing); all hints with the values in use, NULL when memory is out.
 int uno_win_hints_take(struct MPI_ABI_Win *w, const struct MPI_ABI_Info *info);
 struct MPI_ABI_Info *uno_win_hints_all(const struct MPI_ABI_Win *w);

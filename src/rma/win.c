@@ -15,6 +15,7 @@
 #include "chan/door.h"
 #include "chan/peer_memory.h"
 #include "chan/self.h"
+#include "core/arena.h"
 #include "core/errh.h"
 #include "core/helper.h"
 #include "core/info.h"
@@ -28,6 +29,7 @@
 // What each member tells the others.
 struct card {
     int64_t base, size, unit;
+    struct uno_arena_place place;
 };
 
 static _Atomic uint64_t made, gone, bytes_made, bytes_gone;
@@ -149,20 +151,40 @@ static struct uno_param least_path =
     UNO_PARAM_INT("rma_path", 0, 0, 2, "fastest path that windows may take: 0 mapped memory, 2 messages alone");
 UNO_PARAM_DECLARE(least_path);
 
+// Else some members copy across processes, and what an accumulate does there lies under one lock.
+static bool is_mapped_by_all(const struct MPI_ABI_Win *w, int rank)
+{
+    return w->part[rank].local >= 0 && (w->shared->memory.base || uno_win_borrowed(w, rank));
+}
+
 static uint8_t path_of(const struct MPI_ABI_Win *w, int rank, struct uno_rma_part *p)
 {
     if (p->local < 0) return UNO_RMA_MESSAGE;
     if (rank == w->comm->rank || w->flavor == MPI_WIN_FLAVOR_SHARED) return UNO_RMA_MAPPED;
-    if (w->shared->memory.base && least_path.num < UNO_RMA_MESSAGE) return UNO_RMA_MAPPED;
+    if (is_mapped_by_all(w, rank) && least_path.num < UNO_RMA_MESSAGE) return UNO_RMA_MAPPED;
     if (least_path.num == UNO_RMA_MESSAGE) return UNO_RMA_MESSAGE;
     p->pid = uno_peer_memory_pid(p->local);
     return p->pid ? UNO_RMA_REACH : UNO_RMA_MESSAGE;
 }
 
-// Else some members copy across processes, and what an accumulate does there lies under one lock.
-static bool is_mapped_by_all(const struct MPI_ABI_Win *w, const struct uno_rma_part *p)
+// Where the part is, in the addresses that its path needs.
+static char *address_of(const struct MPI_ABI_Win *w, int rank, size_t offset, const struct card *card)
 {
-    return w->shared->memory.base && p->local >= 0;
+    if (w->shared->memory.base && w->part[rank].local >= 0) return w->shared->memory.base + offset;
+    char *borrowed = uno_win_borrowed(w, rank);
+    return borrowed ? borrowed : (char *)(uintptr_t)card->base;
+}
+
+// A window on memory of the user's: what comes from MPI_Alloc_mem can be mapped.
+static int borrow(struct MPI_ABI_Win *w, const struct card *card)
+{
+    bool some = false, done = true;
+    for (int r = 0; r < w->ranks; r++) {
+        if (w->part[r].local < 0 || card[r].place.pid == 0) continue;
+        some = true;
+        done = done && uno_win_borrow(w, r, &card[r].place, (size_t)card[r].size);
+    }
+    return some && w->node->size > 1 ? uno_win_borrow_agree(w, done) : MPI_SUCCESS;
 }
 
 static void describe(struct MPI_ABI_Win *w, const struct card *card, const size_t *offset)
@@ -172,13 +194,12 @@ static void describe(struct MPI_ABI_Win *w, const struct card *card, const size_
         struct uno_rma_part *p = &w->part[r];
         if (p->local >= 0) p->words = words_of(w, index++);
         p->path = path_of(w, r, p);
-        p->base = w->shared->memory.base && p->local >= 0 ? w->shared->memory.base + offset[r]
-                                                          : (char *)(uintptr_t)card[r].base;
+        p->base = address_of(w, r, offset[r], &card[r]);
         p->size = w->flavor == MPI_WIN_FLAVOR_DYNAMIC ? SIZE_MAX : (size_t)card[r].size;
         p->unit = (MPI_Aint)card[r].unit;
         p->direct = p->path == UNO_RMA_MAPPED && w->flavor != MPI_WIN_FLAVOR_DYNAMIC && !w->check;
         p->immediate = p->path != UNO_RMA_MESSAGE && !w->check;
-        p->stripes = is_mapped_by_all(w, p) ? UNO_RMA_STRIPES - 1 : 0;
+        p->stripes = is_mapped_by_all(w, r) ? UNO_RMA_STRIPES - 1 : 0;
         w->messages |= p->path == UNO_RMA_MESSAGE;
     }
     struct uno_rma_part *mine = &w->part[w->comm->rank];
@@ -201,7 +222,9 @@ static int fill_parts(struct MPI_ABI_Win *w, const struct uno_win_spec *spec)
     int err = uno_team_most(&all, &failed);
     if (!err && (failed || !mine)) err = uno_fail(MPI_ERR_NO_MEM, "no memory for a window of %zu members", n);
     if (!err) {
-        card[w->comm->rank] = (struct card){(int64_t)(intptr_t)spec->base, spec->size, spec->unit};
+        struct card *c = &card[w->comm->rank];
+        *c = (struct card){(int64_t)(intptr_t)spec->base, spec->size, spec->unit, {0}};
+        if (w->flavor == MPI_WIN_FLAVOR_CREATE) c->place = uno_arena_place(spec->base, (size_t)spec->size);
         for (int r = 0; r < w->ranks; r++) w->part[r].local = uno_local_of(uno_comm_proc(w->comm, r));
         err = uno_team_allgather(&all, card, sizeof *card);
     }
@@ -210,6 +233,7 @@ static int fill_parts(struct MPI_ABI_Win *w, const struct uno_win_spec *spec)
     if (!err) err = uno_win_check_make(w);
     if (!err && (w->flavor == MPI_WIN_FLAVOR_ALLOCATE || w->flavor == MPI_WIN_FLAVOR_SHARED))
         err = allocate(w, card, offset);
+    if (!err && least_path.num < UNO_RMA_MESSAGE) err = borrow(w, card);
     failed = err;
     int agreed = uno_team_most(&all, &failed);
     if (!err) err = agreed ? agreed : failed ? uno_fail((int)failed, "another member has no memory for its part") : 0;
@@ -222,6 +246,7 @@ static int fill_parts(struct MPI_ABI_Win *w, const struct uno_win_spec *spec)
 static void forget(struct MPI_ABI_Win *w)
 {
     uno_win_regions_drop(w);
+    uno_win_borrow_drop(w);
     uno_win_check_drop(w);
     if (w->shared) {
         uno_share_drop(&w->shared->words);
@@ -263,6 +288,7 @@ int uno_win_make(struct MPI_ABI_Comm *c, const struct uno_win_spec *spec, struct
         return uno_fail(MPI_ERR_RMA_SHARED, "the members of the communicator are not all on one host");
     struct MPI_ABI_Win *w = uno_pool_get(&pool);
     if (!w) return uno_fail(MPI_ERR_NO_MEM, "no memory for a window");
+    uno_arena_expect();
     w->handle = w;
     w->ranks = c->size;
     w->flavor = spec->flavor;

@@ -70,6 +70,7 @@ struct MPI_ABI_Win {
     bool no_locks;                              // the hint
     int locks, writing;                         // parts locked one by one; those on this host locked exclusively
     struct MPI_ABI_Group *started, *exposed;    // epochs of start and post
+    struct uno_arena_view *borrowed;            // [size] parts of MPI_Alloc_mem's memory (borrow.c), NULL: none
     struct uno_win_check *check;                // the checking mode (check.c), NULL: off
     struct uno_win_regions *attached;           // dynamic windows (region.c)
     struct MPI_ABI_Win *next, *prev;            // all windows of this process
