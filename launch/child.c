@@ -139,6 +139,7 @@ static void copy_front(struct uno_plan *p, const struct uno_plan *first)
     p->exit_codes = first->exit_codes;
     p->quiet = first->quiet;
     p->profile = first->profile;
+    p->stats = first->stats;
     p->keep_waiting = first->keep_waiting;
 }
 

@@ -158,6 +158,7 @@ static void take_frame(struct uno_front_job *j, const struct uno_frame *fr, cons
     case UNO_QUIET: take_quiet(j, fr, data); break;
     case UNO_STDIN_ROOM: uno_input_room(j->input, fr->rank, fr->arg); break;
     case UNO_PROFILE: uno_profile_take(j->profile, data, fr->bytes); break;
+    case UNO_STATS: uno_stats_take(j->stats, data, fr->bytes); break;
     case UNO_REQUEST: uno_request_take(j->front->requests, j, fr, data); break;
     case UNO_STARTED: take_start(j, fr, data); break;
     default: break;
@@ -181,6 +182,7 @@ void uno_front_job_begin(struct uno_front_job *j, const struct uno_plan *p, cons
     j->round = 1;
     j->output = uno_output_new(j->front->sinks, p, files);
     j->profile = uno_profile_new(p);
+    j->stats = uno_stats_new(p);
     j->status = uno_xalloc((size_t)p->nranks * sizeof *j->status);
     for (int r = 0; r < p->nranks; r++) j->status[r] = -1;
     j->quiet = uno_xalloc((size_t)p->nhosts * sizeof *j->quiet);
@@ -206,6 +208,7 @@ void uno_front_job_close(struct uno_front_job *j)
 {
     if (j->plan != NULL) {
         say(j, uno_profile_end(j->profile));
+        say(j, uno_stats_end(j->stats));
         if (j->plan->exit_codes) say(j, uno_verdict_codes(j->plan, j->status));
         if (!j->plan->quiet) say(j, uno_verdict_warning(&j->verdict));
         uno_output_free(j->output);

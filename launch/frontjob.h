@@ -8,6 +8,7 @@
 #include "profile.h"
 #include "relay.h"
 #include "sink.h"
+#include "stats.h"
 #include "verdict.h"
 
 struct uno_front {
@@ -42,6 +43,7 @@ struct uno_front_job {
     int *status;               // by rank, as waitpid() gives it; -1: not known
     struct uno_verdict verdict;
     struct uno_profile *profile;
+    struct uno_statistics *stats;
     int running, started;
     bool ending, done, paused, broken;    // broken: the front cannot hear the node any more
     struct uno_wait *wait;                // of the ranks that sleep, as far as nodes told

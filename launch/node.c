@@ -19,6 +19,7 @@
 #include "cpus.h"
 #include "pm.h"
 #include "profile.h"
+#include "stats.h"
 #include "tree.h"
 
 #define PASS_BYTES (64 * 1024)
@@ -103,6 +104,10 @@ static void ended(struct uno_node *n, int index, int status)
     uno_profile_pack(n->job, b, &profile);
     if (profile.len > 0) uno_node_tell(n, UNO_PROFILE, r->world, 0, uno_bytes_first(&profile), profile.len);
     uno_bytes_free(&profile);
+    struct uno_bytes stats = {0};
+    uno_stats_pack(n->job, b, &stats);
+    if (stats.len > 0) uno_node_tell(n, UNO_STATS, r->world, 0, uno_bytes_first(&stats), stats.len);
+    uno_bytes_free(&stats);
     r->exited = true;
     uno_pm_gone(n, r->world);
     n->running--;

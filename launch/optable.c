@@ -74,6 +74,7 @@ const struct uno_opt_row uno_opt_rows[] = {
     {UNO_OPT_SET, "set", "NAME=VALUE", "set a parameter (unisono-info lists them)"},
     {UNO_OPT_PROFILE, "profile", "[=FILE]",
      "time, bytes and callers of every MPI call, as a table at the end or\nin FILE (JSON when its name ends in .json)"},
+    {UNO_OPT_STATS, "stats", "[=FILE]", "what the library counted (messages, waits, resends ...), in the same ways"},
     {UNO_OPT_MCA, "mca gmca prtemca pmixmca omca", "NAME VALUE",
      "settings of Open MPI: those that have a meaning here are used, the\nothers are named in a warning"},
     {UNO_OPT_USIZE, "usize", "N", "value of MPI_UNIVERSE_SIZE (default: the number of ranks)"},

@@ -18,6 +18,7 @@
 #include "cpus.h"
 #include "outfile.h"
 #include "profile.h"
+#include "stats.h"
 
 #define DEPTH_MAX 8    // configuration files that name configuration files
 
@@ -209,6 +210,7 @@ static void apply_job(struct uno_plan *p, enum uno_opt id, const char *opt, char
     case UNO_OPT_KEEP: p->keep_waiting = true; break;
     case UNO_OPT_SET: set_parameter(p, opt, arg[0]); break;
     case UNO_OPT_PROFILE: p->profile = uno_xstrdup(arg[0]); break;
+    case UNO_OPT_STATS: p->stats = uno_xstrdup(arg[0]); break;
     case UNO_OPT_VERBOSE: p->verbose = true; break;
     case UNO_OPT_DRY: p->dry_run = true; break;
     case UNO_OPT_HELP: uno_help();
@@ -438,4 +440,5 @@ void uno_options_read(struct uno_plan *p, int argc, char **argv)
     make_environment(p, environ);
     read_parameters(p);
     if (p->profile) uno_profile_prepare(p);
+    if (p->stats) uno_stats_prepare(p);
 }

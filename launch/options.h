@@ -50,6 +50,7 @@ enum uno_opt {
     UNO_OPT_KEEP,
     UNO_OPT_SET,
     UNO_OPT_PROFILE,
+    UNO_OPT_STATS,
     UNO_OPT_USIZE,
     UNO_OPT_IFACE,
     UNO_OPT_LAUNCHER,

@@ -58,7 +58,7 @@ struct uno_plan {
     bool report_bindings, verbose, dry_run, keep_waiting, no_oversubscribe;
     bool united;                                                        // uno_names_unite() has seen the hosts
     bool no_local, display_map, exit_codes, quiet, merge, keep_copy;    // of the front alone, like what follows
-    char *profile;    // NULL: none; "": a table on standard error; else the file (front alone)
+    char *profile, *stats;    // NULL: none; "": a table on standard error; else the file (front alone)
     char *out_pattern, *err_pattern, *out_dir;    // files for the ranks' output (outfile.h); keep_copy: and as usual
     char *tag_pattern;                            // begins every line; NULL none
     char *wdir;                                   // of programs without one of their own

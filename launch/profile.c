@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "paper.h"
 #include "prof.h"
 #include "report.h"
 
@@ -66,22 +67,13 @@ void uno_profile_pack(struct uno_job_head *job, struct uno_board *b, struct uno_
     uno_bytes_add(out, p->peer, (size_t)h.nranks * sizeof p->peer[0]);
 }
 
-// A spawned job's goes to a file of its own: run.json, run.1.json.
-static char *path_of(const struct uno_plan *p)
-{
-    const char *name = p->profile, *dot = strrchr(name, '.');
-    if (p->number == 0 || name[0] == '\0') return uno_xstrdup(name);
-    size_t stem = dot && dot > name && strchr(dot, '/') == NULL ? (size_t)(dot - name) : strlen(name);
-    return uno_xformat("%.*s.%d%s", (int)stem, name, p->number, name + stem);
-}
-
 struct uno_profile *uno_profile_new(const struct uno_plan *p)
 {
     if (!p->profile) return NULL;
     struct uno_profile *f = uno_xalloc(sizeof *f);
     f->nranks = p->nranks;
     f->number = p->number;
-    f->path = path_of(p);
+    f->path = uno_paper_path(p->profile, p->number);
     f->rank = uno_xalloc((size_t)p->nranks * sizeof *f->rank);
     return f;
 }
@@ -207,17 +199,10 @@ char *uno_profile_end(struct uno_profile *f)
     resolve(f);
     merge_lines(f);
     qsort(f->site, f->nsites, sizeof *f->site, by_time);
-    size_t n = strlen(f->path);
-    bool json = n > 5 && strcmp(f->path + n - 5, ".json") == 0;
     struct uno_bytes text = {0};
-    if (json)
+    if (uno_paper_is_json(f->path))
         uno_report_json(f, &text);
     else
         uno_report_table(f, &text);
-    uno_bytes_add(&text, "", 1);
-    if (n == 0) return uno_bytes_first(&text);
-    FILE *file = fopen(f->path, "w");
-    if (!file || fputs(uno_bytes_first(&text), file) < 0 || fclose(file) != 0)
-        return uno_xformat("mpiexec: --profile: cannot write %s", f->path);
-    return NULL;
+    return uno_paper_finish(f->path, "--profile", &text);
 }

@@ -20,6 +20,7 @@ enum uno_frame_type {
     UNO_STDIN_ROOM,    // arg = bytes that were passed on to the rank
     UNO_LOST,          // a host is gone; payload: one line
     UNO_PROFILE,       // rank; payload: what it recorded (profile.h)
+    UNO_STATS,         // rank; payload: what it counted (stats.h)
     UNO_REQUEST,       // rank, arg = its local index; payload: what it asks of the front (request.h)
     UNO_DONE,          // nothing of the job is left on the node and below it
     // from the front to nodes

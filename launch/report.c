@@ -3,10 +3,11 @@
 // Called by profile.c when the job is over.
 #include "report.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "paper.h"
 
 #define ROWS 40      // sites in the table; all are in the JSON
 #define MATRIX 16    // ranks up to which the matrix is printed
@@ -15,27 +16,6 @@
 static const char *const class_name[UNO_PROF_CLASSES] = {"0",    "<8",    "<64", "<512", "<4K",
                                                          "<32K", "<256K", "<2M", "<16M", "more"};
 static const uint64_t class_least[UNO_PROF_CLASSES] = {0, 1, 8, 64, 512, 4096, 32768, 262144, 2097152, 16777216};
-
-static __attribute__((format(printf, 2, 3))) void put(struct uno_bytes *out, const char *format, ...)
-{
-    char text[1024];
-    va_list args;
-    va_start(args, format);
-    int n = vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    if (n > 0) uno_bytes_add(out, text, (size_t)n < sizeof text ? (size_t)n : sizeof text - 1);
-}
-
-// A number of bytes in at most seven characters.
-static const char *human(uint64_t bytes, char text[16])
-{
-    static const char *const unit[] = {"B", "kB", "MB", "GB", "TB", "PB"};
-    double x = (double)bytes;
-    int u = 0;
-    while (x >= 999.5 && u < 5) x /= 1000, u++;
-    snprintf(text, 16, u == 0 || x >= 99.95 ? "%.0f %s" : "%.1f %s", x, unit[u]);
-    return text;
-}
 
 static const char *base_name(const char *path)
 {
@@ -91,16 +71,16 @@ static void put_row(struct uno_bytes *out, const char *name, const char *site, c
     char data[16] = "";
     struct spread x = spread_of(s->rank_ns, f->nranks);
     double mpi = totals_of(f).mpi;
-    if (s->sized) human(s->bytes, data);
-    put(out, "%-24s %-*.*s %10llu %10.4f %6.1f %9.4f %9.4f %9.4f %9.4f %9s\n", name, SITE_WIDTH, SITE_WIDTH, site,
-        (unsigned long long)s->count, (double)s->ns * 1e-9, mpi > 0 ? (double)s->ns * 1e-7 / mpi : 0, x.least, x.mean,
-        x.most, (double)s->wait_ns * 1e-9, data);
+    if (s->sized) uno_paper_human(s->bytes, data);
+    uno_paper_put(out, "%-24s %-*.*s %10llu %10.4f %6.1f %9.4f %9.4f %9.4f %9.4f %9s\n", name, SITE_WIDTH, SITE_WIDTH,
+                  site, (unsigned long long)s->count, (double)s->ns * 1e-9, mpi > 0 ? (double)s->ns * 1e-7 / mpi : 0,
+                  x.least, x.mean, x.most, (double)s->wait_ns * 1e-9, data);
 }
 
 static void put_head(struct uno_bytes *out, const char *what, const char *site)
 {
-    put(out, "\n%-24s %-*s %10s %10s %6s %9s %9s %9s %9s %9s\n", what, SITE_WIDTH, site, "calls", "time s", "% MPI",
-        "rank min", "mean", "max", "+ waits s", "data");
+    uno_paper_put(out, "\n%-24s %-*s %10s %10s %6s %9s %9s %9s %9s %9s\n", what, SITE_WIDTH, site, "calls", "time s",
+                  "% MPI", "rank min", "mean", "max", "+ waits s", "data");
 }
 
 // The sites of one call together.
@@ -124,14 +104,14 @@ static int by_time(const void *a, const void *b)
 static void put_sizes(const struct uno_profile *f, const struct uno_profile_site *sum, int n, struct uno_bytes *out)
 {
     (void)f;
-    put(out, "\n%-24s", "calls by bytes");
-    for (int c = 0; c < UNO_PROF_CLASSES; c++) put(out, " %9s", class_name[c]);
-    put(out, "\n");
+    uno_paper_put(out, "\n%-24s", "calls by bytes");
+    for (int c = 0; c < UNO_PROF_CLASSES; c++) uno_paper_put(out, " %9s", class_name[c]);
+    uno_paper_put(out, "\n");
     for (int i = 0; i < n; i++) {
         if (sum[i].sized == 0) continue;
-        put(out, "%-24s", uno_prof_call[sum[i].call]);
-        for (int c = 0; c < UNO_PROF_CLASSES; c++) put(out, " %9llu", (unsigned long long)sum[i].size[c]);
-        put(out, "\n");
+        uno_paper_put(out, "%-24s", uno_prof_call[sum[i].call]);
+        for (int c = 0; c < UNO_PROF_CLASSES; c++) uno_paper_put(out, " %9llu", (unsigned long long)sum[i].size[c]);
+        uno_paper_put(out, "\n");
     }
 }
 
@@ -145,24 +125,24 @@ static uint64_t sent(const struct uno_profile *f, int from, int to, bool bytes)
 static void put_matrix(const struct uno_profile *f, struct uno_bytes *out)
 {
     if (f->nranks > MATRIX) {
-        put(out, "\nThe matrix of %d ranks is in the JSON form (--profile=FILE.json).\n", f->nranks);
+        uno_paper_put(out, "\nThe matrix of %d ranks is in the JSON form (--profile=FILE.json).\n", f->nranks);
         return;
     }
     for (int bytes = 0; bytes < 2; bytes++) {
-        put(out, "\n%-24s", bytes ? "bytes from \\ to" : "messages from \\ to");
-        for (int to = 0; to < f->nranks; to++) put(out, " %8d", to);
-        put(out, "\n");
+        uno_paper_put(out, "\n%-24s", bytes ? "bytes from \\ to" : "messages from \\ to");
+        for (int to = 0; to < f->nranks; to++) uno_paper_put(out, " %8d", to);
+        uno_paper_put(out, "\n");
         for (int from = 0; from < f->nranks; from++) {
             char text[16];
-            put(out, "%-24d", from);
+            uno_paper_put(out, "%-24d", from);
             for (int to = 0; to < f->nranks; to++) {
                 uint64_t n = sent(f, from, to, bytes);
                 if (bytes && n)
-                    put(out, " %8s", human(n, text));
+                    uno_paper_put(out, " %8s", uno_paper_human(n, text));
                 else
-                    put(out, n ? " %8llu" : " %8.0llu", (unsigned long long)n);
+                    uno_paper_put(out, n ? " %8llu" : " %8.0llu", (unsigned long long)n);
             }
-            put(out, "\n");
+            uno_paper_put(out, "\n");
         }
     }
 }
@@ -170,11 +150,11 @@ static void put_matrix(const struct uno_profile *f, struct uno_bytes *out)
 void uno_report_table(const struct uno_profile *f, struct uno_bytes *out)
 {
     struct totals t = totals_of(f);
-    put(out, "Profile of %d rank%s", f->nranks, f->nranks == 1 ? "" : "s");
-    if (f->number > 0) put(out, " of spawned job %d", f->number);
-    if (t.there < f->nranks) put(out, " (%d never called MPI_Init or left nothing)", f->nranks - t.there);
-    put(out, ": %.4f s each from MPI_Init to MPI_Finalize, %.1f %% of it in MPI\n", t.app / t.there,
-        t.app > 0 ? 100 * t.mpi / t.app : 0);
+    uno_paper_put(out, "Profile of %d rank%s", f->nranks, f->nranks == 1 ? "" : "s");
+    if (f->number > 0) uno_paper_put(out, " of spawned job %d", f->number);
+    if (t.there < f->nranks) uno_paper_put(out, " (%d never called MPI_Init or left nothing)", f->nranks - t.there);
+    uno_paper_put(out, ": %.4f s each from MPI_Init to MPI_Finalize, %.1f %% of it in MPI\n", t.app / t.there,
+                  t.app > 0 ? 100 * t.mpi / t.app : 0);
     struct uno_profile_site *sum = uno_xalloc((size_t)uno_prof_calls * sizeof *sum);
     int n = 0;
     for (int call = 0; call < uno_prof_calls; call++) {
@@ -190,81 +170,83 @@ void uno_report_table(const struct uno_profile *f, struct uno_bytes *out)
         put_row(out, uno_prof_call[f->site[i].call], name, &f->site[i], f);
         free(name);
     }
-    if (f->nsites > ROWS) put(out, "and %zu sites more\n", f->nsites - ROWS);
+    if (f->nsites > ROWS) uno_paper_put(out, "and %zu sites more\n", f->nsites - ROWS);
     put_sizes(f, sum, n, out);
     put_matrix(f, out);
-    put(out, "\nTime is that inside the call over all ranks; \"+ waits\": in Wait and Test for what the call started "
+    uno_paper_put(
+        out, "\nTime is that inside the call over all ranks; \"+ waits\": in Wait and Test for what the call started "
              "(counted "
              "there too).");
-    if (f->lost) put(out, "\n%llu calls came from more sites than are kept.", (unsigned long long)f->lost);
+    if (f->lost) uno_paper_put(out, "\n%llu calls came from more sites than are kept.", (unsigned long long)f->lost);
 }
 
 static void put_text(struct uno_bytes *out, const char *key, const char *text)
 {
-    put(out, "\"%s\": \"", key);
+    uno_paper_put(out, "\"%s\": \"", key);
     for (; text && *text; text++)
-        put(out, *text == '"' || *text == '\\' ? "\\%c" : (unsigned char)*text < 32 ? "?" : "%c", *text);
-    put(out, "\", ");
+        uno_paper_put(out, *text == '"' || *text == '\\' ? "\\%c" : (unsigned char)*text < 32 ? "?" : "%c", *text);
+    uno_paper_put(out, "\", ");
 }
 
 static void put_counts(struct uno_bytes *out, const char *key, const uint64_t *n, int count)
 {
-    put(out, "\"%s\": [", key);
-    for (int i = 0; i < count; i++) put(out, "%s%llu", i ? ", " : "", (unsigned long long)n[i]);
-    put(out, "]");
+    uno_paper_put(out, "\"%s\": [", key);
+    for (int i = 0; i < count; i++) uno_paper_put(out, "%s%llu", i ? ", " : "", (unsigned long long)n[i]);
+    uno_paper_put(out, "]");
 }
 
 static void put_json_site(struct uno_bytes *out, const struct uno_profile *f, const struct uno_profile_site *s)
 {
     struct spread x = spread_of(s->rank_ns, f->nranks);
     char *name = site_name(s);
-    put(out, "  {");
+    uno_paper_put(out, "  {");
     put_text(out, "call", uno_prof_call[s->call]);
     put_text(out, "site", name);
     put_text(out, "function", s->place.function);
     put_text(out, "file", s->place.file);
     put_text(out, "module", s->module);
-    put(out, "\"line\": %d, \"offset\": %llu, \"count\": %llu, \"time_s\": %.9g, \"wait_s\": %.9g, ", s->place.line,
-        (unsigned long long)s->place.offset, (unsigned long long)s->count, (double)s->ns * 1e-9,
-        (double)s->wait_ns * 1e-9);
-    put(out, "\"bytes\": %llu, \"sized\": %llu, \"rank_min_s\": %.9g, \"rank_mean_s\": %.9g, \"rank_max_s\": %.9g, ",
+    uno_paper_put(out, "\"line\": %d, \"offset\": %llu, \"count\": %llu, \"time_s\": %.9g, \"wait_s\": %.9g, ",
+                  s->place.line, (unsigned long long)s->place.offset, (unsigned long long)s->count,
+                  (double)s->ns * 1e-9, (double)s->wait_ns * 1e-9);
+    uno_paper_put(
+        out, "\"bytes\": %llu, \"sized\": %llu, \"rank_min_s\": %.9g, \"rank_mean_s\": %.9g, \"rank_max_s\": %.9g, ",
         (unsigned long long)s->bytes, (unsigned long long)s->sized, x.least, x.mean, x.most);
     put_counts(out, "sizes", s->size, UNO_PROF_CLASSES);
-    put(out, "}");
+    uno_paper_put(out, "}");
     free(name);
 }
 
 static void put_json_matrix(struct uno_bytes *out, const struct uno_profile *f, const char *key, bool bytes)
 {
-    put(out, "\"%s\": [\n", key);
+    uno_paper_put(out, "\"%s\": [\n", key);
     for (int from = 0; from < f->nranks; from++) {
-        put(out, "  [");
+        uno_paper_put(out, "  [");
         for (int to = 0; to < f->nranks; to++)
-            put(out, "%s%llu", to ? ", " : "", (unsigned long long)sent(f, from, to, bytes));
-        put(out, "]%s\n", from + 1 < f->nranks ? "," : "");
+            uno_paper_put(out, "%s%llu", to ? ", " : "", (unsigned long long)sent(f, from, to, bytes));
+        uno_paper_put(out, "]%s\n", from + 1 < f->nranks ? "," : "");
     }
-    put(out, "]");
+    uno_paper_put(out, "]");
 }
 
 void uno_report_json(const struct uno_profile *f, struct uno_bytes *out)
 {
     struct totals t = totals_of(f);
-    put(out, "{\"schema\": 2, \"ranks\": %d, \"app_s\": %.9g, \"mpi_s\": %.9g, \"lost_calls\": %llu,\n", f->nranks,
-        t.app, t.mpi, (unsigned long long)f->lost);
-    put(out, "\"rank_app_s\": [");
-    for (int r = 0; r < f->nranks; r++) put(out, "%s%.9g", r ? ", " : "", (double)f->rank[r].app_ns * 1e-9);
-    put(out, "],\n\"rank_mpi_s\": [");
-    for (int r = 0; r < f->nranks; r++) put(out, "%s%.9g", r ? ", " : "", (double)f->rank[r].mpi_ns * 1e-9);
-    put(out, "],\n");
+    uno_paper_put(out, "{\"schema\": 2, \"ranks\": %d, \"app_s\": %.9g, \"mpi_s\": %.9g, \"lost_calls\": %llu,\n",
+                  f->nranks, t.app, t.mpi, (unsigned long long)f->lost);
+    uno_paper_put(out, "\"rank_app_s\": [");
+    for (int r = 0; r < f->nranks; r++) uno_paper_put(out, "%s%.9g", r ? ", " : "", (double)f->rank[r].app_ns * 1e-9);
+    uno_paper_put(out, "],\n\"rank_mpi_s\": [");
+    for (int r = 0; r < f->nranks; r++) uno_paper_put(out, "%s%.9g", r ? ", " : "", (double)f->rank[r].mpi_ns * 1e-9);
+    uno_paper_put(out, "],\n");
     put_counts(out, "size_least", class_least, UNO_PROF_CLASSES);
-    put(out, ",\n\"calls\": [\n");
+    uno_paper_put(out, ",\n\"calls\": [\n");
     for (size_t i = 0; i < f->nsites; i++) {
         put_json_site(out, f, &f->site[i]);
-        put(out, i + 1 < f->nsites ? ",\n" : "\n");
+        uno_paper_put(out, i + 1 < f->nsites ? ",\n" : "\n");
     }
-    put(out, "],\n");
+    uno_paper_put(out, "],\n");
     put_json_matrix(out, f, "messages", false);
-    put(out, ",\n");
+    uno_paper_put(out, ",\n");
     put_json_matrix(out, f, "bytes_sent", true);
-    put(out, "}\n");
+    uno_paper_put(out, "}\n");
 }

@@ -57,6 +57,7 @@ struct uno_board {
     _Atomic uint32_t card_bytes;     // 0 until the rank has published how it is reached
     unsigned char card[UNO_CARD_BYTES];
     _Atomic uint32_t profile;    // under mpiexec --profile: first heap chunk of what the rank recorded, plus 1
+    _Atomic uint32_t stats;      // under mpiexec --stats: heap chunk of what the rank counted, plus 1
     char why[256];               // reason of an abort, one line, for the launcher's message
 } __attribute__((aligned(UNO_LINE)));
 

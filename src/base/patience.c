@@ -8,6 +8,7 @@
 #include "base/job.h"
 #include "base/param.h"
 #include "base/pvar.h"
+#include "base/stats.h"
 #include "base/wait.h"
 
 static struct uno_param spin_us =
@@ -63,6 +64,7 @@ void uno_patience_slept(uint64_t ticks)
 {
     uno_count_add(&uno_patience.slept, 1);
     uno_count_add(&uno_patience.asleep, ticks);
+    uno_stats_leave();
 }
 
 void uno_patience_neighbours(struct uno_door *doors, uint32_t n, uint32_t own)

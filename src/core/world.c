@@ -20,6 +20,7 @@
 #include "base/param.h"
 #include "base/patience.h"
 #include "base/pm.h"
+#include "base/stats.h"
 #include "base/streams.h"
 #include "base/wait.h"
 #include "chan/chan.h"
@@ -40,6 +41,7 @@ static void on_fatal(int sig)
 {
     const char *call = uno_world.call;
     if (uno_world.board && call) strncpy(uno_world.board->last_call, call, sizeof uno_world.board->last_call - 1);
+    uno_stats_leave();
     signal(sig, SIG_DFL);
     raise(sig);
 }
@@ -208,6 +210,7 @@ int uno_world_open(int thread_level)
     uno_world.thread_level = thread_level;
     uno_world.threads = thread_level == MPI_THREAD_MULTIPLE;
     take_place();
+    uno_stats_open(uno_world.job, uno_world.board, uno_world.rank);
     err = uno_chan_open_all();
     if (!err) err = uno_comm_open();
     if (err) return err;
@@ -229,6 +232,7 @@ void uno_world_close(void)
             (unsigned long long)atomic_load_explicit(&uno_patience.yielded, memory_order_relaxed),
             (unsigned long long)atomic_load_explicit(&uno_patience.slept, memory_order_relaxed));
     uno_chan_close_all();
+    uno_stats_leave();
     // Release: all that this rank wrote to the segment is there when the launcher sees the state.
     atomic_store_explicit(&uno_world.board->state, UNO_RANK_FINALIZED, memory_order_release);
     atomic_store_explicit(&uno_world.phase, UNO_FINALIZED, memory_order_release);
@@ -237,6 +241,7 @@ void uno_world_close(void)
 
 void uno_world_rest(void)
 {
+    uno_stats_leave();
     uno_comm_report();
     uno_comm_shut(true);
     // Release: as in uno_world_close.
@@ -257,6 +262,7 @@ void uno_world_wake(int thread_level)
 _Noreturn void uno_world_abort(int code, const char *why)
 {
     fflush(stdout);
+    uno_stats_leave();
     struct uno_board *b = uno_world.board;
     if (b && !uno_world.singleton) {
         b->exit_code = code;
