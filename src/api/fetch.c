@@ -4,7 +4,6 @@
 #include "api/win.h"
 #include "core/op.h"
 #include "core/info.h"
-#include "rma/word.h"
 
 static int check(MPI_Win win, const struct uno_rma_op *o, MPI_Datatype type)
 {
@@ -52,8 +51,8 @@ int MPI_Fetch_and_op(const void *origin_addr, void *result_addr, MPI_Datatype da
 {
     static const char call[] = "MPI_Fetch_and_op";
     uno_enter(call);
-    struct uno_rma_word word = {win, target_rank, target_disp, datatype};
-    if (uno_rma_fetch_word(&word, op, origin_addr, result_addr)) return uno_finish_win(win, call, MPI_SUCCESS);
+    struct uno_rma_at at = {win, target_rank, target_disp, 1, datatype};
+    if (uno_rma_fetch_now(&at, op, origin_addr, result_addr)) return uno_finish_win(win, call, MPI_SUCCESS);
     struct MPI_ABI_Datatype *type = uno_type(datatype);
     struct uno_rma_op o = on_element(origin_addr, result_addr, type, target_rank, target_disp);
     int err = check(win, &o, datatype);
@@ -79,8 +78,8 @@ int MPI_Compare_and_swap(const void *origin_addr, const void *compare_addr, void
 {
     static const char call[] = "MPI_Compare_and_swap";
     uno_enter(call);
-    struct uno_rma_word word = {win, target_rank, target_disp, datatype};
-    if (uno_rma_swap_word(&word, compare_addr, origin_addr, result_addr)) return uno_finish_win(win, call, MPI_SUCCESS);
+    struct uno_rma_at at = {win, target_rank, target_disp, 1, datatype};
+    if (uno_rma_swap_now(&at, compare_addr, origin_addr, result_addr)) return uno_finish_win(win, call, MPI_SUCCESS);
     struct MPI_ABI_Datatype *type = uno_type(datatype);
     struct uno_rma_op o = on_element(origin_addr, result_addr, type, target_rank, target_disp);
     int err = check(win, &o, datatype);

@@ -106,6 +106,8 @@ int MPI_Win_lock(int lock_type, int rank, int assert, MPI_Win win)
 {
     static const char call[] = "MPI_Win_lock";
     uno_enter(call);
+    if (lock_type == MPI_LOCK_SHARED && assert == 0 && uno_rma_lock_now(win, rank))
+        return uno_finish_win(win, call, MPI_SUCCESS);
     int err = uno_check_win(win);
     if (!err && lock_type != MPI_LOCK_SHARED && lock_type != MPI_LOCK_EXCLUSIVE)
         err = uno_fail(MPI_ERR_LOCKTYPE, "lock_type %d (MPI_LOCK_SHARED or MPI_LOCK_EXCLUSIVE allowed)", lock_type);
@@ -121,6 +123,7 @@ int MPI_Win_unlock(int rank, MPI_Win win)
 {
     static const char call[] = "MPI_Win_unlock";
     uno_enter(call);
+    if (uno_rma_unlock_now(win, rank)) return uno_finish_win(win, call, MPI_SUCCESS);
     int err = uno_check_win(win);
     if (!err && rank != MPI_PROC_NULL) err = uno_check_win_rank(uno_win(win), rank, "rank");
     if (!err && rank != MPI_PROC_NULL && uno_win(win)->check) uno_win_check_done(uno_win(win), rank);
@@ -225,8 +228,8 @@ int MPI_Win_sync(MPI_Win win)
     static const char call[] = "MPI_Win_sync";
     uno_enter(call);
     int err = uno_check_win(win);
-    uno_rma_unordered = true;    // loads and stores of the user's, too
-    uno_rma_order();
+    uno_rma_unordered |= UNO_RMA_STORED;    // by the user, too
+    uno_rma_order_load();
     if (!err) uno_progress();
     return uno_finish_win(win, call, err);
 }

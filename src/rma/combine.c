@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "base/invariant.h"
 #include "rma/direct.h"
 #include "rma/stripe.h"
 
@@ -17,56 +18,50 @@ static bool has_gaps(const struct MPI_ABI_Datatype *e)
     return e->extent != e->size;
 }
 
-// Of the n bytes at `at` those whose elements have one lock.
+// Of the n bytes at `at` those whose elements have one lock. Elements without gaps have a power of two of bytes.
 static size_t under_one(const struct uno_rma_part *p, const char *at, size_t n, size_t element)
 {
-    size_t some = (BLOCK - uno_stripe_offset(p, at) % BLOCK + element - 1) / element * element;
+    uno_assert((element & (element - 1)) == 0);
+    size_t some = (BLOCK - uno_stripe_offset(p, at) % BLOCK + element - 1) & ~(element - 1);
     return some < n ? some : n;
 }
 
 // ---- where elements lie together ----
 
-// n bytes of them at the part, what is combined with them, where the old values go.
-struct stretch {
-    char *at;
-    const char *in;    // NULL: MPI_NO_OP
-    char *out;         // NULL: nobody wants them
-    size_t n;
-};
-
-static void combine_here(const struct uno_rma_combination *c, struct stretch s)
+static void combine_here(const struct uno_rma_combination *c, char *at, const char *in, char *out, size_t n)
 {
-    if (s.out) memcpy(s.out, s.at, s.n);
-    if (s.in) uno_op_apply(c->op, s.in, s.at, (MPI_Count)(s.n / (size_t)c->element->size), c->element);
+    if (out) uno_rma_copy(out, at, n);
+    if (in) uno_op_apply(c->op, in, at, (MPI_Count)(n >> __builtin_ctzll((size_t)c->element->size)), c->element);
 }
 
 // The part of it that has one lock, `from` bytes behind its beginning; returns the bytes of it.
-static size_t combine_some(const struct uno_rma_part *p, const struct uno_rma_combination *c, struct stretch s,
-                           size_t from)
+static size_t combine_some(const struct uno_rma_part *p, const struct uno_rma_combination *c,
+                           const struct uno_rma_flat *f, size_t from)
 {
-    char *at = s.at + from;
-    size_t n = under_one(p, at, s.n - from, (size_t)c->element->size);
+    char *at = f->at + from;
+    size_t n = under_one(p, at, f->n - from, (size_t)c->element->size);
     struct uno_rma_stripe *lock = uno_stripe_of(p, at);
     uno_stripe_hold(lock);
-    combine_here(c, (struct stretch){at, s.in ? s.in + from : NULL, s.out ? s.out + from : NULL, n});
+    combine_here(c, at, f->in ? f->in + from : NULL, f->out ? f->out + from : NULL, n);
     uno_stripe_let_go(lock);
     return n;
 }
 
 // Where the last elements before `end` that have one lock begin.
-static size_t last_begin(const struct uno_rma_part *p, const struct stretch *s, size_t end, size_t element)
+static size_t last_begin(const struct uno_rma_part *p, const struct uno_rma_flat *f, size_t end, size_t element)
 {
-    size_t last = uno_stripe_offset(p, s->at) + end - element, over = last % BLOCK / element * element;
+    size_t last = uno_stripe_offset(p, f->at) + end - element, over = last % BLOCK & ~(element - 1);
     return end - element > over ? end - element - over : 0;
 }
 
-static void combine_flat(const struct uno_rma_part *p, const struct uno_rma_combination *c, struct stretch s)
+void uno_rma_combine_flat(const struct uno_rma_part *p, const struct uno_rma_combination *c,
+                          const struct uno_rma_flat *f)
 {
     size_t e = (size_t)c->element->size;
-    if (uno_rma_turn(s.n)) {    // as uno_rma_copy does
-        for (size_t from = s.n; from > 0;) combine_some(p, c, s, from = last_begin(p, &s, from, e));
+    if (uno_rma_turn(f->n)) {    // as uno_rma_copy does
+        for (size_t from = f->n; from > 0;) combine_some(p, c, f, from = last_begin(p, f, from, e));
     } else {
-        for (size_t from = 0; from < s.n;) from += combine_some(p, c, s, from);
+        for (size_t from = 0; from < f->n;) from += combine_some(p, c, f, from);
     }
 }
 
@@ -90,7 +85,7 @@ static void combine_runs(const struct uno_rma_part *p, struct uno_rma_layout *l,
             if (held) uno_stripe_let_go(held);
             uno_stripe_hold(held = lock);
         }
-        combine_here(c, (struct stretch){at, c->in ? b->in + done : NULL, c->out ? b->old + done : NULL, k});
+        combine_here(c, at, c->in ? b->in + done : NULL, c->out ? b->old + done : NULL, k);
     }
     if (held) uno_stripe_let_go(held);
     if (c->out) uno_rma_write(c->out, b->old, n);
@@ -176,8 +171,9 @@ int uno_rma_combine(struct uno_rma_part *p, struct uno_rma_layout *l, const stru
 {
     if (p->path != UNO_RMA_MAPPED || has_gaps(c->element)) return combine_all_copied(p, l, c);
     if (l->runs == 1 && (!c->in || c->in->plain) && (!c->out || c->out->plain))
-        combine_flat(
-            p, c, (struct stretch){l->run[0].at, c->in ? c->in->plain : NULL, c->out ? c->out->plain : NULL, l->bytes});
+        uno_rma_combine_flat(
+            p, c,
+            &(struct uno_rma_flat){l->run[0].at, c->in ? c->in->plain : NULL, c->out ? c->out->plain : NULL, l->bytes});
     else
         combine_mapped(p, l, c);
     return MPI_SUCCESS;

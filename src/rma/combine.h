@@ -11,6 +11,17 @@ struct uno_rma_combination {
     struct uno_rma_stream *out;    // gets the old values, NULL: nobody wants them
 };
 
+// Elements without gaps that lie together: n bytes of them at the part (MAPPED), what is combined with them, where the
+// old values go.
+struct uno_rma_flat {
+    char *at;
+    const char *in;    // NULL: MPI_NO_OP
+    char *out;         // NULL: nobody wants them
+    size_t n;
+};
+void uno_rma_combine_flat(const struct uno_rma_part *p, const struct uno_rma_combination *c,
+                          const struct uno_rma_flat *f);
+
 // All of the layout at part p.
 int uno_rma_combine(struct uno_rma_part *p, struct uno_rma_layout *l, const struct uno_rma_combination *c);
 

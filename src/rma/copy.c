@@ -12,7 +12,7 @@
 
 #define PIECE ((size_t)32768)    // of a copy that goes backward
 
-bool uno_rma_unordered;
+int uno_rma_unordered;
 
 static bool is_plain(const struct MPI_ABI_Datatype *type)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The short way of operations on plain bytes of mapped memory: what the entry points try before they look at
-// everything. Whatever is unusual, wrong arguments too, takes the long way (rma.h), which says what is wrong.
+// What the short way of operations on mapped memory is made of (direct.c, word.c): finding the place in a few compares,
+// copying, and the order of stores and loads.
 #pragma once
 #include "base/copy.h"
 #include "core/type.h"
@@ -21,26 +21,27 @@ static inline void uno_rma_copy(void *to, const void *from, size_t n)
         uno_rma_copy_large(to, from, n);
 }
 
-// Stores of this process that later loads may still overtake in the processor; a get puts a fence between (see
+// Stores of this process that later loads may still overtake in the processor; whatever reads puts a fence between (see
 // docs/design/one-sided.md). All windows together: the order holds across them.
-extern bool uno_rma_unordered;
+enum { UNO_RMA_STORED = 1, UNO_RMA_STORED_LOCKED = 2 };    // the latter under a lock of stripe.h
+extern int uno_rma_unordered;
 
-static inline void uno_rma_order(void)
+static inline void uno_rma_order(int stored)
 {
-    if (!uno_rma_unordered) return;
+    if (!(uno_rma_unordered & stored)) return;
     // Seq_cst: what was stored before comes before what is loaded after; pairs with the same fence of the others.
     atomic_thread_fence(memory_order_seq_cst);
-    uno_rma_unordered = false;
+    uno_rma_unordered = 0;
 }
 
-// n elements of a type that is the same on both sides, as bytes; SIZE_MAX when it is not plain.
-static inline size_t uno_rma_plain(const void *buf, MPI_Count n, MPI_Datatype here, MPI_Count m, MPI_Datatype there)
+// Before a load, and before one under such a lock, whose taking is not turned round with the letting go of another one.
+static inline void uno_rma_order_load(void)
 {
-    if ((uintptr_t)buf < UNO_HANDLE_FIRST || here != there || n != m) return SIZE_MAX;
-    const struct MPI_ABI_Datatype *t = uno_type(here);
-    size_t bytes;
-    if ((t->flags & UNO_TYPE_READY) != UNO_TYPE_READY || (uintptr_t)here >= UNO_TYPE_END) return SIZE_MAX;
-    return __builtin_mul_overflow((size_t)n, (size_t)t->size, &bytes) ? SIZE_MAX : bytes;
+    uno_rma_order(UNO_RMA_STORED | UNO_RMA_STORED_LOCKED);
+}
+static inline void uno_rma_order_locked(void)
+{
+    uno_rma_order(UNO_RMA_STORED);
 }
 
 // The part of a rank in an epoch whose memory is loaded from and stored to here; NULL: the long way.
@@ -67,24 +68,4 @@ static inline bool uno_rma_is_flushed(MPI_Win h, int rank)
         return false;
     const struct uno_rma_part *p = &h->part[rank];
     return p->immediate && (p->held || h->all_locked);
-}
-
-static inline bool uno_rma_put(MPI_Win h, int rank, MPI_Aint disp, const void *from, size_t n)
-{
-    struct uno_rma_part *p = uno_rma_direct(h, rank);
-    char *at = p ? uno_rma_place(p, disp, n) : NULL;
-    if (!at) return false;
-    uno_rma_unordered = true;
-    uno_rma_copy(at, from, n);
-    return true;
-}
-
-static inline bool uno_rma_get(MPI_Win h, int rank, MPI_Aint disp, void *to, size_t n)
-{
-    struct uno_rma_part *p = uno_rma_direct(h, rank);
-    char *at = p ? uno_rma_place(p, disp, n) : NULL;
-    if (!at) return false;
-    uno_rma_order();
-    uno_rma_copy(to, at, n);
-    return true;
 }

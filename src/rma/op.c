@@ -110,7 +110,7 @@ int uno_rma_start(struct MPI_ABI_Win *w, const struct uno_rma_op *o, MPI_Request
     int err = begin(w, o, &l);
     if (err) return err;
     if (req) *req = &uno_request_sent;
-    if (o->get || o->result.type) uno_rma_order();
+    if (o->get || o->result.type) uno_rma_order_load();
     if (l.bytes == 0)
         err = MPI_SUCCESS;
     else if (p->path == UNO_RMA_MESSAGE)
@@ -119,7 +119,8 @@ int uno_rma_start(struct MPI_ABI_Win *w, const struct uno_rma_op *o, MPI_Request
         err = combine(p, &l, o);
     else
         err = move(p, &l, &o->origin, o->get);
-    if (!o->get) uno_rma_unordered = p->stored = true;
+    if (!o->get) uno_rma_unordered |= UNO_RMA_STORED;
+    p->stored |= !o->get;
     uno_rma_lay_down(&l);
     return err;
 }
@@ -131,11 +132,13 @@ int uno_rma_fetch(struct MPI_ABI_Win *w, const struct uno_rma_op *o, const void 
     if (!compare) return uno_rma_start(w, o, NULL);
     int err = begin(w, o, &l);
     if (err) return err;
+    uno_rma_order_load();
     if (p->path == UNO_RMA_MESSAGE)
         err = uno_remote_swap(w, o, &l, compare);
     else
         err = uno_rma_swap(p, &l, compare, o->origin.buf, o->result.buf);
-    uno_rma_unordered = p->stored = true;
+    uno_rma_unordered |= UNO_RMA_STORED;
+    p->stored = true;
     uno_rma_lay_down(&l);
     return err;
 }

@@ -30,6 +30,7 @@ static int take(struct MPI_ABI_Win *w, int rank, bool exclusive)
     if (!p->words) return uno_remote_lock(w, rank, exclusive);
     struct uno_ticket_wait any = {.queue = w->shared->all, .room = UNO_ROOM_EXCLUSIVE, .ahead = w->locks > 0};
     struct uno_ticket_wait it = {.queue = uno_win_queue(w, p), .room = (enum uno_room)exclusive};
+    if (exclusive) it.turns = &p->turns;
     if (exclusive && w->writing++ == 0) uno_ticket_lock(any, w->comm, rank);
     uno_ticket_lock(it, w->comm, rank);
     return MPI_SUCCESS;
@@ -98,6 +99,32 @@ int uno_rma_unlock(struct MPI_ABI_Win *w, int rank)
     p->held = UNO_RMA_FREE;
     w->locks--;
     return err;
+}
+
+bool uno_rma_lock_now(MPI_Win win, int rank)
+{
+    if ((uintptr_t)win < UNO_HANDLE_FIRST || win->head.magic != UNO_WIN_MAGIC || (unsigned)rank >= (unsigned)win->ranks)
+        return false;
+    struct uno_rma_part *p = &win->part[rank];
+    if (!p->words || !p->immediate || p->held || win->all_locked || win->started || win->no_locks) return false;
+    struct uno_ticket_lock *l = &p->words->lock;
+    if (uno_ticket_waits(l) || !uno_ticket_go_in(l, UNO_ROOM_SHARED, false)) return false;
+    p->held = UNO_RMA_SHARED;
+    win->locks++;
+    win->fenced = false;
+    return true;
+}
+
+bool uno_rma_unlock_now(MPI_Win win, int rank)
+{
+    if ((uintptr_t)win < UNO_HANDLE_FIRST || win->head.magic != UNO_WIN_MAGIC || (unsigned)rank >= (unsigned)win->ranks)
+        return false;
+    struct uno_rma_part *p = &win->part[rank];
+    if (!p->words || p->held != UNO_RMA_SHARED || !p->immediate) return false;
+    uno_ticket_leave(uno_win_queue(win, p), UNO_ROOM_SHARED);
+    p->held = UNO_RMA_FREE;
+    win->locks--;
+    return true;
 }
 
 int uno_rma_lock_all(struct MPI_ABI_Win *w, bool checked)

@@ -66,6 +66,26 @@ int uno_rma_fetch(struct MPI_ABI_Win *w, const struct uno_rma_op *o, const void 
 // The predefined type whose elements a type consists of; NULL when there are several.
 struct MPI_ABI_Datatype *uno_rma_element(const struct MPI_ABI_Datatype *type);
 
+// ---- the short way (direct.c, word.c): what the entry points try first ----
+// Of plain bytes of mapped memory. False: nothing was done; whatever is unusual, wrong arguments too, takes the long
+// way above, which says what is wrong.
+
+struct uno_rma_at {
+    MPI_Win win;
+    int rank;
+    MPI_Aint disp;
+    MPI_Count count;
+    MPI_Datatype type;
+};
+
+bool uno_rma_put_now(const struct uno_rma_at *at, const void *buf, MPI_Count count, MPI_Datatype type);
+bool uno_rma_get_now(const struct uno_rma_at *at, void *buf, MPI_Count count, MPI_Datatype type);
+// result: gets the old values, count elements of type; NULL: nobody wants them.
+bool uno_rma_accumulate_now(const struct uno_rma_at *at, const void *buf, void *result, MPI_Count count,
+                            MPI_Datatype type, MPI_Op op);
+bool uno_rma_fetch_now(const struct uno_rma_at *at, MPI_Op op, const void *in, void *old);    // one element
+bool uno_rma_swap_now(const struct uno_rma_at *at, const void *compare, const void *in, void *old);
+
 // ---- synchronisation ----
 
 int uno_rma_fence(struct MPI_ABI_Win *w, int assert);
@@ -76,6 +96,10 @@ int uno_rma_wait(struct MPI_ABI_Win *w, bool *done);    // done not NULL: does n
 
 int uno_rma_lock(struct MPI_ABI_Win *w, int rank, bool exclusive, bool checked);
 int uno_rma_unlock(struct MPI_ABI_Win *w, int rank);
+// The short way of a shared lock: false when there is something to wait for, to send, or to complain of, and nothing
+// was done.
+bool uno_rma_lock_now(MPI_Win win, int rank);
+bool uno_rma_unlock_now(MPI_Win win, int rank);
 int uno_rma_lock_all(struct MPI_ABI_Win *w, bool checked);
 int uno_rma_unlock_all(struct MPI_ABI_Win *w);
 int uno_rma_flush(struct MPI_ABI_Win *w, int rank);    // rank -1: all

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A lock in shared memory with two rooms: who is in one keeps everybody out of the other. Readers and writers of a part
 // are the two rooms of its lock, with place for one writer; those who lock all parts and those who write to any are the
-// two rooms of the window's. First come, first served: who finds somebody waiting draws a ticket and waits behind. A
-// waiter leaves its index on the host by its ticket, and whoever lets go rings that door: no spinning among many.
+// two rooms of the window's. First come, first served: who finds somebody waiting draws a ticket and waits behind; but
+// while the first one is still being woken, a few may go before it, since the lock would lie idle for a context switch:
+// such as have had no more turns than it, so that in the end all have had as many. A waiter leaves its index on the
+// host by its ticket, and whoever lets go rings that door: no spinning among many.
 #pragma once
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -16,12 +18,15 @@ struct uno_ticket_lock {
     _Atomic uint64_t inside;     // how many are in the shared room (low half) and in the exclusive one (high half)
     _Atomic uint64_t next;       // ticket of the next one to wait
     _Atomic uint64_t serving;    // ticket of the first one that waits; next: nobody does
+    _Atomic uint64_t looking;    // the same, plus 1, once that one is awake and looks
+    _Atomic uint32_t passed;     // how many have gone before it while it was not
 };
 
-// Waiters by ticket modulo slots, each index on the host + 1; room for as many as may wait at once.
+// Waiters by ticket modulo slots, each index on the host + 1, in the high half its turns; room for as many as may wait
+// at once.
 struct uno_ticket_queue {
     struct uno_ticket_lock *lock;
-    _Atomic uint32_t *waiter;
+    _Atomic uint64_t *waiter;
     uint32_t slots;
     bool many;    // the exclusive room has place for many
 };
@@ -30,14 +35,54 @@ struct uno_ticket_queue {
 struct uno_ticket_wait {
     struct uno_ticket_queue queue;
     enum uno_room room;
-    bool ahead;    // goes before those who wait: it holds what they wait for
+    bool ahead;         // goes before those who wait: it holds what they wait for
+    uint32_t *turns;    // that it has had, counted here; NULL: it never goes before others else
     bool drawn, entered;
     uint64_t ticket;
 };
 
+// Whether one more may enter now, whoever waits.
+static inline bool uno_ticket_has_place(uint64_t inside, enum uno_room room, bool many)
+{
+    uint32_t readers = (uint32_t)inside, writers = (uint32_t)(inside >> 32);
+    return room == UNO_ROOM_SHARED ? writers == 0 : readers == 0 && (many || writers == 0);
+}
+
+static inline uint64_t uno_ticket_one(enum uno_room room)
+{
+    return room == UNO_ROOM_EXCLUSIVE ? (uint64_t)1 << 32 : 1;
+}
+
+// Enters if there is place.
+static inline bool uno_ticket_go_in(struct uno_ticket_lock *l, enum uno_room room, bool many)
+{
+    uint64_t inside = atomic_load_explicit(&l->inside, memory_order_relaxed);
+    while (uno_ticket_has_place(inside, room, many))
+        // Acquire: pairs with the release in uno_ticket_leave: what was done under the lock is there.
+        if (atomic_compare_exchange_weak_explicit(&l->inside, &inside, inside + uno_ticket_one(room),
+                                                  memory_order_acquire, memory_order_relaxed))
+            return true;
+    return false;
+}
+
+static inline bool uno_ticket_waits(const struct uno_ticket_lock *l)
+{
+    // Relaxed: who comes meanwhile is overtaken, or wakes nobody: it looks itself.
+    return atomic_load_explicit(&l->serving, memory_order_relaxed) !=
+           atomic_load_explicit(&l->next, memory_order_relaxed);
+}
+
 // Enters, or takes a place in the queue. True once it is inside; else to be asked again when this process is rung.
 bool uno_ticket_come(struct uno_ticket_wait *w);
-void uno_ticket_leave(struct uno_ticket_queue q, enum uno_room room);
+void uno_ticket_wake(struct uno_ticket_queue q);    // the first one that waits, if it sleeps
+
+static inline void uno_ticket_leave(struct uno_ticket_queue q, enum uno_room room)
+{
+    // Release: pairs with the acquire in uno_ticket_go_in: what was done under the lock is there.
+    uint64_t was = atomic_fetch_sub_explicit(&q.lock->inside, uno_ticket_one(room), memory_order_release);
+    atomic_signal_fence(memory_order_seq_cst);    // who sleeps has seen to the rest by its membarrier (chan/door.h)
+    if (was == uno_ticket_one(room) && uno_ticket_waits(q.lock)) uno_ticket_wake(q);
+}
 
 // Comes until it is inside. comm and peer (whose lock it is) are for the deadlock report.
 void uno_ticket_lock(struct uno_ticket_wait w, const struct MPI_ABI_Comm *comm, int peer);

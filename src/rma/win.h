@@ -36,6 +36,7 @@ struct uno_rma_part {
     bool direct;                    // MAPPED, and all of it: operations may go the short way (direct.h)
     bool immediate;                 // MAPPED or REACH: a flush has nothing to wait for
     bool stored;                    // by MESSAGE: since the last answer
+    uint32_t turns;                 // exclusive locks that this process has had
     uint32_t stripes;               // locks of accumulates in use, less one (combine.c)
     uint32_t answers;               // by MESSAGE: pieces of gets and fetches that are under way
     uint64_t unconfirmed;           // by MESSAGE: bytes sent since the last answer

@@ -4,7 +4,6 @@
 #include "api/twice/twice.h"
 #include "api/win.h"
 #include "core/op.h"
-#include "rma/direct.h"
 
 // An operation as called.
 struct args {
@@ -141,9 +140,10 @@ static struct args into(struct args a, void *result, MPI_Count n, MPI_Datatype t
 int MPI_Put(const void *origin_addr, uno_count origin_count, MPI_Datatype origin_datatype, int target_rank,
             MPI_Aint target_disp, uno_count target_count, MPI_Datatype target_datatype, MPI_Win win)
 {
-    size_t n = uno_rma_plain(origin_addr, origin_count, origin_datatype, target_count, target_datatype);
+    struct uno_rma_at place = {win, target_rank, target_disp, target_count, target_datatype};
     uno_enter(__func__);
-    if (uno_rma_put(win, target_rank, target_disp, origin_addr, n)) return uno_finish_win(win, __func__, MPI_SUCCESS);
+    if (uno_rma_put_now(&place, origin_addr, origin_count, origin_datatype))
+        return uno_finish_win(win, __func__, MPI_SUCCESS);
     uno_leave();
     struct args a = plain(__func__, origin_addr, origin_count, origin_datatype, false, MPI_OP_NULL);
     return run(at(a, target_rank, target_disp, target_count, target_datatype, win), NULL);
@@ -152,9 +152,10 @@ int MPI_Put(const void *origin_addr, uno_count origin_count, MPI_Datatype origin
 int MPI_Get(void *origin_addr, uno_count origin_count, MPI_Datatype origin_datatype, int target_rank,
             MPI_Aint target_disp, uno_count target_count, MPI_Datatype target_datatype, MPI_Win win)
 {
-    size_t n = uno_rma_plain(origin_addr, origin_count, origin_datatype, target_count, target_datatype);
+    struct uno_rma_at place = {win, target_rank, target_disp, target_count, target_datatype};
     uno_enter(__func__);
-    if (uno_rma_get(win, target_rank, target_disp, origin_addr, n)) return uno_finish_win(win, __func__, MPI_SUCCESS);
+    if (uno_rma_get_now(&place, origin_addr, origin_count, origin_datatype))
+        return uno_finish_win(win, __func__, MPI_SUCCESS);
     uno_leave();
     struct args a = plain(__func__, origin_addr, origin_count, origin_datatype, true, MPI_OP_NULL);
     return run(at(a, target_rank, target_disp, target_count, target_datatype, win), NULL);
@@ -163,6 +164,11 @@ int MPI_Get(void *origin_addr, uno_count origin_count, MPI_Datatype origin_datat
 int MPI_Accumulate(const void *origin_addr, uno_count origin_count, MPI_Datatype origin_datatype, int target_rank,
                    MPI_Aint target_disp, uno_count target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win)
 {
+    struct uno_rma_at place = {win, target_rank, target_disp, target_count, target_datatype};
+    uno_enter(__func__);
+    if (uno_rma_accumulate_now(&place, origin_addr, NULL, origin_count, origin_datatype, op))
+        return uno_finish_win(win, __func__, MPI_SUCCESS);
+    uno_leave();
     struct args a = plain(__func__, origin_addr, origin_count, origin_datatype, false, op);
     return run(at(a, target_rank, target_disp, target_count, target_datatype, win), NULL);
 }
@@ -171,6 +177,12 @@ int MPI_Get_accumulate(const void *origin_addr, uno_count origin_count, MPI_Data
                        uno_count result_count, MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp,
                        uno_count target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win)
 {
+    struct uno_rma_at place = {win, target_rank, target_disp, target_count, target_datatype};
+    bool alike = result_addr && result_count == origin_count && result_datatype == origin_datatype;
+    uno_enter(__func__);
+    if (alike && uno_rma_accumulate_now(&place, origin_addr, result_addr, origin_count, origin_datatype, op))
+        return uno_finish_win(win, __func__, MPI_SUCCESS);
+    uno_leave();
     struct args a = plain(__func__, origin_addr, origin_count, origin_datatype, false, op);
     a = into(a, result_addr, result_count, result_datatype);
     return run(at(a, target_rank, target_disp, target_count, target_datatype, win), NULL);
