@@ -25,12 +25,13 @@ def judge(target, results, names):
     }
     ours, want, better = figures.get("ours"), target["want"], target["better"]
     quotient = None
-    if target["kind"] == "own":
+    if target["kind"] in ("own", "beyond"):
         job, row, size = target["against"]
         base = {name: pick(results, job, name, row, size, target["field"]) for name in names}
         if row.startswith("socket"):  # no MPI took part
             base = dict.fromkeys(names, base.get("ours"))
-        figures = {name: divide(value, base[name]) for name, value in figures.items()}
+        combine = divide if target["kind"] == "own" else subtract
+        figures = {name: combine(value, base[name]) for name, value in figures.items()}
         quotient = figures.get("ours")
     elif target["kind"] == "limit":
         quotient = ours
@@ -54,6 +55,10 @@ def judge(target, results, names):
 
 def divide(a, b):
     return a / b if a is not None and b else None
+
+
+def subtract(a, b):
+    return a - b if a is not None and b is not None else None
 
 
 def short(value):

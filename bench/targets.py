@@ -3,7 +3,7 @@
 
 A job is (set, ranks, arguments of unisono-bench). A target picks one figure from a job's records and compares ours
 with the best peer ("ratio", best = smallest or largest by `field`), with a constant ("limit"), or with another figure
-of ours ("own").
+of ours ("own": the quotient, "beyond": the difference).
 """
 
 BATCH = ["--sync", "batch"]
@@ -48,14 +48,29 @@ JOBS = {
     "tlat": ("tcp", 2, ["lat", "--sizes", "1,4K,64K,1M,4M"]),
     "tbw": ("tcp", 2, ["bw", "--sizes", "8,64K,1M,4M"]),
     "tcoll": ("tcp", 2, ["allreduce", "--sizes", "8,64K", *BATCH]),
-    "rma": ("rma", 2, ["put-lat", "get-lat", "acc-lat", "fop-lat", "put-bw", "--sizes", "8,64K"]),
+    "tput": ("tcp", 2, ["put-lat", "get-lat", "acc-lat", "--sizes", "8,64K,1M"]),
+    "tword": ("tcp", 2, ["fop-lat", "cas-lat"]),
+    "rma": ("rma", 2, ["put-lat", "get-lat", "acc-lat", "getacc-lat", "--sizes", "8,64K,1M"]),
+    "rmasync": ("rma", 2, ["put-lat", "get-lat", "acc-lat", "--sizes", "8", "--variant", "all"]),
+    "rmaword": ("rma", 2, ["fop-lat", "cas-lat", "rma-sync"]),
+    "rmabarrier": ("rma", 2, ["barrier", *BATCH]),
+    "rmabw": ("rma", 2, ["put-bw", "get-bw", "put-bibw", "get-bibw", "rput", "rget", "--sizes", "8,64K"]),
+    "rmapassive": ("rma", 2, ["passive", "--sizes", "8,64K"]),
+    "rmamake": ("rma", 2, ["win-make", "--sizes", "64K"]),
+    "rma8": ("rma", 8, ["put-mlat", "put-allall", "xchg-put", "--sizes", "8,64K", *BATCH]),
+    "rma8word": ("rma", 8, ["fop-lat", "cas-lat", "lock-turns", *BATCH]),
+    "rma64": ("rma", 64, ["lock-all"]),
 }
+for kind in ("create", "shared", "dynamic"):
+    row = ["put-lat", "get-lat", "acc-lat", "fop-lat", "cas-lat", "--sizes", "8,1M", "--win", kind]
+    JOBS[f"rma{kind}"] = ("rma", 2, row)
 PY_SIZES = ["--sizes", "1,8,64,512,4K,32K,256K,1M,4M", "--against-c"]
 JOBS |= {  # the suite in Python; --against-c: the figure in C from the same processes
     "pylat": ("python", 2, ["py", "lat", *PY_SIZES]),
     "pyraw": ("python", 2, ["py", "lat", "--buffer", "raw", *PY_SIZES]),
     "pypickle": ("python", 2, ["py", "lat", "--buffer", "pickle", *PY_SIZES]),
     "pybw": ("python", 2, ["py", "bw", "--sizes", "8,64K,1M"]),
+    "pyrma": ("python", 2, ["py", "put-lat", "get-lat", "acc-lat", "fop-lat", "cas-lat", "--sizes", "8,64K"]),
     "pycoll": ("python", 2, ["py", "barrier", "bcast", "allreduce", "alltoall", "--sizes", "8,64K", *BATCH]),
 }
 for parts in (1, 8, 32, 128):
@@ -104,6 +119,11 @@ def against(name, job, row, size, want, base):
         "better": LOW,
         "against": base,
     }
+
+
+def beyond(name, job, row, size, want, base):
+    """What one figure of ours is more than another, in its unit: base = (job, row, size)."""
+    return {**against(name, job, row, size, want, base), "kind": "beyond"}
 
 
 TARGETS = [
@@ -173,8 +193,58 @@ for parts in (1, 8, 32, 128):
 TARGETS.append(
     limit("8 x 1 MiB, last late: (rest - 2 us) / plain", "early", "part-pbw", 0.125, 8 << 20, "rest_less_2us")
 )
+for kind, job in (("allocate", "rma"), ("create", "rmacreate"), ("shared", "rmashared"), ("dynamic", "rmadynamic")):
+    goal = (0.75, 0.7, 0.6, 0.6) if kind in ("allocate", "shared") else (None,) * 4
+    word = "rmaword" if kind == "allocate" else job
+    TARGETS += [
+        ratio(f"{kind}: put 8 B and flush, us", job, "put-lat/flush", 8, goal[0]),
+        ratio(f"{kind}: get 8 B and flush, us", job, "get-lat/flush", 8, goal[0]),
+        ratio(f"{kind}: put 1 MiB, us", job, "put-lat/flush", 1 << 20, goal[1]),
+        ratio(f"{kind}: get 1 MiB, us", job, "get-lat/flush", 1 << 20, goal[1]),
+        ratio(f"{kind}: accumulate 8 B, us", job, "acc-lat/flush", 8, None),
+        ratio(f"{kind}: accumulate 1 MiB, us", job, "acc-lat/flush", 1 << 20, goal[2]),
+        ratio(f"{kind}: fetch_and_op, us", word, "fop-lat", 0, goal[3]),
+        ratio(f"{kind}: compare_and_swap, us", word, "cas-lat", 0, goal[3]),
+    ]
 TARGETS += [
+    ratio("put 64 KiB, us", "rma", "put-lat/flush", 65536, None),
+    ratio("get_accumulate 8 B, us", "rma", "getacc-lat/flush", 8, None),
+    ratio("get_accumulate 1 MiB, us", "rma", "getacc-lat/flush", 1 << 20, None),
+    *(
+        ratio(f"put 8 B in {sync}, us", "rmasync", f"put-lat/{sync}", 8, want)
+        for sync, want in (("lock", 0.75), ("lock_all", None), ("pscw", None), ("fence", None))
+    ),
+    *(
+        ratio(f"accumulate 8 B in {sync}, us", "rmasync", f"acc-lat/{sync}", 8, None)
+        for sync in ("lock", "lock_all", "pscw", "fence")
+    ),
+    beyond("fence less our barrier, us", "rmaword", "rma-sync/fence", 0, 0.05, ("rmabarrier", "barrier", 0)),
+    limit("post, start, complete, wait, us", "rmaword", "rma-sync/pscw", 0.3),
+    ratio("puts 8 B in a window, M/s", "rmabw", "put-bw/flush", 8, None, "Mmsg_s", HIGH),
+    ratio("gets 8 B in a window, M/s", "rmabw", "get-bw/flush", 8, None, "Mmsg_s", HIGH),
+    ratio("puts 64 KiB in a window, MB/s", "rmabw", "put-bw/flush", 65536, None, "MB_s", HIGH),
+    ratio("puts 64 KiB both ways, MB/s", "rmabw", "put-bibw/flush", 65536, None, "MB_s", HIGH),
+    ratio("rput 8 B in a window, M/s", "rmabw", "rput/flush", 8, None, "Mmsg_s", HIGH),
+    limit("put 8 B: target computing / idle", "rmapassive", "passive", 1.05, 8, "ratio"),
+    limit("put 64 KiB: target computing / idle", "rmapassive", "passive", 1.05, 65536, "ratio"),
+    *(
+        ratio(f"window made and freed, {kind}, us", "rmamake", f"win-make/{kind}", 65536, None)
+        for kind in ("allocate", "create", "shared", "dynamic")
+    ),
+    ratio("8 ranks: puts 8 B of 4 pairs, us", "rma8", "put-mlat/flush", 8, None),
+    ratio("8 ranks: all put 8 B to all, us", "rma8", "put-allall/flush_all", 8, None),
+    ratio("8 ranks: 64 KiB to both neighbours, us", "rma8", "xchg-put", 65536, None),
+    ratio("8 ranks: fetch_and_op on one word, us", "rma8word", "fop-lat", 0, None),
+    ratio("8 ranks: exclusive lock in turn, us", "rma8word", "lock-turns", 0, 0.3),
+    ratio("64 ranks: lock_all, us", "rma64", "lock-all", 0, 0.1),
+    against("TCP: put 8 B and flush / half a round trip", "tput", "put-lat/flush", 8, 2.2, ("tlat", "lat", 1)),
+    ratio("TCP: put 8 B and flush, us", "tput", "put-lat/flush", 8, None),
+    ratio("TCP: get 8 B and flush, us", "tput", "get-lat/flush", 8, None),
+    ratio("TCP: put 1 MiB, us", "tput", "put-lat/flush", 1 << 20, None),
+    ratio("TCP: fetch_and_op, us", "tword", "fop-lat", 0, None),
     ratio("Python (mpi4py): latency 8 B, us", "pylat", "py-lat", 8, 0.8),
+    ratio("Python (mpi4py): put 8 B and flush, us", "pyrma", "py-put-lat/flush", 8, None),
+    ratio("Python (mpi4py): fetch_and_op, us", "pyrma", "py-fop-lat", 0, None),
     ratio("Python (mpi4py): allreduce 8 B, us", "pycoll", "py-allreduce", 8, None),
     {
         "kind": "own",
