@@ -166,7 +166,7 @@ void uno_child_planned(struct uno_front_job *j, const char *data, size_t bytes)
 void uno_child_started(struct uno_front_job *j)
 {
     struct uno_bytes text = {0};
-    if (++j->started < j->plan->nranks || j->asker.index < 0) return;
+    if (++j->started < j->plan->nranks || j->up) return;
     for (int a = 0; a < j->plan->napps; a++) {
         char *n = uno_xformat("%d ", j->plan->app[a].nranks);
         uno_bytes_add(&text, n, strlen(n));
@@ -175,22 +175,33 @@ void uno_child_started(struct uno_front_job *j)
     uno_bytes_add(&text, "", 1);
     uno_front_reply(j->front, &j->asker, MPI_SUCCESS, uno_bytes_first(&text));
     uno_bytes_free(&text);
-    j->asker.index = -1;
+    j->up = true;
 }
 
 bool uno_child_refused(struct uno_front_job *j, int mpi_class, char *why)
 {
-    if (j->number == 0 || j->asker.index < 0) return false;
+    if (j->number == 0 || j->up || j->asker.ticket < 0) return false;
     uno_front_reply(j->front, &j->asker, mpi_class, why);
     free(why);
-    j->asker.index = -1;
+    j->asker.ticket = -1;
     j->ending = true;
     uno_front_job_order(j, UNO_END, 0);
     return true;
 }
 
+// The rank waits for the processes to be initialised, which they will not be any more.
 void uno_child_ended(struct uno_front_job *j)
 {
     char *why = uno_xstrdup("the processes ended before all of them had started");
-    if (!uno_child_refused(j, MPI_ERR_SPAWN, why)) free(why);
+    if (uno_child_refused(j, MPI_ERR_SPAWN, why)) return;
+    free(why);
+    if (j->up && j->asker.ticket >= 0) uno_front_send(j->front, &j->asker, UNO_ENDED, 0, "");
+}
+
+void uno_child_met(struct uno_front *f, const struct uno_asker *by, int64_t ticket)
+{
+    for (struct uno_front_job *j = f->jobs; j != NULL; j = j->next) {
+        bool its = j->asker.job == by->job && j->asker.node == by->node && j->asker.ticket == ticket;
+        if (j->up && its) j->asker.ticket = -1;
+    }
 }

@@ -279,7 +279,7 @@ static void loop(struct uno_front *f)
 int uno_front_run(const struct uno_plan *p, const struct uno_front_ends *ends, int node, bool forward_stdin)
 {
     struct uno_front f = {.setting = ends->setting, .sinks = uno_sinks_new(), .requests = uno_requests_new()};
-    struct uno_front_job first = {.front = &f, .node = node, .asker.index = -1};
+    struct uno_front_job first = {.front = &f, .node = node, .asker.ticket = -1};
     f.first = f.jobs = &first;
     f.epoll = ends->epoll;
     f.sigfd = ends->sigfd;

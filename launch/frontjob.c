@@ -198,9 +198,14 @@ static struct uno_front_job *find_job(const struct uno_front *f, int number)
 
 void uno_front_reply(struct uno_front *f, const struct uno_asker *to, int mpi_class, const char *text)
 {
+    uno_front_send(f, to, UNO_ANSWER, mpi_class, text);
+}
+
+void uno_front_send(struct uno_front *f, const struct uno_asker *to, uint32_t type, int mpi_class, const char *text)
+{
     struct uno_front_job *j = find_job(f, to->job);
     struct uno_frame fr = {
-        .bytes = (uint32_t)strlen(text), .type = UNO_ANSWER, .rank = mpi_class, .node = to->node, .arg = to->index};
+        .bytes = (uint32_t)strlen(text), .type = type, .rank = mpi_class, .node = to->node, .arg = to->ticket};
     if (j != NULL) uno_relay_send(&j->down, &fr, text);
 }
 

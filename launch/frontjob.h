@@ -26,7 +26,7 @@ struct uno_front {
 // A rank that asked for something and waits for the answer.
 struct uno_asker {
     int job, rank, node;
-    int64_t index;    // the rank's on its node; -1: nobody waits
+    int64_t ticket;    // of the request (UNO_REQUEST's arg); -1: nobody waits
 };
 
 struct uno_front_job {
@@ -39,7 +39,8 @@ struct uno_front_job {
     struct uno_input *input;
     struct uno_relay down;
     int node;                  // process of the root node
-    struct uno_asker asker;    // who spawned it
+    struct uno_asker asker;    // who spawned it, as long as the rank waits
+    bool up;                   // all ranks run, and the asker knows
     int *status;               // by rank, as waitpid() gives it; -1: not known
     struct uno_verdict verdict;
     struct uno_profile *profile;
@@ -62,11 +63,13 @@ void uno_front_job_end(struct uno_front_job *j, int64_t grace);
 void uno_front_job_fail(struct uno_front_job *j, int status, char *what);
 void uno_front_job_close(struct uno_front_job *j);    // all is over and heard: says what is left to say, and frees
 void uno_front_reply(struct uno_front *f, const struct uno_asker *to, int mpi_class, const char *text);
+void uno_front_send(struct uno_front *f, const struct uno_asker *to, uint32_t type, int mpi_class, const char *text);
 
 // child.c. `words`: the request behind its first word, `bytes` long.
 void uno_child_spawn(struct uno_front_job *parent, const struct uno_asker *by, const char *words, size_t bytes);
 void uno_child_planned(struct uno_front_job *j, const char *data, size_t bytes);
-void uno_child_started(struct uno_front_job *j);    // one more rank of it has
-void uno_child_ended(struct uno_front_job *j);      // whoever waits for it is told
+void uno_child_started(struct uno_front_job *j);                                        // one more rank of it has
+void uno_child_ended(struct uno_front_job *j);                                          // whoever waits for it is told
+void uno_child_met(struct uno_front *f, const struct uno_asker *by, int64_t ticket);    // it waits no more
 bool uno_child_refused(struct uno_front_job *j, int mpi_class,
                        char *why);    // false: it is not being spawned (any more)

@@ -190,6 +190,7 @@ static void take_frame(struct uno_node *n, const struct uno_frame *f, const char
     case UNO_WHERE: uno_watch_where(n->watch); break;
     case UNO_PM_FENCE: uno_pm_fence_over(n); return;
     case UNO_ANSWER:
+    case UNO_ENDED:
     case UNO_PM_GET:
     case UNO_PM_VALUE: uno_tree_route(n, f, data); return;
     case UNO_CLOSE:

@@ -54,7 +54,7 @@ int uno_pm_connect(struct uno_node *n, int index)
     return -1;
 }
 
-static void send_answer(struct uno_node *n, int64_t index, const struct uno_pm_head *h, const void *value)
+static void send_answer(struct uno_node *n, int index, const struct uno_pm_head *h, const void *value)
 {
     struct iovec part[] = {{(void *)(uintptr_t)h, sizeof *h}, {(void *)(uintptr_t)value, (size_t)h->value_bytes}};
     struct msghdr m = {.msg_iov = part, .msg_iovlen = 2};
@@ -168,9 +168,12 @@ static void ask(struct uno_node *n, int index, int rank, const char *key)
 void uno_pm_frame(struct uno_node *n, const struct uno_frame *f, const char *data)
 {
     int host;
-    if (f->type == UNO_ANSWER) {
-        struct uno_pm_head h = {.op = UNO_PM_REQUEST, .rank = f->rank, .value_bytes = (int)f->bytes};
-        send_answer(n, f->arg, &h, data);
+    if (f->type == UNO_ANSWER || f->type == UNO_ENDED) {
+        struct uno_pm_head h = {.op = f->type == UNO_ANSWER ? UNO_PM_REQUEST : UNO_PM_ENDED,
+                                .value_bytes = (int)f->bytes,
+                                .more = f->rank,
+                                .ticket = (int)(f->arg >> 32)};
+        send_answer(n, (int32_t)f->arg, &h, data);
     } else if (f->type == UNO_PM_VALUE) {
         answer(n, (int)f->arg, f->rank == -1 ? UNO_PM_ASK : UNO_PM_NONE, data, f->bytes);
     } else if (f->bytes > sizeof host && data[f->bytes - 1] == '\0') {
@@ -211,8 +214,9 @@ static void gather(struct uno_node *n, int index, const struct uno_pm_head *h, c
 {
     struct uno_node_rank *r = &n->rank[index];
     uno_bytes_add(&r->ask, piece, (size_t)h->value_bytes);
-    if (h->rank > 0 && r->ask.len < UNO_PM_REQUEST_MAX) return;
-    uno_node_tell(n, UNO_REQUEST, r->world, index, uno_bytes_first(&r->ask), r->ask.len);
+    if (h->more > 0 && r->ask.len < UNO_PM_REQUEST_MAX) return;
+    int64_t from = (int64_t)h->ticket << 32 | index;
+    uno_node_tell(n, UNO_REQUEST, r->world, from, uno_bytes_first(&r->ask), r->ask.len);
     uno_bytes_free(&r->ask);
 }
 

@@ -21,7 +21,7 @@ enum uno_frame_type {
     UNO_LOST,          // a host is gone; payload: one line
     UNO_PROFILE,       // rank; payload: what it recorded (profile.h)
     UNO_STATS,         // rank; payload: what it counted (stats.h)
-    UNO_REQUEST,       // rank, arg = its local index; payload: what it asks of the front (request.h)
+    UNO_REQUEST,       // rank, arg = ticket << 32 | its local index; payload: what it asks of the front (request.h)
     UNO_DONE,          // nothing of the job is left on the node and below it
     // from the front to nodes
     UNO_PLAN = 32,    // payload: the plan (plan.h)
@@ -30,7 +30,8 @@ enum uno_frame_type {
     UNO_STDIN,        // rank; payload: bytes; no payload: end of file
     UNO_CLOSE,        // arg = 1 or 2: nobody reads this stream any more
     UNO_CONFIRM,      // arg = round: say QUIET again if still so
-    UNO_ANSWER,       // node, arg = local index of the rank that asked, rank = class; payload: text
+    UNO_ANSWER,       // node, arg of the request, rank = class; payload: text
+    UNO_ENDED,        // node, arg of the request: the job that it spawned has ended
     UNO_WHERE,        // say where your ranks are; from a node: struct uno_wait each
     // between nodes
     UNO_PM_GET = 64,    // rank = owner of the key, arg = ticket, node = asker; payload: key

@@ -72,7 +72,7 @@ static const struct {
 
 void uno_request_take(struct uno_requests *q, struct uno_front_job *j, const struct uno_frame *fr, const char *data)
 {
-    struct uno_asker from = {.job = j->number, .rank = fr->rank, .node = fr->node, .index = fr->arg};
+    struct uno_asker from = {.job = j->number, .rank = fr->rank, .node = fr->node, .ticket = fr->arg};
     struct request r = {.q = q, .job = j, .from = from};
     if (fr->bytes == 0 || data[fr->bytes - 1] != '\0') return;
     for (const char *at = data; at < data + fr->bytes && r.words < WORDS; at += strlen(at) + 1) r.word[r.words++] = at;
@@ -83,6 +83,10 @@ void uno_request_take(struct uno_requests *q, struct uno_front_job *j, const str
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         if (strcmp(r.word[0], kinds[i].name) != 0 || r.words < kinds[i].words) continue;
         kinds[i].serve(&r);
+        return;
+    }
+    if (strcmp(data, "met") == 0 && r.words == 2) {
+        uno_child_met(j->front, &from, atoll(r.word[1]) << 32 | (int32_t)from.ticket);
         return;
     }
     reply(&r, MPI_ERR_INTERN, "mpiexec does not know this request");

@@ -13,6 +13,7 @@
 #include "coll/choose.h"
 #include "core/helper.h"
 #include "dpm/dpm.h"
+#include "dpm/spawn.h"
 #include "p2p/buffered.h"
 #include "p2p/inner.h"
 #include "p2p/peer.h"
@@ -102,6 +103,9 @@ static int init(const char *call, int required, int *provided)
     if (state == 2) return refuse(call, "MPI was finalized and cannot be initialized again (sessions can)");
     if (required < MPI_THREAD_SINGLE || required > MPI_THREAD_MULTIPLE) required = MPI_THREAD_MULTIPLE;
     int err = uno_library_open(required);
+    uno_lock();
+    if (!err) err = uno_dpm_meet_parents();
+    uno_unlock();
     if (err) {
         fprintf(stderr, "%s: %s\n", call, uno_fail_text());
         exit(1);

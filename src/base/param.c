@@ -25,7 +25,7 @@ extern struct uno_param *const end_param[] __asm__("__stop_uno_params") __attrib
 // Environment variables that are no parameters: the launcher's, the wrappers' and the Python package's. `*` ends a
 // prefix.
 static const char *const reserved[] = {
-    "JOB", "PM_FD", "RANK", "SIZE", "LOCAL_RANK", "LOCAL_SIZE", "CC", "CXX", "PARAM_FILE", "OMP_*",
+    "JOB", "PM_FD", "PARENT", "RANK", "SIZE", "LOCAL_RANK", "LOCAL_SIZE", "CC", "CXX", "PARAM_FILE", "OMP_*",
 };
 
 struct uno_param *const *uno_params_all(size_t *count)

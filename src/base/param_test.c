@@ -85,6 +85,7 @@ static void malformed_is_refused(void **state)
     assert_int_equal(load_with("UNISONO_OMP_ANYTHING", "1"), 0);
     assert_int_equal(load_with("UNISONO_JOB", "3:0"), 0);
     assert_int_equal(load_with("UNISONO_PM_FD", "3"), 0);
+    assert_int_equal(load_with("UNISONO_PARENT", "a port"), 0);
     assert_int_equal(load_with("UNISONO_", "3"), MPI_ERR_ARG);
 }
 

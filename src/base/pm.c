@@ -34,29 +34,70 @@ bool uno_pm_there(void)
     return socket_fd() >= 0;
 }
 
-static int transfer(struct iovec *part, size_t parts, bool out)
-{
-    struct msghdr m = {.msg_iov = part, .msg_iovlen = parts};
-    ssize_t n;
-    do n = out ? sendmsg(socket_fd(), &m, MSG_NOSIGNAL) : recvmsg(socket_fd(), &m, 0);
-    while (n < 0 && errno == EINTR);
-    if (n < 0) return errno;
-    if (n == 0 && !out) return ENOTCONN;
-    return m.msg_flags & MSG_TRUNC ? EMSGSIZE : 0;
-}
+static struct uno_pm_call *calls;    // under way
 
 static int send_request(const struct uno_pm_head *h, const char *key, const void *value)
 {
     struct iovec part[] = {{(void *)(uintptr_t)h, sizeof *h},
                            {(void *)(uintptr_t)key, (size_t)h->key_bytes},
                            {(void *)(uintptr_t)value, (size_t)h->value_bytes}};
-    return uno_pm_there() ? transfer(part, 3, true) : ENOTCONN;
+    struct msghdr m = {.msg_iov = part, .msg_iovlen = 3};
+    ssize_t n;
+    if (!uno_pm_there()) return ENOTCONN;
+    do n = sendmsg(socket_fd(), &m, MSG_NOSIGNAL);
+    while (n < 0 && errno == EINTR);
+    return n < 0 ? errno : 0;
+}
+
+static struct uno_pm_call *find_call(int ticket)
+{
+    struct uno_pm_call *c = calls;
+    while (c && c->ticket != ticket) c = c->next;
+    return c;
+}
+
+static void take_answer(const struct uno_pm_head *h, const char *value, size_t bytes)
+{
+    struct uno_pm_call *c = find_call(h->ticket);
+    if (!c) return;
+    if (h->op == UNO_PM_ENDED) {
+        c->ended = true;
+        return;
+    }
+    c->mpi_class = h->more;
+    size_t n = bytes < sizeof c->text ? bytes : sizeof c->text - 1;
+    memcpy(c->text, value, n);
+    c->text[n] = '\0';
+    c->answered = true;
+}
+
+// One message: an answer to a call, which is taken, or to a question (*mine), whose value is at `value` then.
+static int receive(int flags, struct uno_pm_head *h, void *value, size_t room, bool *mine)
+{
+    static char data[UNO_PM_VALUE_MAX];
+    struct iovec part[] = {{h, sizeof *h}, {data, sizeof data}};
+    struct msghdr m = {.msg_iov = part, .msg_iovlen = 2};
+    ssize_t n;
+    do n = recvmsg(socket_fd(), &m, flags);
+    while (n < 0 && errno == EINTR);
+    if (n < 0) return errno;
+    if ((size_t)n < sizeof *h) return ENOTCONN;
+    size_t bytes = (size_t)n - sizeof *h;
+    *mine = h->op != UNO_PM_REQUEST && h->op != UNO_PM_ENDED;
+    if (!*mine) take_answer(h, data, bytes);
+    if (*mine && (bytes > room || (m.msg_flags & MSG_TRUNC))) return EMSGSIZE;
+    if (*mine) memcpy(value, data, bytes);
+    return 0;
 }
 
 static int ask(const struct uno_pm_head *h, const char *key, const void *value, struct iovec *answer, size_t parts)
 {
+    bool mine = false;
     int err = send_request(h, key, value);
-    return err ? err : transfer(answer, parts, false);
+    while (!err && !mine)
+        err = receive(0, answer[0].iov_base, parts > 1 ? answer[1].iov_base : NULL, parts > 1 ? answer[1].iov_len : 0,
+                      &mine);
+    return err;
 }
 
 int uno_pm_put(const char *key, const void *value, size_t bytes)
@@ -85,22 +126,50 @@ int uno_pm_fence(void)
     return ask(&h, "", NULL, &answer, 1);
 }
 
-int uno_pm_command(const char *words, size_t bytes, int *mpi_class, char *text, size_t room)
+int uno_pm_begin(struct uno_pm_call *c, const char *words, size_t bytes)
 {
+    static int tickets;
     if (bytes > UNO_PM_REQUEST_MAX) return EMSGSIZE;
+    *c = (struct uno_pm_call){.next = calls, .ticket = ++tickets};
     int err = 0;
     for (size_t at = 0; at < bytes && !err;) {
         size_t piece = bytes - at < UNO_PM_VALUE_MAX ? bytes - at : UNO_PM_VALUE_MAX;
-        struct uno_pm_head h = {
-            .op = UNO_PM_REQUEST, .rank = (int)(bytes - at - piece), .key_bytes = 1, .value_bytes = (int)piece};
+        struct uno_pm_head h = {.op = UNO_PM_REQUEST,
+                                .key_bytes = 1,
+                                .value_bytes = (int)piece,
+                                .more = (int)(bytes - at - piece),
+                                .ticket = c->ticket};
         err = send_request(&h, "", words + at);
         at += piece;
     }
-    struct uno_pm_head got = {0};
-    struct iovec answer[] = {{&got, sizeof got}, {text, room - 1}};
-    if (!err) err = transfer(answer, 2, false);
-    if (err && err != EMSGSIZE) return err;
-    *mpi_class = got.rank;
-    text[(size_t)got.value_bytes < room ? (size_t)got.value_bytes : room - 1] = '\0';
-    return 0;
+    if (!err) calls = c;
+    return err;
+}
+
+int uno_pm_hear(bool wait)
+{
+    struct uno_pm_head h;
+    bool mine;
+    int err = receive(wait ? 0 : MSG_DONTWAIT, &h, NULL, 0, &mine);
+    return !wait && err == EAGAIN ? 0 : err;
+}
+
+int uno_pm_descriptor(void)
+{
+    return socket_fd();
+}
+
+void uno_pm_finish(struct uno_pm_call *c)
+{
+    struct uno_pm_call **at = &calls;
+    while (*at && *at != c) at = &(*at)->next;
+    if (*at) *at = c->next;
+}
+
+int uno_pm_command(struct uno_pm_call *c, const char *words, size_t bytes)
+{
+    int err = uno_pm_begin(c, words, bytes);
+    while (!err && !c->answered) err = uno_pm_hear(true);
+    uno_pm_finish(c);
+    return err;
 }

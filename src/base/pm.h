@@ -17,13 +17,16 @@
 #define UNO_PM_VALUE_MAX (32 * 1024)
 
 // Used by launch/pm.c too: a request is this head, the key with its zero, the value. The answer is a head and a value.
-enum uno_pm_op { UNO_PM_NONE, UNO_PM_PUT, UNO_PM_ASK, UNO_PM_MEET, UNO_PM_REQUEST };
+enum uno_pm_op { UNO_PM_NONE, UNO_PM_PUT, UNO_PM_ASK, UNO_PM_MEET, UNO_PM_REQUEST, UNO_PM_ENDED };
 struct uno_pm_head {
-    int op, rank, key_bytes, value_bytes;    // rank: of UNO_PM_REQUEST, the bytes that follow in further pieces
+    int op, rank, key_bytes, value_bytes;
+    int more;      // of UNO_PM_REQUEST: bytes that follow in further pieces; of its answer: the MPI error class
+    int ticket;    // of UNO_PM_REQUEST, its answer, and UNO_PM_ENDED, which says that the job it spawned is gone
 };
 
 // A request to mpiexec: words, each with its zero, the first of which says what is wanted.
 #define UNO_PM_REQUEST_MAX (32 << 20)
+#define UNO_PM_TEXT_MAX 2048    // of an answer, cut to fit
 
 bool uno_pm_there(void);
 void uno_pm_forget(void);    // the environment is another process's: there is no launcher for this one
@@ -38,5 +41,18 @@ int uno_pm_get(int rank, const char *key, void *value, size_t *bytes) UNO_MUST_U
 // Returns when all ranks of the job have called it.
 int uno_pm_fence(void) UNO_MUST_USE;
 
-// Asks mpiexec itself and waits for its answer: *mpi_class (0: done) and a text, cut to fit.
-int uno_pm_command(const char *words, size_t bytes, int *mpi_class, char *text, size_t room) UNO_MUST_USE;
+// One request to mpiexec itself. Several may be under way, and other questions be asked meanwhile.
+struct uno_pm_call {
+    struct uno_pm_call *next;
+    int ticket;
+    bool answered, ended;    // ended: the job that it spawned has ended, and mpiexec says so once
+    int mpi_class;           // the answer: 0, done
+    char text[UNO_PM_TEXT_MAX];
+};
+int uno_pm_begin(struct uno_pm_call *c, const char *words, size_t bytes) UNO_MUST_USE;
+int uno_pm_hear(bool wait) UNO_MUST_USE;    // takes what has come for any of them; wait: until something has
+int uno_pm_descriptor(void);                // is readable then; -1 none
+void uno_pm_finish(struct uno_pm_call *c);
+
+// The three in one; c needs no more then.
+int uno_pm_command(struct uno_pm_call *c, const char *words, size_t bytes) UNO_MUST_USE;

@@ -106,7 +106,7 @@ static void tell_board(const struct uno_waiting *what)
     snprintf(b->wait_comm, sizeof b->wait_comm, "%.*s", (int)sizeof b->wait_comm - 1, known ? what->comm->name : "");
     b->wait_peer = -2;
     b->wait_tag = -2;
-    if (uno_chan_self.guests) b->wait_peer = -3;    // another job may end this wait
+    if (uno_chan_self.guests || uno_chan_self.meetings) b->wait_peer = -3;    // another job may end this wait
     if (!known) return;
     int proc = what->peer >= 0 && what->peer < what->comm->npeers ? uno_comm_proc(what->comm, what->peer) : -1;
     if (proc >= 0 && !uno_proc_is_guest(proc))

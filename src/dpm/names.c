@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <mpi.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,26 +19,25 @@ static void close_own(void)
     uno_names_close(&own);
 }
 
-static int ask(const char *what, const char *service, const char *port, char *text, size_t room)
+static int ask(struct uno_pm_call *c, const char *what, const char *service, const char *port)
 {
     const char *word[] = {what, service, port};
     size_t bytes = 0, at = 0;
     for (int i = 0; i < 3; i++) bytes += strlen(word[i]) + 1;
     char *all = malloc(bytes);
-    int mpi_class = MPI_ERR_OTHER;
     if (!all) return uno_fail(MPI_ERR_NO_MEM, "no memory for a request to mpiexec");
     for (int i = 0; i < 3; at += strlen(word[i++]) + 1) memcpy(all + at, word[i], strlen(word[i]) + 1);
-    errno = uno_pm_command(all, bytes, &mpi_class, text, room);
+    errno = uno_pm_command(c, all, bytes);
     free(all);
     if (errno) return uno_fail_errno(MPI_ERR_OTHER, "ask mpiexec about the name `%.60s`", service);
-    return mpi_class ? uno_fail(mpi_class, "service_name `%.60s`: %s", service, text) : MPI_SUCCESS;
+    return c->mpi_class ? uno_fail(c->mpi_class, "service_name `%.60s`: %s", service, c->text) : MPI_SUCCESS;
 }
 
 int uno_dpm_publish(const char *service, const char *port)
 {
     static bool registered;
-    char text[256];
-    if (uno_pm_there()) return ask("publish", service, port, text, sizeof text);
+    struct uno_pm_call call;
+    if (uno_pm_there()) return ask(&call, "publish", service, port);
     if (!registered) registered = atexit(close_own) == 0;
     errno = uno_names_publish(&own, service, port, 0);
     if (errno == EEXIST) return uno_fail(MPI_ERR_SERVICE, "service_name `%.60s`: it is published already", service);
@@ -46,20 +46,23 @@ int uno_dpm_publish(const char *service, const char *port)
 
 int uno_dpm_unpublish(const char *service, const char *port)
 {
-    char text[256];
-    if (uno_pm_there()) return ask("unpublish", service, port, text, sizeof text);
+    struct uno_pm_call call;
+    if (uno_pm_there()) return ask(&call, "unpublish", service, port);
     if (uno_names_unpublish(&own, service) == 0) return MPI_SUCCESS;
     return uno_fail(MPI_ERR_SERVICE, "service_name `%.60s`: this process has not published it", service);
 }
 
 int uno_dpm_look_up(const char *service, char *port)
 {
+    struct uno_pm_call call;
     char text[MPI_MAX_PORT_NAME];
-    int err = MPI_SUCCESS;
-    if (uno_pm_there())
-        err = ask("lookup", service, "", text, sizeof text);
-    else if (uno_names_look_up(&own, service, text, sizeof text) != 0)
-        err = uno_fail(MPI_ERR_NAME, "service_name `%.60s`: nobody has published it", service);
-    if (!err) strcpy(port, text);
-    return err;
+    if (uno_pm_there()) {
+        int err = ask(&call, "lookup", service, "");
+        if (!err) snprintf(port, MPI_MAX_PORT_NAME, "%s", call.text);
+        return err;
+    }
+    if (uno_names_look_up(&own, service, text, sizeof text) != 0)
+        return uno_fail(MPI_ERR_NAME, "service_name `%.60s`: nobody has published it", service);
+    strcpy(port, text);
+    return MPI_SUCCESS;
 }

@@ -60,6 +60,7 @@ static MPI_Request requests[64];
 static MPI_Status statuses[64];
 static char buf[1 << 16], more[1 << 16], out[1 << 16], text[256] = "key";
 static char *words[] = {text, NULL};
+static char **argvs[] = {words};
 
 static void nothing(void)
 {

@@ -206,16 +206,16 @@ static void do_fence(char **a)
 
 static void do_request(char **a)
 {
-    static char words[1 << 22], text[4096];
+    static char words[1 << 22];
+    struct uno_pm_call call = {.mpi_class = -1};
     size_t bytes = strlen(a[0] + 1) + 1;
-    int mpi_class = -1;
     if (bytes > sizeof words) die("a request that long");
     memcpy(words, a[0] + 1, bytes);
     for (size_t i = 0; i < bytes; i++) {
         if (words[i] == a[0][0]) words[i] = '\0';
     }
-    int err = uno_pm_command(words, bytes, &mpi_class, text, sizeof text);
-    printf("class %d error %d: %s\n", mpi_class, err, text);
+    int err = uno_pm_command(&call, words, bytes);
+    printf("class %d error %d: %s\n", call.mpi_class, err, call.text);
     fflush(stdout);
 }
 
