@@ -30,8 +30,9 @@ int MPIX_Doorbell_fd(int *fd);
 
 /* Clears the descriptor, makes progress as long as a blocking call would poll (parameter wait_spin_us) and arms the
  * doorbell. *ready is 1 when one of the count requests has completed (or is inactive or MPI_REQUEST_NULL): do not wait
- * then. Else 0: the descriptor becomes readable when there is something to look at. With count 0 any arrival makes it
- * readable. Errors: MPI_ERR_REQUEST a handle is not alive; MPI_ERR_COUNT. */
+ * then. Else 0: the descriptor becomes readable when there is something to look at. With count 0 it does not poll: for
+ * a loop that tests its requests after arming and before it waits. Errors: MPI_ERR_REQUEST a handle is not alive;
+ * MPI_ERR_COUNT. */
 int MPIX_Doorbell_arm(int count, const MPI_Request requests[], int *ready);
 
 /* Ends the armed state: the descriptor stays quiet. Peers pay a system call per message while a rank is armed. */

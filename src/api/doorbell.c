@@ -50,7 +50,7 @@ int MPIX_Doorbell_arm(int count, const MPI_Request requests[], int *ready)
     if (!err) err = uno_check_count(count);
     for (int i = 0; i < count && !err; i++) err = uno_check_request(requests[i]);
     if (!err && uno_doorbell_fd() < 0) err = MPI_ERR_OTHER;
-    if (!err) *ready = uno_doorbell_arm(one_ended, &s);
+    if (!err) *ready = uno_doorbell_arm(count ? one_ended : NULL, &s);
     return end("MPIX_Doorbell_arm", err);
 }
 

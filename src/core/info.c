@@ -174,5 +174,7 @@ int uno_info_fill_env(struct MPI_ABI_Info *i, int argc, char **argv)
     }
     if (!err && getcwd(text, sizeof text)) err = uno_info_set(i, "wdir", text);
     if (!err) err = uno_info_set(i, "thread_level", thread_level_word());
-    return err;
+    if (err || !uno_world.job) return err;
+    snprintf(text, sizeof text, "%016llx", (unsigned long long)uno_world.job->job_id);
+    return uno_info_set(i, "mpix_job", text);
 }

@@ -33,5 +33,6 @@ bool uno_info_remove(struct MPI_ABI_Info *i, const char *key);    // false when 
 size_t uno_infos_live(void);
 
 // The content of MPI_INFO_ENV, and of MPI_Info_create_env: command, argv, maxprocs, soft, host, arch, wdir,
-// thread_level.
+// thread_level; once the library runs also mpix_job, which processes of one MPI_COMM_WORLD, and no others, have in
+// common.
 int uno_info_fill_env(struct MPI_ABI_Info *i, int argc, char **argv) UNO_MUST_USE;

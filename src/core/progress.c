@@ -40,7 +40,7 @@ struct uno_waiter *uno_first_waiter;
 static bool kept;           // a thread is the keeper
 static int watched = -1;    // uno_watch_fd
 static int bell_fd = -1;    // the epoll set that the user waits on
-static bool armed;          // the user waits on the doorbell's descriptor
+bool uno_doorbell_armed;    // the user waits on the doorbell's descriptor
 static struct uno_poller *pollers, *poller_cursor;
 
 const struct uno_waiting uno_waiting_helper = {.peer = MPI_UNDEFINED, .tag = MPI_UNDEFINED};
@@ -145,7 +145,7 @@ static void sleep_at_door(uint32_t ticket, const struct pollfd *fds, int nfds)
     struct pollfd copy[MAX_FDS];
     memcpy(copy, fds, sizeof copy[0] * (size_t)nfds);
     poll(copy, (nfds_t)nfds, -1);
-    if (!armed) uno_door_drain();
+    if (!uno_doorbell_armed) uno_door_drain();
 }
 
 static int channel_fds(struct pollfd *fds)
@@ -157,7 +157,7 @@ static int channel_fds(struct pollfd *fds)
         if (fd >= 0) fds[n++] = (struct pollfd){.fd = fd, .events = POLLIN};
     }
     if (watched >= 0) fds[n++] = (struct pollfd){.fd = watched, .events = POLLIN};
-    if (n > 0 || armed) {
+    if (n > 0 || uno_doorbell_armed) {
         int fd = uno_door_fd();
         if (fd >= 0) fds[n++] = (struct pollfd){.fd = fd, .events = POLLIN};
     }
@@ -175,10 +175,16 @@ static void wake(struct uno_waiter *w)
     uno_futex_wake(&w->woken, 1, false);
 }
 
-void uno_wake_waiters_slow(void)
+static void wake_all_ready(void)
 {
     for (struct uno_waiter *w = uno_first_waiter; w; w = w->next)
         if (w->ready(w->arg)) wake(w);
+}
+
+void uno_wake_waiters_slow(void)
+{
+    wake_all_ready();
+    if (uno_doorbell_armed) uno_door_ring(uno_world.door);
 }
 
 // What other threads wait for may come without any message (a line of a segment that a peer wrote): the keeper of the
@@ -201,7 +207,7 @@ static void nap(bool (*ready)(void *), void *arg, const struct uno_waiting *what
     int nfds = channel_fds(fds);
     uint32_t ticket = uno_door_arm(nfds ? UNO_DOOR_FD : UNO_DOOR_FUTEX);
     if (uno_progress() || ready(arg) || wake_ready()) {
-        if (!armed) uno_door_disarm();
+        if (!uno_doorbell_armed) uno_door_disarm();
         return;
     }
     if (what != &uno_waiting_helper) tell_asleep(what);
@@ -211,7 +217,7 @@ static void nap(bool (*ready)(void *), void *arg, const struct uno_waiting *what
     uno_patience_slept(uno_ticks() - since);
     uno_lock_retake(depth);
     if (what != &uno_waiting_helper) tell_awake();
-    if (!armed) uno_door_disarm();
+    if (!uno_doorbell_armed) uno_door_disarm();
 }
 
 // Polls until ready or until the time for that is over. Returns whether ready.
@@ -387,24 +393,36 @@ void uno_progress_close(void)
 {
     if (bell_fd >= 0) close(bell_fd);
     bell_fd = -1;
-    armed = false;
+    uno_doorbell_armed = false;
+}
+
+// A thread that sleeps at the door looks at its futex or, while the doorbell is armed, at its descriptor: it is woken
+// to go to sleep there.
+static void move_keeper(void)
+{
+    if (kept) uno_door_ring(uno_world.door);
 }
 
 bool uno_doorbell_arm(bool (*ready)(void *arg), void *arg)
 {
     struct pollfd fds[MAX_FDS];
     do {
-        if (spin(ready, arg, &(struct uno_patience){0})) return true;
+        if (ready && spin(ready, arg, &(struct uno_patience){0})) return true;
         uno_door_drain();
         channel_fds(fds);    // tells the channels that a sleep begins
-        armed = true;
+        if (!uno_doorbell_armed) move_keeper();
+        uno_doorbell_armed = true;
         uno_door_arm(UNO_DOOR_FD);
+        wake_all_ready();            // the ring that was drained may have been for a thread asleep at the door
     } while (uno_progress() > 0);    // what moved may have used up the ring that a later look would need
-    return ready(arg);
+    return ready && ready(arg);
 }
 
 void uno_doorbell_disarm(void)
 {
-    armed = false;
-    uno_door_disarm();
+    uno_doorbell_armed = false;
+    if (kept)
+        move_keeper();
+    else
+        uno_door_disarm();
 }

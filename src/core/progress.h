@@ -32,17 +32,20 @@ void uno_wait_request(MPI_Request r);
 void uno_wait_on(bool (*ready)(void *arg), void *arg, const struct uno_waiting *what, struct uno_patience *p);
 void uno_wait_request_on(MPI_Request r, struct uno_patience *p);
 
-// Threads: wakes those whose condition became true. Called by uno_progress and uno_request_done.
+// Wakes the threads whose condition became true, and who waits at the doorbell's descriptor: what one call has moved
+// leaves no trace in the channels that a wait begun before would see. Called by uno_progress and uno_request_done.
 void uno_wake_waiters_slow(void);
 extern struct uno_waiter *uno_first_waiter;
+extern bool uno_doorbell_armed;
 static inline void uno_wake_waiters(void)
 {
-    if (__builtin_expect(uno_first_waiter != NULL, 0)) uno_wake_waiters_slow();
+    if (__builtin_expect(uno_first_waiter != NULL || uno_doorbell_armed, 0)) uno_wake_waiters_slow();
 }
 
 // The doorbell as a descriptor (MPIX_Doorbell_*): while armed, a ring makes it readable.
-int uno_doorbell_fd(void);                                     // -1 with the reason kept
-bool uno_doorbell_arm(bool (*ready)(void *arg), void *arg);    // polls as a wait does; true: ready, do not sleep
+int uno_doorbell_fd(void);    // -1 with the reason kept
+// Polls as a wait does; true: ready, do not sleep. With ready NULL it does not poll.
+bool uno_doorbell_arm(bool (*ready)(void *arg), void *arg);
 void uno_doorbell_disarm(void);
 
 // One more descriptor (an epoll set, say) that ends a sleep and makes the doorbell's readable when it is readable; -1

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Where dask.distributed's own tests come from: no package on PyPI has them, the source package of Debian does.
+
+source() is its folder, unpacked in the cache; PACKAGES is an environment (tools/venv) of the release it is of. Used by
+suite 70-dask and by judge dask (tools/judges).
+"""
+
+import os
+import pathlib
+import subprocess
+
+TOP = pathlib.Path(__file__).resolve().parent.parent
+HOME = pathlib.Path(os.environ.get("XDG_CACHE_HOME", pathlib.Path.home() / ".cache")) / "unisono/judges"
+DEBIAN, VERSION = "trixie", "2024.12.1"
+PACKAGES = [
+    f"distributed=={VERSION}",
+    f"dask[array,dataframe]=={VERSION}",
+    "pandas<3",
+    "pyarrow",
+    "pytest",
+    "pytest-timeout",
+    "pytest-rerunfailures",
+    "numpy<2.3",
+    "aiohttp",
+]
+
+
+def fetch(place):
+    """Debian's archive of the source, below place."""
+    subprocess.run([TOP / "tools/need", "dpkg-dev", "to fetch sources", "xz-utils", "to unpack them"], check=True)
+    words = [TOP / "tools/private-apt", place / "apt", DEBIAN, "deb-src"]
+    apt = subprocess.run(words, capture_output=True, text=True, check=True).stdout.split()[-1]
+    words = ["apt-get", "source", "--only-source", "--download-only", "-qq", "dask.distributed"]
+    # Of the package only the upstream part is needed; that the rest is out of date at the mirror does not matter.
+    said = subprocess.run(words, cwd=place, env={**os.environ, "APT_CONFIG": apt}, capture_output=True, text=True)
+    found = sorted(place.glob(f"dask.distributed_{VERSION}*.orig.tar.*"))
+    if not found:
+        raise FileNotFoundError(f"Debian {DEBIAN} has no source of dask.distributed {VERSION}: {said.stderr.strip()}")
+    return found[0]
+
+
+def source():
+    """The folder of the unpacked source; fetched when it is not there."""
+    place = HOME / "dask"
+    folder = place / f"distributed-{VERSION}"
+    if not (folder / "complete").exists():
+        place.mkdir(parents=True, exist_ok=True)
+        archive = fetch(place)
+        folder.mkdir(exist_ok=True)
+        subprocess.run(["tar", "-xf", archive, "-C", folder, "--strip-components=1"], check=True)
+        (folder / "complete").touch()
+    return folder
