@@ -184,6 +184,9 @@ void bench_delays(const struct run *r, unsigned long *state, double *delay,
                   int n);    // work and noise of n partitions or threads
 void bench_team_end(struct team *t);
 
+// k_io.c: the path of a row's file, by --file or TMPDIR
+void bench_io_path(struct run *r, char *path, size_t n);
+
 // coll.c: what all collective rows share
 struct coll {
     int *counts, *displs;      // per rank, of the imbalance asked for

@@ -24,6 +24,17 @@ static const char *folder(void)
     return dir ? dir : "/tmp";
 }
 
+// The same on all ranks.
+void bench_io_path(struct run *r, char *path, size_t n)
+{
+    int pid = (int)getpid();
+    MPI_Bcast(&pid, 1, MPI_INT, 0, r->comm);
+    if (r->o->file)
+        snprintf(path, n, "%s", r->o->file);
+    else
+        snprintf(path, n, "%s/unisono-bench.%d", folder(), pid);
+}
+
 static MPI_Offset place(struct run *r)
 {
     return r->variant == PRIVATE ? 0 : (MPI_Offset)r->rank * r->bytes;
@@ -33,12 +44,8 @@ static int setup(struct run *r)
 {
     struct io *f = calloc(1, sizeof *f);
     r->priv = f;
-    int pid = (int)getpid(), mine = r->variant == PRIVATE;
-    MPI_Bcast(&pid, 1, MPI_INT, 0, r->comm);
-    if (r->o->file)
-        snprintf(f->path, sizeof f->path, "%s%s", r->o->file, mine ? ".0" : "");
-    else
-        snprintf(f->path, sizeof f->path, "%s/unisono-bench.%d", folder(), pid);
+    int mine = r->variant == PRIVATE;
+    bench_io_path(r, f->path, sizeof f->path);
     if (mine) snprintf(f->path + strlen(f->path), 16, ".%d", r->rank);
     r->payload = (double)r->bytes * r->size;
     if (bench_buffers(r, (size_t)r->bytes + 8, (size_t)r->bytes + 8)) return -1;

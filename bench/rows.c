@@ -10,12 +10,13 @@
 
 extern const struct kernel bench_meta_rows[], bench_start_rows[], bench_p2p_rows[], bench_multi_rows[],
     bench_thread_rows[], bench_part_rows[], bench_pattern_rows[], bench_coll_rows[], bench_vector_rows[],
-    bench_neigh_rows[], bench_rma_rows[], bench_rma_sync_rows[], bench_ddt_rows[], bench_comm_rows[], bench_io_rows[];
+    bench_neigh_rows[], bench_rma_rows[], bench_rma_sync_rows[], bench_ddt_rows[], bench_comm_rows[], bench_io_rows[],
+    bench_tile_rows[];
 
 static const struct kernel *const families[] = {
-    bench_meta_rows, bench_start_rows,    bench_p2p_rows,  bench_multi_rows,  bench_thread_rows,
-    bench_part_rows, bench_pattern_rows,  bench_coll_rows, bench_vector_rows, bench_neigh_rows,
-    bench_rma_rows,  bench_rma_sync_rows, bench_ddt_rows,  bench_comm_rows,   bench_io_rows,
+    bench_meta_rows,    bench_start_rows, bench_p2p_rows,    bench_multi_rows, bench_thread_rows, bench_part_rows,
+    bench_pattern_rows, bench_coll_rows,  bench_vector_rows, bench_neigh_rows, bench_rma_rows,    bench_rma_sync_rows,
+    bench_ddt_rows,     bench_comm_rows,  bench_io_rows,     bench_tile_rows,
 };
 enum { FAMILIES = sizeof families / sizeof *families };
 

@@ -16,7 +16,7 @@
 
 #define STRAIGHT ((size_t)32 << 10)    // runs in memory of so many bytes are not copied
 #define BLOCK ((size_t)4 << 20)        // bytes of the block in between
-#define GAP 8192                       // bytes between runs up to which reading them too is cheaper than a call
+#define GAP 2048                       // bytes between runs up to which reading them too is cheaper than a call
 #define MOST ((size_t)1 << 40)         // bytes of one run that are looked for at once
 
 struct mover {

@@ -36,9 +36,8 @@ static struct {
     pthread_t thread;
     bool running, stop;
     struct list todo, done;
-    struct uno_step *step, **last_step;    // before `todo`
-    _Atomic uint32_t ended;                // tasks on `done`
-    int pending;                           // under the library's lock: tasks whose request is not complete
+    _Atomic uint32_t ended;    // tasks on `done`
+    int pending;               // under the library's lock: tasks whose request is not complete
     struct uno_poller poller;
 } async = {.queue = PTHREAD_MUTEX_INITIALIZER, .more = PTHREAD_COND_INITIALIZER};
 
@@ -63,28 +62,11 @@ static void do_task(struct task *t)
     snprintf(t->why, sizeof t->why, "%s", t->err ? uno_fail_text() : "");
 }
 
-// The first step, with `queue` held, which is let go meanwhile.
-static void do_step(void)
-{
-    struct uno_step *s = async.step;
-    async.step = s->next;
-    pthread_mutex_unlock(&async.queue);
-    s->run(s);
-    // Release: pairs with the acquire in is_over. What the step did is seen.
-    atomic_store_explicit(&s->over, true, memory_order_release);
-    uno_door_ring(uno_world.door);
-    pthread_mutex_lock(&async.queue);
-}
-
 static void *work(void *arg)
 {
     (void)arg;
     pthread_mutex_lock(&async.queue);
-    while (!async.stop || async.todo.first || async.step) {
-        if (async.step) {
-            do_step();
-            continue;
-        }
+    while (!async.stop || async.todo.first) {
         struct task *t = take(&async.todo);
         if (!t) {
             pthread_cond_wait(&async.more, &async.queue);
@@ -165,33 +147,6 @@ static void enqueue(struct task *t)
     put(&async.todo, t);
     pthread_cond_signal(&async.more);
     pthread_mutex_unlock(&async.queue);
-}
-
-bool uno_async_begin(struct uno_step *s)
-{
-    if (start_thread()) return false;
-    s->next = NULL;
-    // Relaxed: the thread sees it by the mutex.
-    atomic_store_explicit(&s->over, false, memory_order_relaxed);
-    pthread_mutex_lock(&async.queue);
-    if (!async.step) async.last_step = &async.step;
-    *async.last_step = s;
-    async.last_step = &s->next;
-    pthread_cond_signal(&async.more);
-    pthread_mutex_unlock(&async.queue);
-    return true;
-}
-
-static bool is_over(void *arg)
-{
-    // Acquire: pairs with the release in do_step.
-    return atomic_load_explicit(&((struct uno_step *)arg)->over, memory_order_acquire);
-}
-
-void uno_async_wait(struct uno_step *s, const struct MPI_ABI_Comm *comm)
-{
-    struct uno_waiting why = {.comm = comm, .peer = MPI_UNDEFINED, .tag = MPI_UNDEFINED};
-    if (!is_over(s)) uno_wait_until(is_over, s, &why);
 }
 
 static int make_task(const struct uno_access *a, struct task **task)

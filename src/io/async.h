@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Nonblocking accesses: one thread of the process does them, one after the other, as long as files are open.
 #pragma once
-#include <stdatomic.h>
-
 #include "io/access.h"
 
 // Starts what uno_access_begin has set up, and ends it. *request completes when some thread of the user's makes
@@ -11,19 +9,6 @@ int uno_async_start(const struct uno_access *a, MPI_Request *request) UNO_MUST_U
 
 // The same for one that was moved already.
 int uno_async_ended(const struct uno_access *a, MPI_Request *request) UNO_MUST_USE;
-
-// Something that the I/O thread does before the accesses that wait there, for a caller who waits for it meanwhile.
-struct uno_step {
-    void (*run)(struct uno_step *s);    // in that thread: it takes no lock of the library
-    struct uno_step *next;
-    _Atomic bool over;
-};
-
-// False: there is no thread, and nothing was begun.
-bool uno_async_begin(struct uno_step *s);
-
-// Until it is over. comm is for a report of what this process waits for.
-void uno_async_wait(struct uno_step *s, const struct MPI_ABI_Comm *comm);
 
 const void *uno_async_buffer(MPI_Request request);    // the user's buffer of one that was started
 

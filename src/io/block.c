@@ -3,13 +3,11 @@
 // Always holds: what a block writes is what its moves brought, or lies in this process's own data.
 #include "io/block.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "chan/chan.h"
 #include "chan/peer_memory.h"
-#include "core/world.h"
 #include "io/file.h"
 #include "io/posix.h"
 
@@ -19,7 +17,6 @@ struct uno_block *uno_block_make(const struct MPI_ABI_File *f, bool write, size_
     if (!b) return NULL;
     memset(b, 0, offsetof(struct uno_block, part));
     b->parts = b->moves = 0;
-    b->err = MPI_SUCCESS;
     b->eof = INT64_MAX;
     b->file = f;
     b->write = write;
@@ -87,52 +84,32 @@ int uno_block_meet(struct uno_block *b)
     return err;
 }
 
-// Parts that follow each other in the file, from i on, with one call; how many they are.
-static size_t write_parts(struct uno_block *b, size_t i)
+// Parts that follow each other in the file, from *i on, with one call.
+static int write_parts(struct uno_block *b, size_t *i)
 {
     struct iovec list[UNO_POSIX_RUNS];
-    int64_t at = b->part[i].at, end = at;
+    int64_t at = b->part[*i].at, end = at;
     size_t n = 0, moved;
-    for (; i + n < b->parts && n < UNO_POSIX_RUNS && b->part[i + n].at == end; n++) {
-        list[n] = (struct iovec){b->part[i + n].mem, b->part[i + n].bytes};
-        end += (int64_t)b->part[i + n].bytes;
+    for (; *i < b->parts && n < UNO_POSIX_RUNS && b->part[*i].at == end; (*i)++, n++) {
+        list[n] = (struct iovec){b->part[*i].mem, b->part[*i].bytes};
+        end += (int64_t)b->part[*i].bytes;
     }
-    b->err = uno_posix_writev(b->file->fd, b->file->path, list, (int)n, at, &moved);
-    return n;
+    return uno_posix_writev(b->file->fd, b->file->path, list, (int)n, at, &moved);
 }
 
-static size_t read_part(struct uno_block *b, size_t i)
+static int read_part(struct uno_block *b, const struct uno_block_part *p)
 {
     size_t moved;
-    const struct uno_block_part *p = &b->part[i];
-    b->err = uno_posix_read(b->file->fd, b->file->path, p->mem, p->bytes, p->at, &moved);
-    if (!b->err && moved < p->bytes && p->at + (int64_t)moved < b->eof) b->eof = p->at + (int64_t)moved;
-    return 1;
+    int err = uno_posix_read(b->file->fd, b->file->path, p->mem, p->bytes, p->at, &moved);
+    if (!err && moved < p->bytes && p->at + (int64_t)moved < b->eof) b->eof = p->at + (int64_t)moved;
+    return err;
 }
 
-static void move_parts(struct uno_step *s)
+int uno_block_pass(struct uno_block *b)
 {
-    struct uno_block *b = (struct uno_block *)s;
-    for (size_t i = 0; i < b->parts && !b->err;) i += b->write ? write_parts(b, i) : read_part(b, i);
-    snprintf(b->why, sizeof b->why, "%s", b->err ? uno_fail_text() : "");
-}
-
-void uno_block_start(struct uno_block *b, bool aside)
-{
-    b->step.run = move_parts;
-    b->started = aside && uno_async_begin(&b->step);
-    if (b->started) return;
-    int depth = uno_lock_drop();
-    move_parts(&b->step);
-    uno_lock_retake(depth);
-}
-
-int uno_block_finish(struct uno_block *b)
-{
-    if (b->started) uno_async_wait(&b->step, b->file->comm);
-    b->started = false;
-    b->parts = b->used = 0;
-    int err = b->err;
-    b->err = MPI_SUCCESS;
-    return err ? uno_fail(err, "%s", b->why) : MPI_SUCCESS;
+    int err = b->write ? uno_block_meet(b) : MPI_SUCCESS;
+    for (size_t i = 0; i < b->parts && !err;) err = b->write ? write_parts(b, &i) : read_part(b, &b->part[i++]);
+    if (!b->write && !err) err = uno_block_meet(b);
+    b->moves = b->parts = b->used = 0;
+    return err;
 }

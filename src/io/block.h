@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A block of a file on its way between the memory of several processes and the disk (merge.h): parts of the file, and
-// moves between them and the processes. Two blocks take turns: while one is written or read in the I/O thread, the
-// other meets the processes.
+// A block of a file on its way between the memory of several processes and the file (merge.h): parts of the file, and
+// moves between them and the processes.
 #pragma once
+#include <mpi.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/fail.h"
-#include "io/async.h"
 
-#define UNO_BLOCK_BYTES ((size_t)1 << 20)    // two of them and what is copied stay in the cache
+#define UNO_BLOCK_BYTES ((size_t)256 << 10)    // it stays in the cache, and writers of a file take turns often
 #define UNO_BLOCK_PARTS 1024
 #define UNO_BLOCK_MOVES 2048
 
@@ -30,9 +29,8 @@ struct uno_block_move {
 };
 
 struct uno_block {
-    struct uno_step step;
     const struct MPI_ABI_File *file;
-    bool write, started;    // started: under way in the I/O thread
+    bool write;
     size_t room, used;
     char *data;
     struct uno_block_part part[UNO_BLOCK_PARTS];
@@ -40,9 +38,9 @@ struct uno_block {
     struct uno_block_move move[UNO_BLOCK_MOVES];
     size_t moves;
     int64_t eof;    // reading: where the file turned out to end
-    int err;
-    char why[MPI_MAX_ERROR_STRING];
 };
+
+struct MPI_ABI_File;
 
 struct uno_block *uno_block_make(const struct MPI_ABI_File *f, bool write, size_t room);    // NULL: no memory
 void uno_block_free(struct uno_block *b);
@@ -52,11 +50,8 @@ static inline bool uno_block_is_full(const struct uno_block *b)
     return b->used == b->room || b->parts == UNO_BLOCK_PARTS || b->moves == UNO_BLOCK_MOVES;
 }
 
-// Makes the moves: into the block when writing, else out of it, up to its eof.
+// Makes the moves: into the block when writing, else out of it, up to its eof. The lock is not held.
 int uno_block_meet(struct uno_block *b) UNO_MUST_USE;
 
-// Writes or reads its parts, in the I/O thread if `aside` and there is one. The lock is held, but not meanwhile.
-void uno_block_start(struct uno_block *b, bool aside);
-
-// Waits until that is over and says how it went.
-int uno_block_finish(struct uno_block *b) UNO_MUST_USE;
+// Makes the moves and writes the parts, or reads the parts and makes the moves; the block is empty then.
+int uno_block_pass(struct uno_block *b) UNO_MUST_USE;

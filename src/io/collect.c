@@ -367,7 +367,7 @@ static int move_together(struct uno_access *a, const struct uno_joint *p)
     c.data_tag = uno_coll_tag(a->file->comm);
     int err = open_all(&c, p), lost = MPI_SUCCESS;
     if (!err) lost = talk(&c);
-    if (c.merge.block[0]) err = uno_merge_end(&c.merge);
+    if (c.merge.block) err = uno_merge_end(&c.merge);
     if (!err) err = lost ? lost : c.err;
     // After an error of the protocol what is still on its way keeps its memory.
     if (!lost) close_all(&c);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Collective accesses. Where the members' parts are long, or lie apart, each moves its own. Where they are short and
-// interleave, one member per host moves them for all, each a part of the file.
+// interleave, two members per host move them for all, each a part of the file.
 #pragma once
 #include <mpi.h>
 

@@ -36,7 +36,7 @@ struct MPI_ABI_File {
     MPI_Request split;         // the split collective under way, or MPI_REQUEST_NULL
     const char *split_call;    // what began it, as MPI_File_write_all
     struct MPI_ABI_Info *info;
-    int *leader, leaders;         // the first rank of each host (joint.h)
+    int *leader, leaders;         // who may move data for others (joint.h)
     struct uno_intent *intent;    // [members] what they are about to do
 };
 
@@ -71,4 +71,4 @@ int uno_file_hints_take(struct MPI_ABI_File *f, const struct MPI_ABI_Info *info)
 struct MPI_ABI_Info *uno_file_hints_all(const struct MPI_ABI_File *f);
 const char *uno_file_hint(const struct MPI_ABI_File *f, const char *key);    // its value in use
 long long uno_file_number(const struct MPI_ABI_File *f, const char *key);    // of one that is a number; 0: not given
-int uno_file_aggregators(const struct MPI_ABI_File *f);    // hosts of which one member moves data for all, or cb_nodes
+int uno_file_aggregators(const struct MPI_ABI_File *f);    // members that move data for all: as many, or cb_nodes

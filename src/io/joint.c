@@ -14,9 +14,10 @@
 // costs the file system's book-keeping; in memory, and reading, it takes smaller runs until one call costs more than
 // another copy.
 #define SHORT_WRITE 65536
-#define SHORT_WRITE_MEMORY 4096
-#define SHORT_READ 2048
+#define SHORT_WRITE_MEMORY 8192
+#define SHORT_READ 256
 #define ALIGN ((int64_t)64 << 10)    // where the aggregators' parts are cut
+#define PER_HOST 2                   // aggregators: one meets its neighbours while the other has the file
 #define LEAST ((size_t)64 << 10)     // bytes of an offer, whatever the hint says
 
 enum wish { AUTOMATIC, ENABLED, APART };
@@ -125,18 +126,19 @@ int uno_joint_prepare(struct MPI_ABI_File *f)
 {
     struct MPI_ABI_Comm *c = f->comm;
     struct uno_team team = uno_team_all(c, 0);
-    int *first = calloc((size_t)c->size, sizeof *first), own = 0;
+    int *before = calloc((size_t)c->size, sizeof *before), own = 0;    // members on the same host with lower ranks
     f->leader = calloc((size_t)c->size, sizeof *f->leader);
     f->intent = calloc((size_t)c->size, sizeof *f->intent);
-    bool there = first && f->leader && f->intent;
+    bool there = before && f->leader && f->intent;
     int err = uno_file_agree(f, there ? MPI_SUCCESS : uno_fail(MPI_ERR_NO_MEM, "no memory for the members of a file"));
     if (!err && there) {
-        while (own < c->rank && uno_joint_local(c, own) < 0) own++;
-        first[c->rank] = own;
-        err = uno_team_allgather(&team, first, sizeof *first);
-        for (int r = 0; r < c->size && !err; r++)
-            if (first[r] == r) f->leader[f->leaders++] = r;
+        for (int r = 0; r < c->rank; r++) own += uno_joint_local(c, r) >= 0;
+        before[c->rank] = own;
+        err = uno_team_allgather(&team, before, sizeof *before);
+        for (int turn = 0; turn < PER_HOST && !err; turn++)    // the first of each host come first
+            for (int r = 0; r < c->size; r++)
+                if (before[r] == turn) f->leader[f->leaders++] = r;
     }
-    free(first);
+    free(before);
     return err;
 }

@@ -22,7 +22,7 @@ struct uno_joint {
     const struct uno_intent *all;    // [members]; the file's
     int64_t first, end;              // of all
     bool together;
-    const int *aggregator;    // [aggregators] ranks, one per host at most
+    const int *aggregator;    // [aggregators] ranks
     int aggregators;
     size_t quota;    // bytes that a member offers to an aggregator at once
 };
@@ -39,5 +39,5 @@ bool uno_joint_meets(const struct uno_joint *p, int rank, int number);
 // A member's index on this host, -1: it is on another one.
 int uno_joint_local(const struct MPI_ABI_Comm *c, int rank);
 
-// Collective, when the file is opened: what plans need, with the first rank of each host.
+// Collective, when the file is opened: what plans need, with the first ranks of each host.
 int uno_joint_prepare(struct MPI_ABI_File *f) UNO_MUST_USE;

@@ -10,7 +10,7 @@
 #include "io/block.h"
 #include "io/file.h"
 
-#define GAP 8192    // bytes between pieces up to which reading them too is cheaper than a call
+#define GAP 2048    // bytes between pieces up to which reading them too is cheaper than a call
 
 static void keep_error(struct uno_merge *m, int err)
 {
@@ -22,52 +22,23 @@ static void keep_error(struct uno_merge *m, int err)
 int uno_merge_begin(struct uno_merge *m)
 {
     m->eof = INT64_MAX;
-    m->block[0] = uno_block_make(m->file, m->write, UNO_BLOCK_BYTES);
-    return m->block[0] ? MPI_SUCCESS : uno_fail(MPI_ERR_NO_MEM, "no memory for a block of a file");
+    m->block = uno_block_make(m->file, m->write, UNO_BLOCK_BYTES);
+    return m->block ? MPI_SUCCESS : uno_fail(MPI_ERR_NO_MEM, "no memory for a block of a file");
 }
 
-// Moves are made without the lock: they may take a while.
-static void meet(struct uno_merge *m, struct uno_block *b)
+// A block is moved without the lock: that may take a while. After an error nothing is moved any more.
+static void flush(struct uno_merge *m)
 {
-    if (b->moves == 0) return;
+    struct uno_block *b = m->block;
+    if (m->err) {
+        b->parts = b->moves = b->used = 0;
+        return;
+    }
     int depth = uno_lock_drop();
-    int err = uno_block_meet(b);
+    int err = uno_block_pass(b);
     uno_lock_retake(depth);
     keep_error(m, err);
-}
-
-// What was begun with a block is over, and it is empty.
-static void finish(struct uno_merge *m, struct uno_block *b)
-{
-    keep_error(m, uno_block_finish(b));
     if (b->eof < m->eof) m->eof = b->eof;
-    if (m->err)
-        b->moves = 0;
-    else if (!m->write)
-        meet(m, b);
-}
-
-// The block is on its way, and the other one is there to be filled.
-static void flush(struct uno_merge *m, bool last)
-{
-    struct uno_block *b = m->block[m->turn];
-    if (m->write) meet(m, b);
-    if (m->err) b->parts = b->moves = 0;
-    if (!last && !m->block[1 - m->turn]) m->block[1 - m->turn] = uno_block_make(m->file, m->write, b->room);
-    struct uno_block *other = m->block[1 - m->turn];
-    if (b->parts) uno_block_start(b, other && !last);
-    if (other) {
-        m->turn = 1 - m->turn;
-        finish(m, other);
-    } else {
-        finish(m, b);
-    }
-}
-
-static void empty_blocks(struct uno_merge *m)
-{
-    flush(m, true);
-    flush(m, true);
 }
 
 // A part of the block for n bytes at `at`, or the end of the last one. *n may become less. The place of its first byte.
@@ -107,11 +78,8 @@ static void add_own(struct uno_block *b, int64_t at, char *mem, size_t *n)
 static void add_piece(struct uno_merge *m, struct uno_source *s, int64_t at, uint64_t mem, size_t bytes)
 {
     while (bytes > 0) {
-        struct uno_block *b = m->block[m->turn];
-        if (uno_block_is_full(b)) {
-            flush(m, false);
-            continue;
-        }
+        struct uno_block *b = m->block;
+        if (uno_block_is_full(b)) flush(m);
         size_t n = bytes;
         if (s->stays && m->write) {
             add_own(b, at, (char *)(uintptr_t)mem, &n);
@@ -180,17 +148,19 @@ void uno_merge_lists(struct uno_merge *m)
         if (!first) break;
         take_pieces(m, first, second, limit);
     }
-    if (m->write) {
-        meet(m, m->block[m->turn]);
-        return;
+    if (!m->write) {
+        flush(m);
+    } else if (!m->err) {
+        int depth = uno_lock_drop();
+        int err = uno_block_meet(m->block);
+        uno_lock_retake(depth);
+        keep_error(m, err);
     }
-    empty_blocks(m);
 }
 
 int uno_merge_end(struct uno_merge *m)
 {
-    empty_blocks(m);
-    uno_block_free(m->block[0]);
-    uno_block_free(m->block[1]);
+    flush(m);
+    uno_block_free(m->block);
     return m->err ? uno_fail(m->err, "%s", m->why) : MPI_SUCCESS;
 }

@@ -23,8 +23,7 @@ struct uno_merge {
     bool write, sieve;
     struct uno_source *source;
     size_t sources;
-    struct uno_block *block[2];
-    int turn;       // the block that is being filled
+    struct uno_block *block;
     int64_t eof;    // reading: bytes of the file from here on are not there
     int err;        // the first one, after which nothing is moved
     char why[MPI_MAX_ERROR_STRING];

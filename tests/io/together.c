@@ -13,7 +13,7 @@
 
 enum { TILE = 1024, TILES = 700, ALL = TILE * TILES };
 
-static int rank, size, fault, shorten, hosts;    // hosts: with a rank that moves data for the others
+static int rank, size, fault, shorten, movers;    // movers: ranks that move data for the others
 static long writes, reads;                       // system calls of this process
 static unsigned char data[ALL], back[ALL];
 
@@ -128,7 +128,7 @@ static void hints(const char *path)
     CHECK(strcmp(value, "enable") == 0);
     len = sizeof value;
     CHECK(MPI_Info_get_string(used, "cb_nodes", &len, value, &flag) == MPI_SUCCESS && flag &&
-          (hosts = atoi(value)) > 0);
+          (movers = atoi(value)) > 0);
     MPI_Info_free(&used);
     CHECK(MPI_File_close(&fh) == MPI_SUCCESS);
 }
@@ -159,16 +159,16 @@ int main(int argc, char **argv)
     const char *path = make_path("together");
     for (int i = 0; i < ALL; i++) data[i] = (unsigned char)(rank * 50 + i * 7 + i / 256);
     hints(path);
-    CHECK(writers(path, NULL, NULL, TILE) == hosts);
+    CHECK(writers(path, NULL, NULL, TILE) == movers);
     CHECK(writers(path, "cb_nodes", "1", TILE) == 1);
-    CHECK(writers(path, "cb_buffer_size", "100000", TILE) == hosts);
-    CHECK(writers(path, "romio_cb_read", "enable", TILE) == hosts);
+    CHECK(writers(path, "cb_buffer_size", "100000", TILE) == movers);
+    CHECK(writers(path, "romio_cb_read", "enable", TILE) == movers);
     CHECK(writers(path, "romio_cb_write", "disable", TILE) == size);
     CHECK(writers(path, "collective_buffering", "false", TILE) == size);
     CHECK(writers(path, NULL, NULL, 70 * TILE) == size);    // long runs
-    CHECK(writers(path, "romio_cb_write", "enable", 70 * TILE) == hosts);
+    CHECK(writers(path, "romio_cb_write", "enable", 70 * TILE) == movers);
     shorten = 1;
-    CHECK(writers(path, NULL, NULL, TILE) == hosts);
+    CHECK(writers(path, NULL, NULL, TILE) == movers);
     shorten = 0;
     errors(path);
     if (rank == 0) unlink(path);
