@@ -17,6 +17,7 @@
 #define STRAIGHT ((size_t)32 << 10)    // runs in memory of so many bytes are not copied
 #define BLOCK ((size_t)4 << 20)        // bytes of the block in between
 #define GAP 2048                       // bytes between runs up to which reading them too is cheaper than a call
+#define FAR ((uint64_t)1 << 61)        // no sum of two such offsets leaves 63 bits
 #define MOST ((size_t)1 << 40)         // bytes of one run that are looked for at once
 
 struct mover {
@@ -43,7 +44,7 @@ int uno_access_begin(struct uno_access *a)
     a->view->refs++;
     uno_type_hold(a->type);
     a->atomic = f->atomic;
-    a->sieve = uno_file_hint(f, "romio_ds_read")[0] != 'd';    // "disable"
+    a->sieve = f->wish.sieve;
     return MPI_SUCCESS;
 }
 
@@ -229,22 +230,43 @@ static int move(struct uno_access *a)
     return err;
 }
 
+// One run in memory and in the file: what small accesses mostly are.
+static int move_straight(struct uno_access *a)
+{
+    const struct MPI_ABI_File *f = a->file;
+    int64_t at = a->view->disp + (int64_t)(a->view->lead + a->pos);
+    size_t moved;
+    int err = a->write ? uno_posix_write(f->fd, f->path, a->buf, a->bytes, at, &moved)
+                       : uno_posix_read(f->fd, f->path, a->buf, a->bytes, at, &moved);
+    a->done = moved;
+    a->moved = (MPI_Count)moved;
+    return err;
+}
+
 int uno_access_run(struct uno_access *a)
 {
     a->done = 0;
     a->moved = 0;
     if (a->bytes == 0) return MPI_SUCCESS;
+    const struct uno_view *v = a->view;
+    bool straight = v->plain && v->rep->kind == UNO_REP_NATIVE && a->type->flags & UNO_TYPE_PLAIN && !a->atomic;
+    if (straight && a->pos + a->bytes < FAR && (uint64_t)v->disp + v->lead < FAR) return move_straight(a);
     int err = uno_view_fits(a->view, a->pos, a->bytes);
     if (err || !a->atomic) return err ? err : move(a);
     struct MPI_ABI_File *f = a->file;
     int64_t first, last;
     uno_view_run(a->view, a->pos, 1, &first);
     uno_view_run(a->view, a->pos + a->bytes - 1, 1, &last);
+    int64_t n = last - first + 1;
+    if (!uno_view_ascends(a->view, a->pos, a->bytes)) {    // all that may follow
+        first = a->view->disp;
+        n = 0;
+    }
     pthread_mutex_lock(&f->range);
-    err = uno_posix_lock(f->fd, f->path, a->write, first, last - first + 1);
+    err = uno_posix_lock(f->fd, f->path, a->write, first, n);
     if (!err) {
         err = move(a);
-        uno_posix_unlock(f->fd, first, last - first + 1);
+        uno_posix_unlock(f->fd, first, n);
     }
     pthread_mutex_unlock(&f->range);
     return err;

@@ -305,9 +305,8 @@ static void open_side(struct collect *c, struct side *s, const struct uno_joint 
     s->open = uno_joint_meets(p, c->me, number);
     if (!s->open) return;
     c->open++;
-    uint64_t from = uno_view_find(a->view, first), to = uno_view_find(a->view, end), last = a->pos + a->bytes;
-    from = from < a->pos ? a->pos : from > last ? last : from;
-    to = to < from ? from : to > last ? last : to;
+    uint64_t last = a->pos + a->bytes, from = uno_view_find(a->view, a->pos, last, first);
+    uint64_t to = uno_view_find(a->view, from, last, end);
     struct uno_offer *o = &s->offer;
     *o = (struct uno_offer){.a = a, .pos = from - a->pos, .end = to - a->pos};
     o->quota = p->quota < to - from ? p->quota : (size_t)(to - from);
@@ -373,8 +372,7 @@ static int move_together(struct uno_access *a, const struct uno_joint *p)
     if (!lost) close_all(&c);
     if (err) return err;
     a->done = a->bytes;
-    uint64_t there = a->bytes && !a->write && c.eof < INT64_MAX ? uno_view_find(a->view, c.eof) : UINT64_MAX;
-    if (there < a->pos + a->bytes) a->done = there > a->pos ? there - a->pos : 0;
+    if (!a->write && c.eof < INT64_MAX) a->done = uno_view_find(a->view, a->pos, a->pos + a->bytes, c.eof) - a->pos;
     a->moved = (MPI_Count)a->done;
     return MPI_SUCCESS;
 }

@@ -36,6 +36,11 @@ struct MPI_ABI_File {
     MPI_Request split;         // the split collective under way, or MPI_REQUEST_NULL
     const char *split_call;    // what began it, as MPI_File_write_all
     struct MPI_ABI_Info *info;
+    struct uno_file_wishes {    // what the hints come to
+        bool sieve;             // reads take gaps along
+        char together[2];       // reading, writing collectively: 'e'nabled, 'd'isabled, 'a'utomatic
+        uint64_t buffer;        // cb_buffer_size
+    } wish;
     int *leader, leaders;         // who may move data for others (joint.h)
     struct uno_intent *intent;    // [members] what they are about to do
 };
@@ -69,6 +74,4 @@ int uno_file_same(struct MPI_ABI_File *f, int err, int64_t value, const char *na
 // hint.c: takes what it knows from info (NULL: nothing); all hints with the values in use, NULL when memory is out.
 int uno_file_hints_take(struct MPI_ABI_File *f, const struct MPI_ABI_Info *info) UNO_MUST_USE;
 struct MPI_ABI_Info *uno_file_hints_all(const struct MPI_ABI_File *f);
-const char *uno_file_hint(const struct MPI_ABI_File *f, const char *key);    // its value in use
-long long uno_file_number(const struct MPI_ABI_File *f, const char *key);    // of one that is a number; 0: not given
 int uno_file_aggregators(const struct MPI_ABI_File *f);    // members that move data for all: as many, or cb_nodes

@@ -56,6 +56,15 @@ static const struct {
 };
 #define KNOWN (sizeof known / sizeof known[0])
 
+// The value of a hint in use; NULL: it has none.
+static const char *hint_of(const struct MPI_ABI_File *f, const char *key)
+{
+    const char *value = uno_info_find(f->info, key);
+    for (size_t i = 0; !value && i < KNOWN; i++)
+        if (strcmp(known[i].key, key) == 0) value = known[i].fallback;
+    return value;
+}
+
 int uno_file_hints_take(struct MPI_ABI_File *f, const struct MPI_ABI_Info *info)
 {
     if (!f->info) f->info = uno_info_new();
@@ -66,26 +75,19 @@ int uno_file_hints_take(struct MPI_ABI_File *f, const struct MPI_ABI_Info *info)
         int err = uno_info_set(f->info, known[i].key, value);
         if (err) return err;
     }
+    const char *buffering = uno_info_find(f->info, "collective_buffering");
+    bool apart = buffering && buffering[0] == 'f';            // "false"
+    f->wish.sieve = hint_of(f, "romio_ds_read")[0] != 'd';    // "disable"
+    f->wish.together[0] = apart ? 'd' : hint_of(f, "romio_cb_read")[0];
+    f->wish.together[1] = apart ? 'd' : hint_of(f, "romio_cb_write")[0];
+    f->wish.buffer = (uint64_t)strtoll(hint_of(f, "cb_buffer_size"), NULL, 10);
     return MPI_SUCCESS;
-}
-
-const char *uno_file_hint(const struct MPI_ABI_File *f, const char *key)
-{
-    const char *value = uno_info_find(f->info, key);
-    for (size_t i = 0; !value && i < KNOWN; i++)
-        if (strcmp(known[i].key, key) == 0) value = known[i].fallback;
-    return value;
-}
-
-long long uno_file_number(const struct MPI_ABI_File *f, const char *key)
-{
-    const char *value = uno_file_hint(f, key);
-    return value ? strtoll(value, NULL, 10) : 0;
 }
 
 int uno_file_aggregators(const struct MPI_ABI_File *f)
 {
-    long long most = uno_file_number(f, "cb_nodes");
+    const char *value = uno_info_find(f->info, "cb_nodes");
+    long long most = value ? strtoll(value, NULL, 10) : 0;
     return most > 0 && most < f->leaders ? (int)most : f->leaders;
 }
 
@@ -96,7 +98,7 @@ struct MPI_ABI_Info *uno_file_hints_all(const struct MPI_ABI_File *f)
     char nodes[16];
     snprintf(nodes, sizeof nodes, "%d", uno_file_aggregators(f));
     for (size_t i = 0; i < KNOWN; i++) {
-        const char *value = strcmp(known[i].key, "cb_nodes") == 0 ? nodes : uno_file_hint(f, known[i].key);
+        const char *value = strcmp(known[i].key, "cb_nodes") == 0 ? nodes : hint_of(f, known[i].key);
         if (!value || uno_info_set(all, known[i].key, value) == MPI_SUCCESS) continue;
         uno_info_drop(all);
         return NULL;

@@ -24,17 +24,17 @@ enum wish { AUTOMATIC, ENABLED, APART };
 
 static enum wish wish_of(const struct MPI_ABI_File *f, const struct uno_access *a)
 {
-    const char *hint = uno_file_hint(f, a->write ? "romio_cb_write" : "romio_cb_read");
-    const char *buffering = uno_file_hint(f, "collective_buffering");
-    if (hint[0] == 'd' || (buffering && buffering[0] == 'f')) return APART;
-    if (a->atomic || !a->view->strict || a->view->rep->kind != UNO_REP_NATIVE) return APART;
-    return hint[0] == 'e' ? ENABLED : AUTOMATIC;
+    char wish = f->wish.together[a->write];
+    if (wish == 'd' || a->atomic || !uno_view_ascends(a->view, a->pos, a->bytes) ||
+        a->view->rep->kind != UNO_REP_NATIVE)
+        return APART;
+    return wish == 'e' ? ENABLED : AUTOMATIC;
 }
 
 static struct uno_intent intent_of(const struct MPI_ABI_File *f, const struct uno_access *a, int err)
 {
     struct uno_intent own = {.err = err, .aggregators = (uint64_t)uno_file_aggregators(f)};
-    own.buffer = (uint64_t)uno_file_number(f, "cb_buffer_size");
+    own.buffer = f->wish.buffer;
     if (err) return own;
     own.wish = wish_of(f, a);
     own.shorter = !a->write ? SHORT_READ : f->in_memory ? SHORT_WRITE_MEMORY : SHORT_WRITE;

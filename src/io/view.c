@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Views (view.h). Called by the file object and by data accesses; the latter hold no lock.
-// Always holds: the runs of a filetype come in ascending order, as the standard demands.
+// Always holds: the runs of a filetype come in ascending order, as the standard demands; those of the next copy may
+// begin before its last one.
 #include "io/view.h"
 
 #include <stdlib.h>
@@ -72,9 +73,10 @@ static bool ascends(const struct uno_pack *g, bool strict, struct reach *out)
     return true;
 }
 
-static int check_layout(struct MPI_ABI_Datatype *t, bool writable, bool *strict)
+static int check_layout(struct uno_view *v, bool writable)
 {
-    *strict = true;
+    struct MPI_ABI_Datatype *t = v->layout;
+    v->strict = v->orderly = true;
     if (t->size == 0 || t->flags & UNO_TYPE_PLAIN) return MPI_SUCCESS;
     if (t->extent <= 0)
         return uno_fail(MPI_ERR_TYPE, "filetype has extent %lld (more than 0 needed)", (long long)t->extent);
@@ -86,10 +88,9 @@ static int check_layout(struct MPI_ABI_Datatype *t, bool writable, bool *strict)
     struct reach tile, next;
     if (!ascends(g, false, &tile)) return uno_fail(MPI_ERR_TYPE, "the displacements of filetype do not ascend");
     next = moved(tile, t->extent);
-    if (!join(&tile, next, false, true))
-        return uno_fail(MPI_ERR_TYPE, "filetype reaches into its next copy: its displacements do not ascend");
-    *strict = ascends(g, true, &tile) && join(&tile, next, true, true);
-    if (*strict || !writable) return MPI_SUCCESS;
+    v->strict = ascends(g, true, &tile);
+    v->orderly = v->strict && join(&tile, next, true, true);
+    if (v->strict || !writable) return MPI_SUCCESS;
     return uno_fail(MPI_ERR_TYPE, "filetype holds a byte twice, and the file is open for writing");
 }
 
@@ -99,7 +100,7 @@ static int fill(struct uno_view *v, const struct uno_view_spec *s)
     v->rep = s->rep;
     int err = uno_datarep_size(s->rep, v->etype, &v->unit);
     if (!err) err = uno_datarep_layout(s->rep, v->filetype, &v->layout);
-    if (!err) err = check_layout(v->layout, s->writable, &v->strict);
+    if (!err) err = check_layout(v, s->writable);
     if (err) return err;
     if (v->unit == 0) return uno_fail(MPI_ERR_TYPE, "etype has no data");
     if (v->layout->size % v->unit)
@@ -184,13 +185,9 @@ uint64_t uno_view_runs(const struct uno_view *v, uint64_t bytes)
     return run > 0 ? (bytes + run - 1) / run : bytes;
 }
 
-uint64_t uno_view_find(const struct uno_view *v, int64_t at)
+uint64_t uno_view_find(const struct uno_view *v, uint64_t low, uint64_t high, int64_t at)
 {
-    uint64_t size = (uint64_t)v->layout->size;
-    if (at <= v->disp || size == 0) return 0;
-    uint64_t tiles = (uint64_t)(at - v->disp) / (uint64_t)v->layout->extent;
-    uint64_t low = 0, high = (tiles + 1) * size;    // a tile may lie behind any number of extents
-    while (low < high) {                            // the first byte of the stream at or behind `at`
+    while (low < high) {
         uint64_t middle = low + (high - low) / 2;
         int64_t there;
         uno_view_run(v, middle, 1, &there);
@@ -204,6 +201,15 @@ uint64_t uno_view_find(const struct uno_view *v, int64_t at)
 
 uint64_t uno_view_place(const struct uno_view *v, int64_t at)
 {
-    uint64_t low = uno_view_find(v, at);
-    return (low + (uint64_t)v->unit - 1) / (uint64_t)v->unit * (uint64_t)v->unit;
+    uint64_t size = (uint64_t)v->layout->size;
+    if (at <= v->disp || size == 0) return 0;
+    uint64_t tiles = (uint64_t)(at - v->disp) / (uint64_t)v->layout->extent;
+    uint64_t place = uno_view_find(v, 0, (tiles + 1) * size, at);    // a tile may lie behind any number of extents
+    return (place + (uint64_t)v->unit - 1) / (uint64_t)v->unit * (uint64_t)v->unit;
+}
+
+bool uno_view_ascends(const struct uno_view *v, uint64_t pos, uint64_t n)
+{
+    uint64_t size = (uint64_t)v->layout->size;
+    return v->orderly || (v->strict && (n == 0 || pos / size == (pos + n - 1) / size));
 }

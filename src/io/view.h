@@ -21,7 +21,8 @@ struct uno_view {
     const struct uno_datarep *rep;
     MPI_Count unit;    // bytes of an etype in the file
     bool plain;        // one endless run
-    bool strict;       // no byte of the file is in it twice
+    bool strict;       // no byte of the file is in the filetype twice
+    bool orderly;      // ... nor in its copies, which begin each where the last one ended, or later
     uint64_t lead;     // bytes before the run in the layout, when plain
 };
 
@@ -45,6 +46,11 @@ int uno_view_fits(const struct uno_view *v, uint64_t pos, uint64_t n) UNO_MUST_U
 // How many runs so many bytes of the stream take, about: by the filetype alone.
 uint64_t uno_view_runs(const struct uno_view *v, uint64_t bytes);
 
-// The first place of the stream that lies at or behind byte `at` of the file; the first such one that begins an etype.
-uint64_t uno_view_find(const struct uno_view *v, int64_t at);
+// The first place of the stream, of [low, high), that lies at or behind byte `at` of the file; high: none. It ascends.
+uint64_t uno_view_find(const struct uno_view *v, uint64_t low, uint64_t high, int64_t at);
+
+// The first place of all that begins an etype there.
 uint64_t uno_view_place(const struct uno_view *v, int64_t at);
+
+// Whether the n bytes of the stream from pos on ascend in the file, each one there once.
+bool uno_view_ascends(const struct uno_view *v, uint64_t pos, uint64_t n);

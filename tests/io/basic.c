@@ -124,6 +124,34 @@ static void behind(void)
     CHECK(MPI_File_close(&fh) == MPI_SUCCESS);
 }
 
+// A filetype whose copies lie between its own runs.
+static void interlocked(void)
+{
+    int two[2] = {1, 1}, v[4] = {1, 2, 3, 4}, back[4] = {0};
+    MPI_Aint at[2] = {0, 100};
+    MPI_Datatype pair, type;
+    MPI_File fh = open_as(MPI_MODE_RDWR);
+    MPI_Type_create_hindexed(2, two, at, MPI_INT, &pair);
+    MPI_Type_create_resized(pair, 0, 8, &type);
+    MPI_Type_commit(&type);
+    CHECK(MPI_File_set_view(fh, 1000 * rank, MPI_INT, type, "native", MPI_INFO_NULL) == MPI_SUCCESS);
+    for (int atomic = 0; atomic < 2; atomic++) {
+        CHECK(MPI_File_set_atomicity(fh, atomic) == MPI_SUCCESS);
+        CHECK(MPI_File_write_at_all(fh, 0, v, 2, MPI_INT, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+        CHECK(MPI_File_write_at_all(fh, 0, v, 4, MPI_INT, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+        CHECK(MPI_File_read_at_all(fh, 0, back, 4, MPI_INT, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+        CHECK(memcmp(v, back, sizeof v) == 0);
+    }
+    CHECK(MPI_File_set_view(fh, 1000 * rank, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL) == MPI_SUCCESS);
+    int where[4] = {0, 100, 8, 108};
+    for (int i = 0; i < 4; i++) {
+        CHECK(MPI_File_read_at(fh, where[i], back, 4, MPI_BYTE, MPI_STATUS_IGNORE) == MPI_SUCCESS && back[0] == v[i]);
+    }
+    MPI_Type_free(&pair);
+    MPI_Type_free(&type);
+    CHECK(MPI_File_close(&fh) == MPI_SUCCESS);
+}
+
 static void hints(void)
 {
     MPI_Info info, used;
@@ -252,6 +280,7 @@ int main(int argc, char **argv)
     offsets();
     views();
     behind();
+    interlocked();
     hints();
     wrong_opens();
     wrong_uses();

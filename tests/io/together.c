@@ -14,7 +14,7 @@
 enum { TILE = 1024, TILES = 700, ALL = TILE * TILES };
 
 static int rank, size, fault, shorten, movers;    // movers: ranks that move data for the others
-static long writes, reads;                       // system calls of this process
+static long writes, reads;                        // system calls of this process
 static unsigned char data[ALL], back[ALL];
 
 // In place of libc's, for the library too.
