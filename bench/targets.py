@@ -57,7 +57,7 @@ JOBS = {
     "rmabw": ("rma", 2, ["put-bw", "get-bw", "put-bibw", "get-bibw", "rput", "rget", "--sizes", "8,64K"]),
     "rmapassive": ("rma", 2, ["passive", "--sizes", "8,64K"]),
     "rmamake": ("rma", 2, ["win-make", "--sizes", "64K"]),
-    "rma8": ("rma", 8, ["put-mlat", "put-allall", "xchg-put", "--sizes", "8,64K", *BATCH]),
+    "rma8": ("rma", 8, ["put-mlat", "put-allall", "xchg-put", "--sizes", "8", *BATCH]),
     "rma8word": ("rma", 8, ["fop-lat", "cas-lat", "lock-turns", *BATCH]),
     "rma64": ("rma", 64, ["lock-all"]),
 }
@@ -233,7 +233,7 @@ TARGETS += [
     ),
     ratio("8 ranks: puts 8 B of 4 pairs, us", "rma8", "put-mlat/flush", 8, None),
     ratio("8 ranks: all put 8 B to all, us", "rma8", "put-allall/flush_all", 8, None),
-    ratio("8 ranks: 64 KiB to both neighbours, us", "rma8", "xchg-put", 65536, None),
+    ratio("8 ranks: 8 B to both neighbours, us", "rma8", "xchg-put", 8, None),
     ratio("8 ranks: fetch_and_op on one word, us", "rma8word", "fop-lat", 0, None),
     ratio("8 ranks: exclusive lock in turn, us", "rma8word", "lock-turns", 0, 0.3),
     ratio("64 ranks: lock_all, us", "rma64", "lock-all", 0, 0.1),
