@@ -18,7 +18,7 @@ PACKAGES = {"mpich": ["mpich"], "openmpi": ["openmpi"], "impi": ["impi-rt", "imp
 TITLES = {"ours": "Unisono", "mpich": "MPICH", "openmpi": "Open MPI", "impi": "Intel MPI"}
 # What makes each send everything over TCP on the loopback: words for mpiexec, variables.
 TCP = {
-    "ours": (["--set", "chan=tcp"], {}),
+    "ours": (["--set", "chan=tcp", "--set", "rma_path=2"], {}),
     "mpich": ([], {"UCX_TLS": "tcp,self", "MPIR_CVAR_NOLOCAL": "1"}),
     "openmpi": (shlex.split("--mca pml ob1 --mca btl tcp,self --mca btl_tcp_if_include lo"), {}),
     "impi": (

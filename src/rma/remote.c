@@ -23,15 +23,16 @@
 
 #define PIECE_MAX ((size_t)65536)              // of a message
 #define RUNS_MAX ((size_t)1024)                // in a message
+#define KEPT_MAX ((size_t)4096)                // of a message that waits for what comes after it
 #define UNCONFIRMED_MAX ((uint64_t)8 << 20)    // bytes sent to a part before an answer is waited for
 
 enum what { PUT, GET, ACCUMULATE, FETCH, SWAP, DATA, LOCK, GRANT, UNLOCK, FLUSH, ANSWER, POST, COMPLETE, REFUSED };
 
 struct wire {
-    uint8_t what;
+    uint8_t what, after;              // FLUSH, UNLOCK or COMPLETE comes with the operation before it, ANSWER with DATA
     bool exclusive : 1, holds : 1;    // of a lock that is asked for; its asker has others
+    uint8_t op;                       // handle of the predefined operation
     uint16_t element;                 // handle of the predefined type (accumulates)
-    uint16_t op;                      // handle of the predefined operation
     uint16_t runs;                    // that follow
     uint64_t bytes;                   // of the layout (GET), else of the data behind the runs; REFUSED: the address
     uint64_t token;                   // whom the data that comes back is for, 0: none comes
@@ -92,6 +93,30 @@ static int tell(struct MPI_ABI_Win *w, int rank, const struct wire *h)
     if (!peer) return MPI_ERR_OTHER;
     int err = uno_peer_tell(peer, &m, NULL);
     return err == UNO_KEPT ? MPI_SUCCESS : err;
+}
+
+// The last small message to a part is kept until it is known what comes after it: mostly a flush, which then travels
+// with it. Nothing has to reach the part before a synchronisation, which sends it in any case.
+static int send_kept(struct MPI_ABI_Win *w, int rank, const struct wire *after)
+{
+    struct uno_rma_part *p = &w->part[rank];
+    char *all = p->kept;
+    if (!all) return after ? tell(w, rank, after) : MPI_SUCCESS;
+    struct wire *h = (struct wire *)(void *)all;
+    if (after) h->after = after->what;
+    if (after) h->exclusive = after->exclusive;
+    p->kept = NULL;
+    return send_owned(w, rank, all, p->kept_bytes);
+}
+
+static int send_or_keep(struct MPI_ABI_Win *w, int rank, char *all, size_t bytes, bool may_wait)
+{
+    int err = send_kept(w, rank, NULL);
+    if (err) free(all);
+    if (err || !may_wait || bytes > KEPT_MAX) return err ? err : send_owned(w, rank, all, bytes);
+    w->part[rank].kept = all;
+    w->part[rank].kept_bytes = bytes;
+    return MPI_SUCCESS;
 }
 
 // Puts together the next piece of an operation: head, runs, room for data. h->bytes becomes the packed bytes of it, a
@@ -194,7 +219,7 @@ static int send_piece(struct MPI_ABI_Win *w, const struct uno_rma_op *o, struct 
         skip(e->out, n);
         ((struct wire *)(void *)all)->token = uno_token_take(UNO_TOKEN_RMA, piece, proc);
     }
-    int err = send_owned(w, o->rank, all, head + (e->in ? n : 0));
+    int err = send_or_keep(w, o->rank, all, head + (e->in ? n : 0), l->done == l->bytes && !e->whole);
     return err ? err : bounded(w, o->rank, n);
 }
 
@@ -204,7 +229,7 @@ int uno_remote_start(struct MPI_ABI_Win *w, const struct uno_rma_op *o, struct u
     bool no_op = o->op && o->op->handle == MPI_NO_OP, back = o->get || o->result.type;
     struct wire h = {.what = o->get ? GET : !o->op ? PUT : back ? FETCH : ACCUMULATE};
     struct whole *whole = NULL;
-    if (o->op) h.op = (uint16_t)(uintptr_t)o->op->handle;
+    if (o->op) h.op = (uint8_t)(uintptr_t)o->op->handle;
     if (o->op) h.element = (uint16_t)(uintptr_t)uno_rma_element(o->type)->handle;
     if (!o->get && !no_op) uno_rma_stream(&in, &o->origin);
     if (back) uno_rma_stream(&out, o->get ? &o->origin : &o->result);
@@ -251,7 +276,7 @@ int uno_remote_swap(struct MPI_ABI_Win *w, const struct uno_rma_op *o, struct un
     memcpy(all, &h, sizeof h);
     memcpy(all + sizeof h, &(struct wire_run){(uint64_t)(l->run[0].at - base), n}, sizeof(struct wire_run));
     memcpy(all + head, both, 2 * n);
-    int err = send_owned(w, o->rank, all, head + 2 * n);
+    int err = send_or_keep(w, o->rank, all, head + 2 * n, true);
     return err ? err : bounded(w, o->rank, n);
 }
 
@@ -273,14 +298,15 @@ static int await_answer(struct MPI_ABI_Win *w, int rank)
 
 int uno_remote_flush(struct MPI_ABI_Win *w, int rank)
 {
-    int err = tell(w, rank, &(struct wire){.what = FLUSH});
+    int err = send_kept(w, rank, &(struct wire){.what = FLUSH});
     return err ? err : await_answer(w, rank);
 }
 
 int uno_remote_lock(struct MPI_ABI_Win *w, int rank, bool exclusive)
 {
     struct uno_rma_part *p = &w->part[rank];
-    int err = tell(w, rank, &(struct wire){.what = LOCK, .exclusive = exclusive, .holds = w->locks > 0});
+    int err = send_kept(w, rank, NULL);
+    if (!err) err = tell(w, rank, &(struct wire){.what = LOCK, .exclusive = exclusive, .holds = w->locks > 0});
     if (err) return err;
     uno_word_wait(&p->granted, ++p->asked_locks, w->comm, rank);
     return MPI_SUCCESS;
@@ -288,7 +314,7 @@ int uno_remote_lock(struct MPI_ABI_Win *w, int rank, bool exclusive)
 
 int uno_remote_unlock(struct MPI_ABI_Win *w, int rank, bool exclusive)
 {
-    int err = tell(w, rank, &(struct wire){.what = UNLOCK, .exclusive = exclusive});
+    int err = send_kept(w, rank, &(struct wire){.what = UNLOCK, .exclusive = exclusive});
     return err ? err : await_answer(w, rank);
 }
 
@@ -299,7 +325,7 @@ int uno_remote_post(struct MPI_ABI_Win *w, int rank)
 
 int uno_remote_complete(struct MPI_ABI_Win *w, int rank)
 {
-    return tell(w, rank, &(struct wire){.what = COMPLETE});
+    return send_kept(w, rank, &(struct wire){.what = COMPLETE});
 }
 
 // ---- at the target ----
@@ -403,9 +429,15 @@ static const char *find_layout(const struct MPI_ABI_Win *w, const struct wire *h
     return NULL;
 }
 
-static const char *send_back(struct MPI_ABI_Win *w, int rank, uint64_t token, char *all, size_t n)
+// Data go back; with them the answer to what comes with the operation, which is then done.
+static const char *send_back(struct MPI_ABI_Win *w, int rank, struct wire *to, char *all, size_t n)
 {
-    struct wire h = {.what = DATA, .bytes = n, .token = token};
+    struct wire h = {.what = DATA, .bytes = n, .token = to->token};
+    if (to->after == UNLOCK) let_lock_go(w, to->exclusive);
+    if (to->after == UNLOCK || to->after == FLUSH) {
+        h.after = ANSWER;
+        to->after = 0;
+    }
     memcpy(all, &h, sizeof h);
     return send_owned(w, rank, all, sizeof h + n) ? "an answer cannot be sent" : NULL;
 }
@@ -435,8 +467,7 @@ static const char *refuse(struct MPI_ABI_Win *w, int rank, const struct wire *h,
 }
 
 // PUT, GET, ACCUMULATE, FETCH, SWAP. data: what came behind the runs, n bytes.
-static const char *operate(struct MPI_ABI_Win *w, int rank, const struct wire *h, const char *runs, char *data,
-                           size_t n)
+static const char *operate(struct MPI_ABI_Win *w, int rank, struct wire *h, const char *runs, char *data, size_t n)
 {
     struct uno_run list[RUNS_MAX];
     struct uno_rma_layout l;
@@ -457,7 +488,7 @@ static const char *operate(struct MPI_ABI_Win *w, int rank, const struct wire *h
         wrong = combine_here(w, h, &l, data, back);
     else
         wrong = uno_rma_swap(mine(w), &l, data, data + wanted, back) ? uno_fail_text() : NULL;
-    if (!wrong) return send_back(w, rank, h->token, all, wanted);
+    if (!wrong) return send_back(w, rank, h, all, wanted);
     free(all);
     return wrong;
 }
@@ -477,12 +508,20 @@ static void piece_done(struct piece *p, uint64_t token, int err)
     free(p);
 }
 
-static const char *take_data(const struct wire *h, const char *data, size_t n, int proc)
+static void raise_own(_Atomic uint64_t *word)
 {
-    struct piece *p = uno_token_find(h->token, UNO_TOKEN_RMA, proc);
+    // Release: pairs with the acquire in uno_word_reached.
+    atomic_fetch_add_explicit(word, 1, memory_order_release);
+    uno_wake_waiters();
+}
+
+static const char *take_data(struct MPI_ABI_Win *w, int rank, const struct wire *h, const char *data, size_t n)
+{
+    struct piece *p = uno_token_find(h->token, UNO_TOKEN_RMA, uno_comm_proc(w->comm, rank));
     if (!p || n != h->bytes || n != p->bytes) return "one-sided data that nobody asked for arrived";
     uno_rma_write(&p->to, data, n);
     piece_done(p, h->token, MPI_SUCCESS);
+    if (h->after == ANSWER) raise_own(&w->part[rank].answered);
     return NULL;
 }
 
@@ -494,13 +533,6 @@ static const char *take_refusal(struct MPI_ABI_Win *w, int rank, const struct wi
     if (!p || !p->whole) w->part[rank].refused = h->bytes ? h->bytes : 1;
     if (p) piece_done(p, h->token, MPI_ERR_RMA_RANGE);
     return NULL;
-}
-
-static void raise_own(_Atomic uint64_t *word)
-{
-    // Release: pairs with the acquire in uno_word_reached.
-    atomic_fetch_add_explicit(word, 1, memory_order_release);
-    uno_wake_waiters();
 }
 
 static const char *synchronise(struct MPI_ABI_Win *w, int rank, const struct wire *h)
@@ -531,10 +563,15 @@ static const char *deliver(struct uno_link *link, const struct uno_hdr *h, const
     if (wire.runs > RUNS_MAX || head > h->bytes) return "a one-sided message of a wrong length arrived";
     const char *runs = (const char *)payload + sizeof wire;
     char *data = (char *)(uintptr_t)payload + head;
-    if (wire.what == DATA) return take_data(&wire, data, h->bytes - head, link->proc);
+    if (wire.what == DATA) return take_data(w, h->src, &wire, data, h->bytes - head);
     if (wire.what == REFUSED) return take_refusal(w, h->src, &wire, link->proc);
     if (wire.what > SWAP) return synchronise(w, h->src, &wire);
-    return operate(w, h->src, &wire, runs, data, h->bytes - head);
+    const char *wrong = operate(w, h->src, &wire, runs, data, h->bytes - head);
+    if (wrong || !wire.after) return wrong;
+    if (wire.after != FLUSH && wire.after != UNLOCK && wire.after != COMPLETE)
+        return "a one-sided message of no kind arrived";
+    wire.what = wire.after;
+    return synchronise(w, h->src, &wire);
 }
 
 static const struct uno_kind rma_kind = {.number = UNO_RMA,

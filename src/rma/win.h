@@ -28,17 +28,19 @@ struct uno_rma_part {
     char *base;     // MAPPED: an address here; REACH and MESSAGE: in its own process
     size_t size;    // bytes; of a dynamic window SIZE_MAX
     MPI_Aint unit;
-    int pid;                        // REACH
-    int local;                      // index on this host, -1: on another
-    uint8_t path;                   // enum uno_rma_path
-    uint8_t held;                   // enum uno_rma_held: what this process holds in its passive epoch
-    bool begun;                     // MPI_Win_start has opened an epoch
-    bool direct;                    // MAPPED, and all of it: operations may go the short way (direct.h)
-    bool immediate;                 // MAPPED or REACH: a flush has nothing to wait for
-    bool stored;                    // by MESSAGE: since the last answer
-    uint32_t turns;                 // exclusive locks that this process has had
-    uint32_t stripes;               // locks of accumulates in use, less one (combine.c)
-    uint32_t answers;               // by MESSAGE: pieces of gets and fetches that are under way
+    int pid;             // REACH
+    int local;           // index on this host, -1: on another
+    uint8_t path;        // enum uno_rma_path
+    uint8_t held;        // enum uno_rma_held: what this process holds in its passive epoch
+    bool begun;          // MPI_Win_start has opened an epoch
+    bool direct;         // MAPPED, and all of it: operations may go the short way (direct.h)
+    bool immediate;      // MAPPED or REACH: a flush has nothing to wait for
+    bool stored;         // by MESSAGE: since the last answer
+    uint32_t turns;      // exclusive locks that this process has had
+    uint32_t stripes;    // locks of accumulates in use, less one (combine.c)
+    uint32_t answers;    // by MESSAGE: pieces of gets and fetches that are under way
+    char *kept;          // by MESSAGE: an operation that is not sent yet (remote.c), owned here
+    size_t kept_bytes;
     uint64_t unconfirmed;           // by MESSAGE: bytes sent since the last answer
     uint64_t refused;               // by MESSAGE: an address that was not attached there, 0: none
     struct uno_rma_words *words;    // NULL: on another host
