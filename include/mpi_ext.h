@@ -48,10 +48,47 @@ int MPIX_Comm_iaccept(const char *port_name, MPI_Info info, int root, MPI_Comm c
 int MPIX_Comm_iconnect(const char *port_name, MPI_Info info, int root, MPI_Comm comm, MPI_Comm *newcomm,
                        MPI_Request *request);
 
-/* Process failure: classes of the forum's User Level Failure Mitigation. */
+/* Process failure, as in the forum's User Level Failure Mitigation, for jobs started with mpiexec --survive: such a job
+ * goes on when a rank dies. An operation that needs a dead process raises MPIX_ERR_PROC_FAILED at its communicator's
+ * error handler (set MPI_ERRORS_RETURN); collective operations do on any communicator with a dead member. The usual
+ * answer:
+ *
+ *     MPIX_Comm_revoke(comm);              everybody leaves what they do on comm
+ *     MPIX_Comm_shrink(comm, &smaller);    a communicator of those that live
+ *
+ * See docs/survive.md. Errors of all: MPI_ERR_COMM; MPI_ERR_ARG a pointer is NULL; MPI_ERR_UNSUPPORTED_OPERATION the
+ * communicator has processes of several jobs, or there is no mpiexec. */
 #define MPIX_ERR_PROC_FAILED 16301         /* a process that the operation needs has failed */
 #define MPIX_ERR_PROC_FAILED_PENDING 16302 /* a receive from any source may wait for a failed one; it stays pending */
 #define MPIX_ERR_REVOKED 16303             /* the communicator was revoked */
+
+/* All operations on comm that are under way or begun later, on all members, end with MPIX_ERR_REVOKED, but for those
+ * below. Not collective. */
+int MPIX_Comm_revoke(MPI_Comm comm);
+int MPIX_Comm_is_revoked(MPI_Comm comm, int *flag);
+
+/* The members (of an intercommunicator: of both groups) that this process knows to be dead, in the order in which it
+ * learnt of them. Local. The caller frees the group. */
+int MPIX_Comm_get_failed(MPI_Comm comm, MPI_Group *failed);
+
+/* Acknowledges the first num_to_ack of them; *num_acked: how many are acknowledged now. Receives from MPI_ANY_SOURCE,
+ * which otherwise end with MPIX_ERR_PROC_FAILED (nonblocking: are told MPIX_ERR_PROC_FAILED_PENDING and stay), then
+ * wait for the living; MPIX_Comm_agree does not raise the acknowledged ones. Local. failure_ack: all that are known;
+ * failure_get_acked: which ones. */
+int MPIX_Comm_ack_failed(MPI_Comm comm, int num_to_ack, int *num_acked);
+int MPIX_Comm_failure_ack(MPI_Comm comm);
+int MPIX_Comm_failure_get_acked(MPI_Comm comm, MPI_Group *failed);
+
+/* The living members agree: *flag becomes the bits that all their flags have in common, the same everywhere, whoever
+ * dies meanwhile. MPIX_ERR_PROC_FAILED, on all: a member is dead that not all had acknowledged (*flag is agreed all the
+ * same). Works on a revoked communicator. iagree: *flag is read at the call and written when the request ends. */
+int MPIX_Comm_agree(MPI_Comm comm, int *flag);
+int MPIX_Comm_iagree(MPI_Comm comm, int *flag, MPI_Request *request);
+
+/* A communicator of the living members in their old order, the same everywhere: all agree on who is dead. Works on a
+ * revoked communicator. ishrink: *newcomm is MPI_COMM_NULL until the request ends. */
+int MPIX_Comm_shrink(MPI_Comm comm, MPI_Comm *newcomm);
+int MPIX_Comm_ishrink(MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *request);
 
 #ifdef __cplusplus
 }

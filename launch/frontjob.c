@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "agree.h"
 #include "input.h"
 #include "request.h"
 
@@ -64,6 +65,9 @@ static void take_exit(struct uno_front_job *j, const struct uno_frame *fr, const
         uno_sinks_say(j->front->sinks, text);
         free(text);
     }
+    bool survives = uno_agree_survives(j, fr->rank, &e);
+    uno_agree_gone(j, fr->rank);
+    if (survives) return;
     if (j->ending || !uno_verdict_rank(&j->verdict, j->plan, fr->rank, &e, &ends_job)) return;
     if (ends_job) uno_front_job_end(j, j->plan->grace_ms);
 }
@@ -161,6 +165,8 @@ static void take_frame(struct uno_front_job *j, const struct uno_frame *fr, cons
     case UNO_STATS: uno_stats_take(j->stats, data, fr->bytes); break;
     case UNO_REQUEST: uno_request_take(j->front->requests, j, fr, data); break;
     case UNO_STARTED: take_start(j, fr, data); break;
+    case UNO_VOTE: uno_agree_take(j, fr, data); break;
+    case UNO_GONE: uno_agree_lost(j, fr, data); break;
     default: break;
     }
 }
@@ -211,6 +217,7 @@ void uno_front_send(struct uno_front *f, const struct uno_asker *to, uint32_t ty
 
 void uno_front_job_close(struct uno_front_job *j)
 {
+    uno_agree_close(j);
     if (j->plan != NULL) {
         say(j, uno_profile_end(j->profile));
         say(j, uno_stats_end(j->stats));

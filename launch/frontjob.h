@@ -45,6 +45,7 @@ struct uno_front_job {
     struct uno_verdict verdict;
     struct uno_profile *profile;
     struct uno_statistics *stats;
+    struct uno_agreements *agreements;    // agree.c; NULL: none so far
     int running, started;
     bool ending, done, paused, broken;    // broken: the front cannot hear the node any more
     struct uno_wait *wait;                // of the ranks that sleep, as far as nodes told

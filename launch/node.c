@@ -91,10 +91,12 @@ static void ended(struct uno_node *n, int index, int status)
     struct uno_node_rank *r = &n->rank[index];
     struct uno_board *b = uno_job_board(n->job, (uint32_t)index);
     struct uno_exit e = {.status = status, .pid = r->pid};
-    pass_output(n, index, 0, DRAIN_BYTES);
-    pass_output(n, index, 1, DRAIN_BYTES);
     // Acquire: pairs with the rank's release of its state; code, calls and reason were written before it.
     e.state = (int32_t)atomic_load_explicit(&b->state, memory_order_acquire);
+    r->exited = true;
+    uno_survive_died(n, index);
+    pass_output(n, index, 0, DRAIN_BYTES);
+    pass_output(n, index, 1, DRAIN_BYTES);
     e.code = b->exit_code;
     // Relaxed: the writer is dead.
     e.asleep = atomic_load_explicit(&b->asleep, memory_order_relaxed) > 0;
@@ -108,7 +110,6 @@ static void ended(struct uno_node *n, int index, int status)
     uno_stats_pack(n->job, b, &stats);
     if (stats.len > 0) uno_node_tell(n, UNO_STATS, r->world, 0, uno_bytes_first(&stats), stats.len);
     uno_bytes_free(&stats);
-    r->exited = true;
     uno_pm_gone(n, r->world);
     n->running--;
     uno_node_tell(n, UNO_EXITED, r->world, 0, &e, sizeof e);
@@ -182,6 +183,7 @@ static void take_stdin(struct uno_node *n, const struct uno_frame *f, const char
 
 static void take_frame(struct uno_node *n, const struct uno_frame *f, const char *data)
 {
+    if (uno_survive_frame(n, f, data)) return;
     switch (f->type) {
     case UNO_SIGNAL: signal_ranks(n, (int)f->arg); break;
     case UNO_END: end_ranks(n, f->arg); break;
@@ -232,7 +234,10 @@ static void dispatch(struct uno_node *n, const struct epoll_event *e)
         }
         break;
     case UNO_ON_STDIN: feed(n, index); break;
-    case UNO_ON_PM: uno_pm_request(n, index); break;
+    case UNO_ON_PM:
+        uno_survive_flush(n, index);
+        uno_pm_request(n, index);
+        break;
     case UNO_ON_TREE: uno_tree_event(n, index); break;
     }
 }
@@ -275,6 +280,15 @@ static bool deadline(struct uno_node *n, int64_t now)
     return false;
 }
 
+// A host that says nothing for long is lost: its link may not end by itself.
+static void beat(struct uno_node *n, int64_t now)
+{
+    uno_tree_listen_for_life(n);
+    if (n->root || now < n->beat_at) return;
+    n->beat_at = now + UNO_BEAT_MS;
+    uno_node_tell(n, UNO_BEAT, -1, 0, NULL, 0);
+}
+
 static void loop(struct uno_node *n)
 {
     int64_t tick = uno_ms_now() + UNO_WATCH_MS;
@@ -290,6 +304,7 @@ static void loop(struct uno_node *n)
         if (deadline(n, now)) return;
         if (now >= tick) {
             if (!n->ending) uno_watch_tick(n->watch);
+            if (n->plan->survive) beat(n, now);
             tick = now + UNO_WATCH_MS;
         }
     }
@@ -386,6 +401,7 @@ static bool make_segment(struct uno_node *n, char **why)
                                 .nhosts = (uint32_t)n->plan->nhosts,
                                 .host = (uint32_t)n->index,
                                 .processors = (uint32_t)uno_cpus_mine(),
+                                .survive = n->plan->survive,
                                 .world_rank = world,
                                 .appnum = app,
                                 .sharers = sharers,

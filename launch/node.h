@@ -34,7 +34,8 @@ struct uno_node_rank {
     int in, out[2], pm;        // our ends of its pipes and of its wire-up socket; -1 closed
     bool exited, in_closes;    // in_closes: end of file once `feed` is written
     struct uno_bytes feed;
-    struct uno_bytes ask;    // bytes of an incomplete wire-up request
+    struct uno_bytes ask;     // bytes of an incomplete wire-up request
+    struct uno_bytes news;    // for which its socket had no room: heads and values
 };
 
 struct uno_node {
@@ -46,6 +47,7 @@ struct uno_node {
     struct uno_relay up;
     int epoll, outputs, sigfd;    // `outputs` is an epoll of its own inside `epoll`, left out while `up` is full
     bool paused, ending, killed;
+    int64_t beat_at;              // when to say that this node lives
     int64_t kill_at, sweep_at;    // deadlines in uno_ms_now(); 0 none
     int job_fd, stdin_fd;         // stdin_fd: handed to the stdin rank as it is; -1 none
     struct uno_job_head *job;
@@ -98,9 +100,16 @@ bool uno_threads_parked(int pid, int sleeper);    // all its threads are asleep 
 bool uno_threads_reads(int pid);                  // it, or a process it started, sits reading standard input
 bool uno_threads_quiet_sockets(int pid);          // no byte is on its way in its TCP connections
 
+// survive.c: a job that goes on when ranks die, and the agreements of its ranks.
+void uno_survive_died(struct uno_node *n, int index);                                       // a rank of this host
+bool uno_survive_frame(struct uno_node *n, const struct uno_frame *f, const char *data);    // false: none of its own
+void uno_survive_vote(struct uno_node *n, int index, const char *ballot, size_t bytes);     // what a rank says
+void uno_survive_flush(struct uno_node *n, int index);    // its socket may have room again
+
 // watch.c: which ranks sleep in MPI.
 struct uno_watch *uno_watch_new(struct uno_node *n);
 void uno_watch_tick(struct uno_watch *w);    // every UNO_WATCH_MS
 void uno_watch_confirm(struct uno_watch *w, int64_t round);
 void uno_watch_where(struct uno_watch *w);
 #define UNO_WATCH_MS 250
+#define UNO_BEAT_MS 1000

@@ -69,6 +69,7 @@ const struct uno_opt_row uno_opt_rows[] = {
     {UNO_OPT_HELP, "", "", "When it ends"},
     {UNO_OPT_TIMEOUT, "timeout", "SECONDS", "end the job after so many seconds (status 124)"},
     {UNO_OPT_KEEP, "keep-waiting", "", "do not end the job when all ranks wait for each other"},
+    {UNO_OPT_SURVIVE, "survive", "", "the job goes on when a rank dies (User Level Failure Mitigation)"},
     {UNO_OPT_CODES, "print-all-exitcodes", "", "say how each rank ended"},
     {UNO_OPT_HELP, "", "", "Settings and insight"},
     {UNO_OPT_SET, "set", "NAME=VALUE", "set a parameter (unisono-info lists them)"},

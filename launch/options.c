@@ -208,6 +208,7 @@ static void apply_job(struct uno_plan *p, enum uno_opt id, const char *opt, char
     case UNO_OPT_TIME: p->tags |= UNO_TAG_TIME; break;
     case UNO_OPT_TIMEOUT: p->timeout_s = (int)uno_layout_number(opt, arg[0], 1, 1 << 30); break;
     case UNO_OPT_KEEP: p->keep_waiting = true; break;
+    case UNO_OPT_SURVIVE: p->survive = true; break;
     case UNO_OPT_SET: set_parameter(p, opt, arg[0]); break;
     case UNO_OPT_PROFILE: p->profile = uno_xstrdup(arg[0]); break;
     case UNO_OPT_STATS: p->stats = uno_xstrdup(arg[0]); break;

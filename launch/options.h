@@ -48,6 +48,7 @@ enum uno_opt {
     UNO_OPT_TIMEOUT,
     UNO_OPT_CODES,
     UNO_OPT_KEEP,
+    UNO_OPT_SURVIVE,
     UNO_OPT_SET,
     UNO_OPT_PROFILE,
     UNO_OPT_STATS,

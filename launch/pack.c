@@ -49,7 +49,7 @@ void uno_plan_pack(const struct uno_plan *p, struct uno_bytes *b)
 {
     const int number[] = {p->napps,   p->nhosts,     p->nranks,   (int)p->bind,  (int)p->map, p->report_bindings,
                           p->verbose, p->stdin_rank, p->grace_ms, p->bind_count, p->pes,      p->ranks_per_unit,
-                          p->ordered, p->hwthreads,  p->universe, p->number};
+                          p->ordered, p->hwthreads,  p->universe, p->number,     p->survive};
     uno_bytes_add(b, number, sizeof number);
     uno_bytes_add(b, &p->job_id, sizeof p->job_id);
     uno_bytes_add(b, p->secret, sizeof p->secret);
@@ -157,6 +157,7 @@ bool uno_plan_unpack(struct uno_plan *p, const char *data, size_t len)
     p->hwthreads = get_int(&r, 0, 1);
     p->universe = get_int(&r, 0, 1 << 24);
     p->number = get_int(&r, 0, INT_MAX);
+    p->survive = get_int(&r, 0, 1);
     get(&r, &p->job_id, sizeof p->job_id);
     get(&r, p->secret, sizeof p->secret);
     p->cwd = get_text(&r);

@@ -55,7 +55,7 @@ struct uno_plan {
     char *cpu_set;         // "0-3,6": the processors that may be used; NULL all
     bool ordered;          // rank by rank one processor of cpu_set, in its order
     bool hwthreads;        // a hardware thread counts as a core does
-    bool report_bindings, verbose, dry_run, keep_waiting, no_oversubscribe;
+    bool report_bindings, verbose, dry_run, keep_waiting, no_oversubscribe, survive;
     bool united;                                                        // uno_names_unite() has seen the hosts
     bool no_local, display_map, exit_codes, quiet, merge, keep_copy;    // of the front alone, like what follows
     char *profile, *stats;    // NULL: none; "": a table on standard error; else the file (front alone)

@@ -234,6 +234,8 @@ static void serve(struct uno_node *n, int index, const char *data, size_t bytes)
         answer(n, index, UNO_PM_PUT, NULL, 0);
     } else if (h.op == UNO_PM_ASK) {
         ask(n, index, h.rank, key);
+    } else if (h.op == UNO_PM_VOTE) {
+        uno_survive_vote(n, index, key + h.key_bytes, (size_t)h.value_bytes);
     } else if (h.op == UNO_PM_REQUEST) {
         gather(n, index, &h, key + h.key_bytes);
     } else if (h.op == UNO_PM_MEET && !n->pm->fenced[index]) {

@@ -22,6 +22,9 @@ enum uno_frame_type {
     UNO_PROFILE,       // rank; payload: what it recorded (profile.h)
     UNO_STATS,         // rank; payload: what it counted (stats.h)
     UNO_REQUEST,       // rank, arg = ticket << 32 | its local index; payload: what it asks of the front (request.h)
+    UNO_VOTE,          // rank; payload: struct uno_ballot and its sets (src/base/pm.h)
+    UNO_GONE,          // hosts are lost and their ranks with them; payload: their indices; then UNO_LOST says why
+    UNO_BEAT,          // a daemon is alive
     UNO_DONE,          // nothing of the job is left on the node and below it
     // from the front to nodes
     UNO_PLAN = 32,    // payload: the plan (plan.h)
@@ -32,6 +35,9 @@ enum uno_frame_type {
     UNO_CONFIRM,      // arg = round: say QUIET again if still so
     UNO_ANSWER,       // node, arg of the request, rank = class; payload: text
     UNO_ENDED,        // node, arg of the request: the job that it spawned has ended
+    UNO_FAILED,       // rank: it is dead, and the job goes on
+    UNO_KILL,         // rank: it is to be dead
+    UNO_NEWS,         // payload: struct uno_ballot and its sets, for the ranks
     UNO_WHERE,        // say where your ranks are; from a node: struct uno_wait each
     // between nodes
     UNO_PM_GET = 64,    // rank = owner of the key, arg = ticket, node = asker; payload: key

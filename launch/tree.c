@@ -21,6 +21,8 @@
 #include "base/streams.h"
 #include "pm.h"
 
+#define SILENT_MS 10000    // a daemon says every UNO_BEAT_MS that it is alive
+
 // A question on its way to a subtree: the rank that asked for a key.
 struct asked {
     int host;
@@ -34,6 +36,7 @@ struct child {
     struct uno_bytes line;    // of it, incomplete
     int *host, nhosts;        // of the subtree, its own first
     bool greeted, done;
+    int64_t heard_at;       // something came from there
     struct asked *asked;    // not yet answered
     int nasked;
 };
@@ -110,8 +113,11 @@ static void close_child(struct uno_node *n, struct child *c)
 static void lose(struct uno_node *n, struct child *c, char *why)
 {
     if (!c->done) {
-        char *text = uno_xformat("host %s: %s", n->plan->host[c->host[0]].name, why);
-        uno_node_tell(n, UNO_LOST, -1, 0, text, strlen(text));
+        bool survives = n->plan->survive && c->greeted && !n->ending;
+        char *text = uno_xformat("%shost %s: %s%s", survives ? "mpiexec: " : "", n->plan->host[c->host[0]].name, why,
+                                 survives ? "; its ranks are lost, the job goes on" : "");
+        if (survives) uno_node_tell(n, UNO_GONE, -1, 0, c->host, (size_t)c->nhosts * sizeof *c->host);
+        uno_node_tell(n, survives ? UNO_SAY : UNO_LOST, -1, 0, text, strlen(text));
         free(text);
     }
     free(why);
@@ -213,6 +219,7 @@ static void take(struct uno_node *n, struct child *c, const struct uno_frame *f,
         if (!c->greeted)
             lose(n, c, uno_xformat("another version of mpiexec answers there (%.*s)", (int)f->bytes, data));
         break;
+    case UNO_BEAT: break;
     case UNO_DONE: close_child(n, c); break;
     case UNO_PM_VALUE:
         forget_asked(c, f->node, f->arg);
@@ -263,6 +270,7 @@ void uno_tree_event(struct uno_node *n, int index)
     }
     send_to(n, index / 2, NULL, NULL);
     uno_relay_fill(&c->link);
+    c->heard_at = uno_ms_now();
     if (!greets(c)) {
         lose(n, c,
              uno_xstrdup("what answers there is not mpiexec; does a start-up file of the shell print something?"));
@@ -271,6 +279,17 @@ void uno_tree_event(struct uno_node *n, int index)
     }
     while (uno_relay_next(&c->link, &f, &data)) take(n, c, &f, data);
     if (c->link.ended && c->link.rd >= 0) uno_relay_close(&c->link);    // the agent's end says more: uno_tree_reaped()
+}
+
+void uno_tree_listen_for_life(struct uno_node *n)
+{
+    int64_t now = uno_ms_now();
+    for (int i = 0; i < n->tree->count; i++) {
+        struct child *c = &n->tree->child[i];
+        if (!c->greeted || c->done || c->pid <= 0 || now - c->heard_at < SILENT_MS) continue;
+        kill(c->pid, SIGKILL);    // uno_tree_reaped() says the rest
+        c->heard_at = now;
+    }
 }
 
 void uno_tree_down(struct uno_node *n, const struct uno_frame *f, const char *data)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Includes point one way: api > {coll, rma, io, topo, dpm, tool} > p2p > core > chan > base; platform #ifs: base.
+"""Includes point one way: api > {coll, ft, rma, io, topo, dpm, tool} > p2p > core > chan > base; platform #ifs: base.
 
 Waits ask base/patience.h, and chan/peer_memory.h makes all copies across processes. Called by tests/suites/20-house. A
 folder of the middle layer may use another one's header only by an exemption.
@@ -17,6 +17,7 @@ LAYERS = {
     "core": 2,
     "p2p": 3,
     "coll": 4,
+    "ft": 4,
     "rma": 4,
     "io": 4,
     "topo": 4,

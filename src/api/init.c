@@ -14,6 +14,7 @@
 #include "core/helper.h"
 #include "dpm/dpm.h"
 #include "dpm/spawn.h"
+#include "ft/ft.h"
 #include "p2p/buffered.h"
 #include "p2p/inner.h"
 #include "p2p/peer.h"
@@ -65,6 +66,7 @@ int uno_library_open(int level)
         return MPI_SUCCESS;
     }
     int err = uno_world_open(level);
+    if (!err) uno_ft_open();
     if (!err) err = uno_choose_open();
     return err ? err : uno_helper_start();
 }
@@ -82,7 +84,7 @@ void uno_library_close(void)
     uno_lock();
     bool together = atomic_load_explicit(&world_model, memory_order_relaxed) == 1;
     if (together)
-        told(uno_p2p_finish());
+        told(uno_world.job->survive ? uno_ft_finish() : uno_p2p_finish());
     else
         uno_peers_flush();
     uno_unlock();

@@ -20,7 +20,7 @@ static size_t round_up(size_t n, size_t unit)
     return (n + unit - 1) / unit * unit;
 }
 
-static void lay_out_job(struct uno_job_head *h, uint32_t nlocal)
+static void lay_out_job(struct uno_job_head *h, uint32_t nlocal, uint32_t nworld)
 {
     size_t at = round_up(sizeof *h, PAGE);
     h->board_off = at;
@@ -29,16 +29,18 @@ static void lay_out_job(struct uno_job_head *h, uint32_t nlocal)
     at = round_up(at + nlocal * sizeof(struct uno_door), PAGE);
     h->active_off = at;
     at = round_up(at + (size_t)nlocal * ((nlocal + 63) / 64) * sizeof(uint64_t), PAGE);
+    h->failed_off = at;
+    at = round_up(at + ((size_t)nworld + 63) / 64 * sizeof(uint64_t), PAGE);
     h->pair_off = at;
     at += (size_t)nlocal * nlocal * UNO_PAIR_BYTES;
     h->heap_off = at;
     h->bytes = at + (size_t)UNO_HEAP_CHUNKS * UNO_HEAP_CHUNK;
 }
 
-size_t uno_job_bytes(uint32_t nlocal)
+static size_t job_bytes(const struct uno_job_spec *spec)
 {
     struct uno_job_head h;
-    lay_out_job(&h, nlocal);
+    lay_out_job(&h, spec->nlocal, spec->nworld);
     return h.bytes;
 }
 
@@ -52,9 +54,10 @@ static void format(struct uno_job_head *h, const struct uno_job_spec *spec)
     h->nhosts = spec->nhosts;
     h->host = spec->host;
     h->processors = spec->processors;
+    h->survive = spec->survive;
     h->job_id = spec->job_id;
     memcpy(h->secret, spec->secret, sizeof h->secret);
-    lay_out_job(h, spec->nlocal);
+    lay_out_job(h, spec->nlocal, spec->nworld);
     for (uint32_t i = 0; i < spec->nlocal; i++) {
         struct uno_board *b = uno_job_board(h, i);
         b->world_rank = spec->world_rank[i];
@@ -66,7 +69,7 @@ static void format(struct uno_job_head *h, const struct uno_job_spec *spec)
 
 int uno_job_create(const struct uno_job_spec *spec, int *fd)
 {
-    size_t bytes = uno_job_bytes(spec->nlocal);
+    size_t bytes = job_bytes(spec);
     int f = memfd_create("unisono-job", 0);
     if (f < 0) return errno;
     int err = 0;

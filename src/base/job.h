@@ -70,6 +70,7 @@ struct uno_door {
     _Atomic uint32_t bell;     // futex word, bumped by each ring
     _Atomic uint32_t fresh;    // bumped when a peer activates its ring towards this rank
     _Atomic uint32_t cpu;      // where the owner last ran, plus 1, as it says when it waits or rings; 0: not said yet
+    _Atomic uint32_t news;     // bumped when mpiexec has left something: a failed rank, a message (base/pm.h)
     unsigned char name[16], key[8];    // random, of the rank's doorbell socket: written before the mode is FD
     _Atomic uint32_t guests;    // rings of processes of other jobs not taken yet: first heap chunk of the last, plus 1
 } __attribute__((aligned(UNO_LINE)));
@@ -81,7 +82,8 @@ struct uno_job_head {
     uint32_t universe_size;
     uint32_t nhosts, host;    // of this segment
     uint32_t processors;      // of this host that the job may use; 0: not known
-    uint64_t board_off, door_off, active_off, pair_off, heap_off, bytes;
+    uint32_t survive;         // the job goes on when a rank dies (mpiexec --survive)
+    uint64_t board_off, door_off, active_off, failed_off, pair_off, heap_off, bytes;
     uint64_t job_id;             // random, not secret
     unsigned char secret[32];    // the job's secret for the TCP handshake
     _Atomic uint32_t cma;        // 0 not yet tried, 1 cross-memory attach between ranks works, 2 it does not
@@ -90,15 +92,13 @@ struct uno_job_head {
 
 // What the launcher (or a singleton) knows when it lays the segment out. Arrays have nlocal entries.
 struct uno_job_spec {
-    uint32_t nlocal, nworld, universe_size, nhosts, host, processors;
+    uint32_t nlocal, nworld, universe_size, nhosts, host, processors, survive;
     const int *world_rank;
     const int *appnum;
     const int *sharers;    // NULL: all ranks share all processors
     uint64_t job_id;
     const unsigned char *secret;    // 32 bytes
 };
-
-size_t uno_job_bytes(uint32_t nlocal);
 
 // Creates the memfd (no close-on-exec), sizes and formats it. 0, or an errno value; *fd on success.
 int uno_job_create(const struct uno_job_spec *spec, int *fd) UNO_MUST_USE;
@@ -124,6 +124,17 @@ static inline struct uno_door *uno_job_door(struct uno_job_head *h, uint32_t loc
 static inline _Atomic uint64_t *uno_job_active(struct uno_job_head *h, uint32_t to)
 {
     return (_Atomic uint64_t *)((char *)h + h->active_off) + (size_t)to * ((h->nlocal + 63) / 64);
+}
+
+// One bit per world rank: set by mpiexec once the rank is dead, in a job that goes on.
+static inline _Atomic uint64_t *uno_job_failed(struct uno_job_head *h)
+{
+    return (_Atomic uint64_t *)((char *)h + h->failed_off);
+}
+
+static inline size_t uno_job_words(const struct uno_job_head *h)
+{
+    return (h->nworld + 63) / 64;
 }
 
 static inline void *uno_job_pair(struct uno_job_head *h, uint32_t to, uint32_t from)

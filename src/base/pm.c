@@ -71,7 +71,31 @@ static void take_answer(const struct uno_pm_head *h, const char *value, size_t b
     c->answered = true;
 }
 
-// One message: an answer to a call, which is taken, or to a question (*mine), whose value is at `value` then.
+// Messages that nobody asked for, in order.
+static struct news {
+    struct news *next;
+    size_t bytes;
+    struct uno_ballot *ballot;
+} * kept, **kept_end = &kept;
+
+static int keep_news(const void *data, size_t bytes)
+{
+    struct news *n = malloc(sizeof *n);
+    struct uno_ballot *b = bytes >= sizeof *b ? malloc(bytes) : NULL;
+    if (!n || !b) {
+        free(n);
+        free(b);
+        return ENOMEM;
+    }
+    memcpy(b, data, bytes);
+    *n = (struct news){.bytes = bytes, .ballot = b};
+    *kept_end = n;
+    kept_end = &n->next;
+    return 0;
+}
+
+// One message: an answer to a call, which is taken, news, which are kept, or an answer to a question (*mine), whose
+// value is at `value` then.
 static int receive(int flags, struct uno_pm_head *h, void *value, size_t room, bool *mine)
 {
     static char data[UNO_PM_VALUE_MAX];
@@ -83,6 +107,10 @@ static int receive(int flags, struct uno_pm_head *h, void *value, size_t room, b
     if (n < 0) return errno;
     if ((size_t)n < sizeof *h) return ENOTCONN;
     size_t bytes = (size_t)n - sizeof *h;
+    if (h->op == UNO_PM_NEWS) {
+        *mine = false;
+        return keep_news(data, bytes);
+    }
     *mine = h->op != UNO_PM_REQUEST && h->op != UNO_PM_ENDED;
     if (!*mine) take_answer(h, data, bytes);
     if (*mine && (bytes > room || (m.msg_flags & MSG_TRUNC))) return EMSGSIZE;
@@ -172,4 +200,28 @@ int uno_pm_command(struct uno_pm_call *c, const char *words, size_t bytes)
     while (!err && !c->answered) err = uno_pm_hear(true);
     uno_pm_finish(c);
     return err;
+}
+
+int uno_pm_tell(const struct uno_ballot *b, size_t bytes)
+{
+    struct uno_pm_head h = {.op = UNO_PM_VOTE, .key_bytes = 1, .value_bytes = (int)bytes};
+    return bytes > UNO_PM_VALUE_MAX ? EMSGSIZE : send_request(&h, "", b);
+}
+
+struct uno_ballot *uno_pm_news(size_t *bytes)
+{
+    int err = 0;
+    while (!kept && !err) {
+        struct uno_pm_head h;
+        bool mine;
+        err = uno_pm_there() ? receive(MSG_DONTWAIT, &h, NULL, 0, &mine) : ENOTCONN;
+    }
+    struct news *n = kept;
+    if (!n) return NULL;
+    struct uno_ballot *b = n->ballot;
+    *bytes = n->bytes;
+    kept = n->next;
+    if (!kept) kept_end = &kept;
+    free(n);
+    return b;
 }

@@ -8,6 +8,7 @@
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/fail.h"
 
@@ -17,7 +18,16 @@
 #define UNO_PM_VALUE_MAX (32 * 1024)
 
 // Used by launch/pm.c too: a request is this head, the key with its zero, the value. The answer is a head and a value.
-enum uno_pm_op { UNO_PM_NONE, UNO_PM_PUT, UNO_PM_ASK, UNO_PM_MEET, UNO_PM_REQUEST, UNO_PM_ENDED };
+enum uno_pm_op {
+    UNO_PM_NONE,
+    UNO_PM_PUT,
+    UNO_PM_ASK,
+    UNO_PM_MEET,
+    UNO_PM_REQUEST,
+    UNO_PM_ENDED,
+    UNO_PM_VOTE,
+    UNO_PM_NEWS
+};
 struct uno_pm_head {
     int op, rank, key_bytes, value_bytes;
     int more;      // of UNO_PM_REQUEST: bytes that follow in further pieces; of its answer: the MPI error class
@@ -40,6 +50,31 @@ int uno_pm_get(int rank, const char *key, void *value, size_t *bytes) UNO_MUST_U
 
 // Returns when all ranks of the job have called it.
 int uno_pm_fence(void) UNO_MUST_USE;
+
+// ---- process failure (ft/). A rank's message to mpiexec has no answer; what mpiexec tells comes by itself, and the
+// rank's word of news (struct uno_door) is raised for it. ----
+
+enum uno_ballot_kind {
+    UNO_BALLOT_VOTE,        // to mpiexec: one member's part in an agreement
+    UNO_BALLOT_DECISION,    // to the members: its outcome
+    UNO_BALLOT_REVOKE,      // to mpiexec, and from it to all ranks: the communicator `context` is revoked
+    UNO_BALLOT_SUSPECT      // to mpiexec: world rank `flag` cannot be reached: it is to be dead for all
+};
+
+// Agreement number `turn` on a communicator. Two sets of world ranks follow, of one bit per rank, in words: the
+// members; those whose failure the voter has acknowledged, or (decision) that have failed. Others have no sets.
+struct uno_ballot {
+    int32_t kind, flag;         // flag: the bits that all agree on
+    uint64_t context, offer;    // offer: contexts that a communicator made of the members may have: a voter's own
+    uint32_t turn, uneasy;      // uneasy, of a decision: a failed member was not acknowledged by all
+};
+
+#define UNO_BALLOT_SETS 2
+
+int uno_pm_tell(const struct uno_ballot *b, size_t bytes) UNO_MUST_USE;
+
+// The next message of mpiexec's, if one has come: malloced, the caller frees. NULL: none.
+struct uno_ballot *uno_pm_news(size_t *bytes);
 
 // One request to mpiexec itself. Several may be under way, and other questions be asked meanwhile.
 struct uno_pm_call {

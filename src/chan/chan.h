@@ -146,7 +146,7 @@ struct uno_link {
     bool torn;                         // its process died in the middle of a payload that is being read: it is nothing
 };
 
-// ---- upwards, defined in src/p2p/deliver.c ----
+// ---- upwards, defined in src/p2p/deliver.c (uno_link_lost: fail.c) ----
 
 // A message arrived. payload points to all h->bytes of it, or is NULL: then uno_link_read or link->ops->look fetches
 // them before this returns. Returns NULL, or what is wrong with the message, of which nothing was used or taken: the
@@ -165,7 +165,7 @@ void uno_direct_done(uint64_t token, size_t bytes, int err);
 // src/core/pack.c: how a channel takes bytes out of a message that is packed while it is copied.
 size_t uno_pack(struct uno_packer *p, void *dst, size_t n);
 
-// The link is gone for good (tcp after all attempts to reconnect): pending operations of that peer fail.
+// The link is gone for good (tcp after all attempts to reconnect): the job ends, or goes on without that process.
 void uno_link_lost(struct uno_link *link, const char *why);
 
 // The next n bytes of a payload that is fetched (dst NULL: drops them).

@@ -12,13 +12,13 @@
 #include <linux/filter.h>
 #include <mpi.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/bell.h"
 #include "base/fail.h"
 #include "base/patience.h"
 #include "base/pvar.h"
@@ -29,24 +29,13 @@
 
 static struct {
     bool membarrier;
-    int own_fd, ring_fd;    // -1 until needed
-} door = {.own_fd = -1, .ring_fd = -1};
+    int own_fd;    // -1 until needed
+} door = {.own_fd = -1};
 
 static _Atomic uint64_t ranks_woken;
 static const struct uno_pvar counts[] = {
     UNO_PVAR_COUNTER("wait_rings", &ranks_woken, "ranks of this host that slept and were woken"), UNO_PVAR_END};
 UNO_PVARS_DECLARE(counts);
-
-static socklen_t name_of(const struct uno_door *d, struct sockaddr_un *a)
-{
-    static const char prefix[] = "unisono-";
-    char *to = a->sun_path + sizeof prefix;    // behind the zero byte that makes the name abstract
-    memset(a, 0, sizeof *a);
-    a->sun_family = AF_UNIX;
-    memcpy(a->sun_path + 1, prefix, sizeof prefix - 1);
-    for (size_t i = 0; i < sizeof d->name; i++) to += sprintf(to, "%02x", d->name[i]);
-    return (socklen_t)(to - (char *)a);
-}
 
 // The kernel drops datagrams that are not this door's key.
 static bool lock_with_key(int fd, const struct uno_door *d)
@@ -95,17 +84,7 @@ void uno_door_ring_slow(struct uno_door *d)
     if (mode == UNO_DOOR_AWAKE) return;
     uno_count_add(&ranks_woken, 1);
     uno_patience_meets();    // a rank that slept because this process seemed to run beside it hears where it runs
-    // Release: pairs with the acquire in uno_door_arm.
-    atomic_fetch_add_explicit(&d->bell, 1, memory_order_release);
-    if (mode == UNO_DOOR_FUTEX) {
-        uno_futex_wake(&d->bell, 1, true);
-        return;
-    }
-    struct sockaddr_un a;
-    socklen_t len = name_of(d, &a);
-    if (door.ring_fd < 0) door.ring_fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    // A full queue is already readable.
-    sendto(door.ring_fd, d->key, sizeof d->key, MSG_NOSIGNAL, (struct sockaddr *)&a, len);
+    uno_bell_sound(d, mode);
 }
 
 int uno_door_fd(void)
@@ -116,7 +95,7 @@ int uno_door_fd(void)
     struct sockaddr_un a;
     bool drawn =
         getrandom(d->name, sizeof d->name, 0) == sizeof d->name && getrandom(d->key, sizeof d->key, 0) == sizeof d->key;
-    socklen_t len = name_of(d, &a);
+    socklen_t len = uno_bell_name(d, &a);
     if (!drawn || fd < 0 || !lock_with_key(fd, d) || bind(fd, (struct sockaddr *)&a, len) != 0) {
         uno_fail_errno(MPI_ERR_OTHER, "open the doorbell's socket");
         if (fd >= 0) close(fd);
@@ -134,6 +113,6 @@ void uno_door_drain(void)
 void uno_door_close(void)
 {
     if (door.own_fd >= 0) close(door.own_fd);
-    if (door.ring_fd >= 0) close(door.ring_fd);
-    door.own_fd = door.ring_fd = -1;
+    door.own_fd = -1;
+    uno_bell_close();
 }

@@ -61,10 +61,11 @@ struct MPI_ABI_Comm {
     struct uno_coll *coll;
     void (*coll_free)(struct MPI_ABI_Comm *c);    // set by src/coll together with coll: gives it back
     struct uno_bsend *bsend;                      // buffer attached to the communicator (src/p2p/buffered.c)
-    int broken;          // class that its collective operations end with at once, 0: all members are well
-    bool revoked;        // by MPIX_Comm_revoke: no operation of the user's either
-    int failed;          // members, remote ones too, that have failed (p2p/fail.h)
-    int acknowledged;    // of those, in the order of the failures: receives from any source go on without them
+    int broken;             // class that its collective operations end with at once, 0: all members are well
+    bool revoked;           // by MPIX_Comm_revoke: no operation of the user's either
+    int failed;             // members, remote ones too, that have failed (p2p/fail.h)
+    int acknowledged;       // of those, in the order of the failures: receives from any source go on without them
+    uint32_t agreements;    // so far (src/ft): the number of the next one
     struct MPI_ABI_Comm *part_of;    // of one that the library made inside another: breaks with that
     uint32_t coll_seq;               // number of collective operations started: gives nonblocking ones their tags
     MPI_Session session;

@@ -120,7 +120,8 @@ static void unlink_request(struct uno_queue *q, struct MPI_ABI_Request *r)
 // A receive that was told of a failure gets its message after all.
 static void wait_again(struct MPI_ABI_Request *r)
 {
-    if (__builtin_expect(uno_request_is_done(r), 0)) uno_request_resume(r);
+    if (__builtin_expect(uno_request_is_done(r), 0) && r->status.MPI_ERROR == UNO_ERR_PROC_FAILED_PENDING)
+        uno_request_resume(r);
 }
 
 struct MPI_ABI_Request *uno_match_arrival(struct uno_match *m, int src, int tag)

@@ -41,6 +41,7 @@ static bool kept;           // a thread is the keeper
 static int watched = -1;    // uno_watch_fd
 static int bell_fd = -1;    // the epoll set that the user waits on
 bool uno_doorbell_armed;    // the user waits on the doorbell's descriptor
+void (*uno_progress_news)(void);
 static struct uno_poller *pollers, *poller_cursor;
 
 const struct uno_waiting uno_waiting_helper = {.peer = MPI_UNDEFINED, .tag = MPI_UNDEFINED};
@@ -57,6 +58,23 @@ bool uno_others_wait(bool (*ready)(void *arg))
     return false;
 }
 
+static uint32_t news_seen;    // of our door's word
+
+static inline bool has_news(void)
+{
+    // Acquire: pairs with uno_bell_news; what was told is there.
+    return atomic_load_explicit(&uno_world.door->news, memory_order_acquire) != news_seen;
+}
+
+static __attribute__((noinline, cold)) int take_news(void)
+{
+    // Acquire: as above. Before the look, which may be followed by more.
+    news_seen = atomic_load_explicit(&uno_world.door->news, memory_order_acquire);
+    if (uno_progress_news) uno_progress_news();
+    uno_wake_waiters();
+    return 1;
+}
+
 int uno_progress(void)
 {
     uno_assert_locked();
@@ -65,7 +83,10 @@ int uno_progress(void)
         poller_cursor = p->next;
         n += p->fn(p);
     }
-    if (n) uno_wake_waiters();
+    if (n)
+        uno_wake_waiters();
+    else if (__builtin_expect(has_news(), 0))
+        n = take_news();
     return n;
 }
 

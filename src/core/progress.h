@@ -17,6 +17,9 @@ struct uno_waiting {
     int peer, tag;
 };
 
+// Called by uno_progress, when nothing moved, after mpiexec has told something (struct uno_door, news). Set by src/ft.
+extern void (*uno_progress_news)(void);
+
 // Polls all channels and queues once. Returns how many things moved.
 int uno_progress(void);
 

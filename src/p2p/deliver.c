@@ -2,7 +2,6 @@
 // What happens when a message arrives: it meets its receive, or is kept until the receive comes. Also the receiving
 // half of the rendezvous. Channels call uno_deliver; src/p2p/recv.c calls uno_recv_unexpected for a receive that came
 // later.
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -320,14 +319,6 @@ void uno_direct_done(uint64_t token, size_t bytes, int err)
     if (err) uno_fail(err, "the message's memory could not be read or written");
     if (!err && r->kind == UNO_REQ_SEND) uno_send_ended(r, uno_peer(r->comm, r->rank)->link, UNO_BY_DIRECT);
     uno_request_done(r, err || r->kind != UNO_REQ_RECV ? err : r->status.MPI_ERROR);
-}
-
-void uno_link_lost(struct uno_link *link, const char *why)
-{
-    char text[256];
-    uno_process_failed(link->proc);
-    snprintf(text, sizeof text, "the connection to rank %d is lost: %s", link->proc, why);
-    uno_world_abort(MPI_ERR_PROC_ABORTED, text);
 }
 
 void uno_recv_unexpected(MPI_Request r, struct uno_unexp *u)

@@ -5,6 +5,7 @@
 // with it passes uno_peer_fill, which refuses.
 #include "p2p/fail.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,15 +17,33 @@
 #include "p2p/peer.h"
 #include "p2p/token.h"
 
+void (*uno_suspect)(int proc);
+
 struct failure {
     int proc, error;
 };
 
 static struct failure *list, *late;    // that are dealt with; that wait for their turn
 static int count, room, nlate, late_room;
+static uint64_t *revoked;    // contexts that were revoked before they were known here
+static int nrevoked;
 
 static int run_late(struct uno_poller *self);
 static struct uno_poller later = {.fn = run_late};
+
+// The link to a process has ended for good. A job that goes on does without the process; another one ends.
+void uno_link_lost(struct uno_link *link, const char *why)
+{
+    if (uno_suspect) {
+        uno_log(0, "the connection to rank %d is lost: %s", link->proc, why);
+        uno_suspect(link->proc);
+        uno_peer_fail_later(link->proc, UNO_ERR_PROC_FAILED);
+        return;
+    }
+    char text[256];
+    snprintf(text, sizeof text, "the connection to rank %d is lost: %s", link->proc, why);
+    uno_world_abort(MPI_ERR_PROC_ABORTED, text);
+}
 
 static void add_failure(struct failure **to, int *n, int *has, struct failure f)
 {
@@ -171,8 +190,21 @@ static void hurt(struct MPI_ABI_Comm *c, int proc, int error)
     uno_comm_break(c, error);
 }
 
+void uno_comm_revoke_later(uint64_t context)
+{
+    uint64_t *more = realloc(revoked, (size_t)(nrevoked + 1) * sizeof *more);
+    if (!more) uno_world_abort(MPI_ERR_NO_MEM, "out of memory for the list of revoked communicators");
+    revoked = more;
+    revoked[nrevoked++] = context;
+}
+
 void uno_comm_examine(struct MPI_ABI_Comm *c)
 {
+    for (int i = 0; i < nrevoked; i++) {
+        if (revoked[i] != c->context) continue;
+        revoked[i] = revoked[--nrevoked];
+        uno_comm_revoke(c);
+    }
     for (int i = 0; i < count; i++) hurt(c, list[i].proc, list[i].error);
 }
 
@@ -244,4 +276,7 @@ void uno_failures_close(void)
     free(late);
     late = NULL;
     nlate = late_room = 0;
+    free(revoked);
+    revoked = NULL;
+    nrevoked = 0;
 }

@@ -4,6 +4,7 @@
 // Why it is so: docs/design/survive.md.
 #pragma once
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/fail.h"
 #include "core/comm.h"
@@ -16,6 +17,9 @@ void uno_peer_fail(int proc, int error);
 // The same from anywhere: when progress is made next.
 void uno_peer_fail_later(int proc, int error);
 
+// Set by src/ft in a job that survives: what else is done when a process cannot be reached, apart from failing it.
+extern void (*uno_suspect)(int proc);
+
 // The class that it failed with, 0: it is well as far as is known.
 int uno_peer_failure(int proc);
 
@@ -26,6 +30,7 @@ int uno_peer_failed(int i);
 // Collective operations on c end, here and from now on; of a revoked communicator all operations do.
 void uno_comm_break(struct MPI_ABI_Comm *c, int error);
 void uno_comm_revoke(struct MPI_ABI_Comm *c);
+void uno_comm_revoke_later(uint64_t context);    // as soon as there is a communicator of that context here
 
 // Acknowledges the first n failures of c's members, or as many as there are: receives from any source that are pending
 // wait on without those.
