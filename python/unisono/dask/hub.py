@@ -27,6 +27,11 @@ logger = logging.getLogger(__name__)
 DEAD, CLOSE, OPEN, ACCEPT, REFUSE = 0, 2, 3, 4, 5  # enum kind of engine.h; DEAD is the engine's own
 
 
+def seconds():
+    """How long a connection may take to be made, as a number in text."""
+    return str(max(1, round(dask.utils.parse_timedelta(dask.config.get("distributed.comm.timeouts.connect")))))
+
+
 def settle(future):
     """Ends a future unless somebody has (a cancelled reader)."""
     if not future.done():
@@ -63,6 +68,26 @@ class Peer:
         self.sock = sock
         self.here = sock.getsockname()[0] if sock else None
         self.link = _mpi.Link(handle, rank, sock is None, self)
+
+
+class Meeting:
+    """Called by the engine when an accept or a connect has ended; its future is the communicator's handle."""
+
+    def __init__(self):
+        self.loop = asyncio.get_running_loop()
+        self.future = self.loop.create_future()
+
+    def __call__(self, error, handle):
+        on(self.loop, self._end, error, handle)
+
+    def _end(self, error, handle):
+        if self.future.done():  # nobody waits any more
+            if not error:
+                _mpi.drop(handle)
+        elif error:
+            self.future.set_exception(OSError(f"MPI does not connect the two processes: {error}"))
+        else:
+            self.future.set_result(handle)
 
 
 class Place:
@@ -265,11 +290,21 @@ class Hub:
 
     async def _befriend(self, sock, other):
         """A link with the process at the other end of the socket; this side has connected."""
-        if other["job"] and other["job"] == self.job:
+        if other["job"] == self.job and self.size > 1:
             await say(sock, want="world")
             tag = int((await hear(sock))["tag"])
-            return self._link(other["who"], sock, _mpi.world_comm(other["rank"], self.rank, tag), 0)
-        raise OSError(f"process {other['who']} is not of this MPI_COMM_WORLD")
+            handle = _mpi.world_comm(other["rank"], self.rank, tag)
+        else:
+            await say(sock, want="port")
+            meeting = Meeting()
+            _mpi.connect((await hear(sock))["port"], seconds(), meeting)
+            handle = await self._meet(meeting)
+        return self._link(other["who"], sock, handle, 0)
+
+    async def _meet(self, meeting):
+        """The communicator of an accept or a connect that has begun."""
+        self.step(True)
+        return await meeting.future
 
     def _link(self, who, sock, handle, rank):
         peer = Peer(who, handle, rank, sock)
@@ -322,6 +357,16 @@ class Hub:
             handle = _mpi.world_comm(self.rank, other["rank"], tag)
             await say(sock, tag=tag)
             self._link(other["who"], sock, handle, 1)
+            return True
+        if want == "port":
+            meeting = Meeting()
+            port = _mpi.accept(seconds(), meeting)
+            try:
+                await say(sock, port=port)
+                handle = await self._meet(meeting)
+            finally:
+                _mpi.close_port(port)
+            self._link(other["who"], sock, handle, 0)
             return True
         raise Stranger(f"it wants {want!r}")
 

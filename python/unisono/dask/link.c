@@ -250,10 +250,10 @@ static PyObject *link_tell_text(struct link *l, PyObject *args)
     Py_RETURN_NONE;
 }
 
-// The communicator is left to MPI when the process on the other side may be gone.
 static void link_dealloc(struct link *l)
 {
     PyTypeObject *type = Py_TYPE(l);
+    if (l->comm != MPI_COMM_NULL && engine.started) MPI_Comm_free(&l->comm);
     Py_XDECREF(l->owner);
     type->tp_free(l);
     Py_DECREF(type);

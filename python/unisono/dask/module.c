@@ -56,6 +56,66 @@ static PyObject *world(void)
     return Py_BuildValue("(iis)", rank, size, known ? job : "");
 }
 
+// Starts to accept (name NULL) or to connect; what it makes is in the news, with call. The port's name, or NULL.
+static PyObject *meet(const char *name, const char *seconds, PyObject *call)
+{
+    char port[MPI_MAX_PORT_NAME];
+    MPI_Info info = MPI_INFO_NULL;
+    MPI_Request request;
+    struct op *op = engine_ready() ? NULL : engine_op(OP_CALL, NULL);
+    if (!op) return NULL;
+    op->call = Py_NewRef(call);
+    int code = name ? MPI_SUCCESS : MPI_Open_port(MPI_INFO_NULL, port);
+    if (code == MPI_SUCCESS) code = MPI_Info_create(&info);
+    if (code == MPI_SUCCESS) code = MPI_Info_set(info, "timeout", seconds);
+    if (code == MPI_SUCCESS)
+        code = name ? MPIX_Comm_iconnect(name, info, 0, MPI_COMM_SELF, &op->made, &request)
+                    : MPIX_Comm_iaccept(port, info, 0, MPI_COMM_SELF, &op->made, &request);
+    if (info != MPI_INFO_NULL) MPI_Info_free(&info);
+    if (code != MPI_SUCCESS) {
+        engine_op_free(op);
+        return engine_raise(name ? "MPIX_Comm_iconnect" : "MPIX_Comm_iaccept", code);
+    }
+    if (engine_add(request, op)) return NULL;
+    return PyUnicode_FromString(name ? name : port);
+}
+
+static PyObject *accept_one(PyObject *module, PyObject *args)
+{
+    (void)module;
+    const char *seconds;
+    PyObject *call;
+    return PyArg_ParseTuple(args, "sO:accept", &seconds, &call) ? meet(NULL, seconds, call) : NULL;
+}
+
+static PyObject *connect_to(PyObject *module, PyObject *args)
+{
+    (void)module;
+    const char *name, *seconds;
+    PyObject *call;
+    return PyArg_ParseTuple(args, "ssO:connect", &name, &seconds, &call) ? meet(name, seconds, call) : NULL;
+}
+
+static PyObject *close_port(PyObject *module, PyObject *name)
+{
+    (void)module;
+    const char *port = PyUnicode_AsUTF8(name);
+    if (!port) return NULL;
+    int code = MPI_Close_port(port);
+    if (code != MPI_SUCCESS) return engine_raise("MPI_Close_port", code);
+    Py_RETURN_NONE;
+}
+
+// A communicator that no link took.
+static PyObject *drop(PyObject *module, PyObject *handle)
+{
+    (void)module;
+    MPI_Comm c = (MPI_Comm)(intptr_t)PyLong_AsSsize_t(handle);
+    if (PyErr_Occurred()) return NULL;
+    if (c != MPI_COMM_NULL) MPI_Comm_free(&c);
+    Py_RETURN_NONE;
+}
+
 // Takes back the receives that stand and lets sends leave, for as long as `seconds` at most. No Python runs any more.
 static void part(int seconds)
 {
@@ -166,7 +226,7 @@ static PyObject *busy(PyObject *module, PyObject *none)
 {
     (void)module, (void)none;
     int n = 0;
-    for (int i = 0; i < engine.count; i++) n += engine.op[i]->kind == OP_SEND;
+    for (int i = 0; i < engine.count; i++) n += engine.op[i]->kind == OP_SEND && !engine.op[i]->link->dead;
     return PyLong_FromLong(n);
 }
 
@@ -177,7 +237,12 @@ static PyMethodDef methods[] = {
     {"unwatch", unwatch_socket, METH_O, "unwatch(fd)\n--\n\nTakes a control socket out again."},
     {"own_comm", own_comm, METH_NOARGS, "own_comm()\n--\n\nA communicator of this process alone."},
     {"world_comm", world_comm, METH_VARARGS, "world_comm(first, second, tag)\n--\n\nOne of two ranks of the world."},
-    {"busy", busy, METH_NOARGS, "busy()\n--\n\nHow many sends are under way."},
+    {"accept", accept_one, METH_VARARGS,
+     "accept(seconds, call)\n--\n\nOpens a port and accepts one process; the port's name. Later call(error, handle)."},
+    {"connect", connect_to, METH_VARARGS, "connect(port, seconds, call)\n--\n\nThe other side of accept()."},
+    {"close_port", close_port, METH_O, "close_port(name)\n--\n\nAfter accept() has ended."},
+    {"drop", drop, METH_O, "drop(handle)\n--\n\nFrees a communicator that no Link took."},
+    {"busy", busy, METH_NOARGS, "busy()\n--\n\nHow many sends are under way to processes that live."},
     {0},
 };
 

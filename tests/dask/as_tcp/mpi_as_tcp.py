@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A plugin of pytest (-p mpi_as_tcp): the scheme tcp is served by mpi://'s backend, so that tests which spell
-``tcp://`` run on it. Counts the connections and says at the end how many there were."""
+"""A plugin of pytest (-p mpi_as_tcp): says at the end how many ends of connections were mpi://'s. That they are, is the
+work of sitecustomize.py beside it (the name tcp) or of distributed.comm.default-scheme."""
 
-from distributed.comm import registry
-from unisono.dask import MPIBackend, MPIComm
+from unisono.dask import MPIComm
 
-registry.backends["tcp"] = MPIBackend("tcp://")
 count = 0
 make = MPIComm.__init__
 
