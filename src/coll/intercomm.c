@@ -132,7 +132,7 @@ static int create_over(const struct uno_team *team, struct MPI_ABI_Group *group,
 {
     struct block mine = {.bytes = (uint64_t)group->size * sizeof(int), .mixed = group->mixed}, their;
     mine.job = uno_world.job->job_id;
-    if (team->me == 0) {
+    if (across->comm) {    // at the leader alone
         bool guest = uno_proc_is_guest(uno_comm_proc(across->comm, across->rank));
         mine.context = uno_context_take(group->mixed || guest, 3);
     }
