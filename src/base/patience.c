@@ -82,12 +82,14 @@ void uno_patience_guest(struct uno_door *door, bool there)
 {
     // Acquire, release: pair with each other, here and in meets_guest.
     while (atomic_flag_test_and_set_explicit(&busy, memory_order_acquire)) uno_pause();
+    // Relaxed, both: the flag orders the list.
     uint32_t n = atomic_load_explicit(&uno_patience.nguests, memory_order_relaxed);
     uint32_t at = 0;
     while (at < n && guest[at] != door) at++;
     if (there && at == n && n < GUESTS) guest[n++] = door;
     if (!there && at < n) guest[at] = guest[--n];
     atomic_store_explicit(&uno_patience.nguests, n, memory_order_relaxed);
+    // Release: as above.
     atomic_flag_clear_explicit(&busy, memory_order_release);
 }
 
@@ -101,6 +103,7 @@ static bool runs_at(const struct uno_door *d, uint32_t processor)
 
 static bool meets_guest(uint32_t here)
 {
+    // Acquire, release: as in uno_patience_guest. Relaxed: the flag orders the list.
     if (atomic_flag_test_and_set_explicit(&busy, memory_order_acquire)) return false;
     bool met = false;
     uint32_t n = atomic_load_explicit(&uno_patience.nguests, memory_order_relaxed);
