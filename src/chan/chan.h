@@ -146,7 +146,7 @@ struct uno_link {
     bool torn;                         // its process died in the middle of a payload that is being read: it is nothing
 };
 
-// ---- upwards, defined in src/p2p/deliver.c (uno_link_lost: fail.c) ----
+// ---- upwards, defined in src/p2p/deliver.c (uno_link_lost: lost.c) ----
 
 // A message arrived. payload points to all h->bytes of it, or is NULL: then uno_link_read or link->ops->look fetches
 // them before this returns. Returns NULL, or what is wrong with the message, of which nothing was used or taken: the

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/invariant.h"
@@ -134,7 +135,9 @@ int uno_proc_own(struct uno_card *card)
 {
     if (!own_known && getrandom(own.secret, sizeof own.secret, 0) != sizeof own.secret)
         return uno_fail_errno(MPI_ERR_OTHER, "draw a secret");
+    struct stat numbering;
     if (!own_known) read_boot(own.boot);
+    if (!own_known && stat("/proc/self/ns/pid", &numbering) == 0) own.pids = numbering.st_ino;
     own_known = true;
     own.job = uno_chan_self.job->job_id;
     own.rank = uno_chan_self.proc;
@@ -149,5 +152,6 @@ int uno_proc_own(struct uno_card *card)
 bool uno_proc_same_host(const struct uno_card *card)
 {
     struct uno_card mine;
-    return uno_proc_own(&mine) == MPI_SUCCESS && memcmp(mine.boot, card->boot, sizeof mine.boot) == 0;
+    return uno_proc_own(&mine) == MPI_SUCCESS && mine.pids == card->pids &&
+           memcmp(mine.boot, card->boot, sizeof mine.boot) == 0;
 }

@@ -24,6 +24,7 @@ struct uno_card {
     int32_t local;                         // its index in the segment of its host
     int32_t pid, fd;                       // where that segment is open: /proc/PID/fd/FD
     unsigned char boot[UNO_BOOT_BYTES];    // of the kernel that it runs on
+    uint64_t pids;                         // within which numbering of processes
     unsigned char secret[UNO_PROC_SECRET];
     uint32_t net_bytes;
     int32_t host;                         // index of its host in its job
@@ -73,6 +74,7 @@ void uno_proc_each(void (*fn)(int proc, struct uno_proc *p));
 // This process's own card. Draws its secret when first called.
 int uno_proc_own(struct uno_card *card) UNO_MUST_USE;
 
+// Whether the process is on this host, and its number means it here.
 bool uno_proc_same_host(const struct uno_card *card);
 
 // A link of the process has ended, or its peer has: frees the entry if that was the last.

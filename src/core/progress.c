@@ -398,8 +398,14 @@ int uno_doorbell_fd(void)
         int fd = chan[i]->ops->wait_fd(chan[i]);
         if (fd >= 0) epoll_ctl(set, EPOLL_CTL_ADD, fd, &e);
     }
-    if (watched >= 0) epoll_ctl(set, EPOLL_CTL_ADD, watched, &e);
     return bell_fd = set;
+}
+
+// Descriptors that were not there when the set was made. Those that are closed leave it by themselves.
+static void complete_bell(const struct pollfd *fds, int nfds)
+{
+    struct epoll_event e = {.events = EPOLLIN};
+    for (int i = 0; i < nfds; i++) epoll_ctl(bell_fd, EPOLL_CTL_ADD, fds[i].fd, &e);    // EEXIST: it is in
 }
 
 void uno_watch_fd(int fd)
@@ -407,7 +413,7 @@ void uno_watch_fd(int fd)
     struct epoll_event e = {.events = EPOLLIN};
     if (bell_fd >= 0 && watched >= 0) epoll_ctl(bell_fd, EPOLL_CTL_DEL, watched, &e);
     watched = fd;
-    if (bell_fd >= 0 && watched >= 0) epoll_ctl(bell_fd, EPOLL_CTL_ADD, watched, &e);
+    if (uno_doorbell_armed && watched >= 0) epoll_ctl(bell_fd, EPOLL_CTL_ADD, watched, &e);
 }
 
 void uno_progress_close(void)
@@ -430,7 +436,8 @@ bool uno_doorbell_arm(bool (*ready)(void *arg), void *arg)
     do {
         if (ready && spin(ready, arg, &(struct uno_patience){0})) return true;
         uno_door_drain();
-        channel_fds(fds);    // tells the channels that a sleep begins
+        int nfds = channel_fds(fds);    // tells the channels that a sleep begins
+        if (uno_chan_self.guests) complete_bell(fds, nfds);
         if (!uno_doorbell_armed) move_keeper();
         uno_doorbell_armed = true;
         uno_door_arm(UNO_DOOR_FD);

@@ -25,6 +25,7 @@
 #include "dpm/dpm.h"
 #include "dpm/port.h"
 #include "p2p/p2p.h"
+#include "p2p/peer.h"
 
 #define RETRY_NS 10000000ULL    // before a port is dialled again at which too many wait
 
@@ -117,7 +118,11 @@ static int make_comm(struct meeting *m, struct MPI_ABI_Comm **out)
     int err = uno_group_meet(m->ntheirs, m->theirs, &remote);
     if (err) return err;
     bool apart = true;
-    for (int i = 0; i < remote->size; i++) apart &= uno_group_find(m->comm->group, remote->proc[i]) == MPI_UNDEFINED;
+    for (int i = 0; i < remote->size; i++) {
+        apart &= uno_group_find(m->comm->group, remote->proc[i]) == MPI_UNDEFINED;
+        // Its link shows when it dies, though nothing is ever sent to it.
+        if (!uno_peer_of(remote->proc[i])) uno_log(1, "%s", uno_fail_text());
+    }
     *out = apart ? uno_intercomm_make(m->comm->group, remote, m->role == UNO_ACCEPT, m->word.context) : NULL;
     uno_group_drop(remote);
     if (!apart) return uno_fail(MPI_ERR_PORT, "the two sides have processes in common");

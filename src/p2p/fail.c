@@ -5,7 +5,6 @@
 // with it passes uno_peer_fill, which refuses.
 #include "p2p/fail.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,20 +30,6 @@ static int nrevoked;
 static int run_late(struct uno_poller *self);
 static struct uno_poller later = {.fn = run_late};
 
-// The link to a process has ended for good. A job that goes on does without the process; another one ends.
-void uno_link_lost(struct uno_link *link, const char *why)
-{
-    if (uno_suspect) {
-        uno_log(0, "the connection to rank %d is lost: %s", link->proc, why);
-        uno_suspect(link->proc);
-        uno_peer_fail_later(link->proc, UNO_ERR_PROC_FAILED);
-        return;
-    }
-    char text[256];
-    snprintf(text, sizeof text, "the connection to rank %d is lost: %s", link->proc, why);
-    uno_world_abort(MPI_ERR_PROC_ABORTED, text);
-}
-
 static void add_failure(struct failure **to, int *n, int *has, struct failure f)
 {
     if (*n == *has) {
@@ -62,6 +47,16 @@ int uno_peer_failure(int proc)
     for (int i = 0; i < count; i++)
         if (list[i].proc == proc) return list[i].error;
     return MPI_SUCCESS;
+}
+
+void uno_peer_forget(int proc)
+{
+    int n = 0;
+    for (int i = 0; i < count; i++)
+        if (list[i].proc != proc) list[n++] = list[i];
+    count = n;
+    for (int i = 0; i < nlate; i++)
+        if (late[i].proc == proc) late[i] = late[--nlate];
 }
 
 int uno_peers_failed(void)
@@ -235,7 +230,7 @@ void uno_peer_fail(int proc, int error)
 {
     uno_assert_locked();
     if (proc == uno_world.rank || uno_peer_failure(proc)) return;
-    struct uno_peer *p = uno_peer_known(proc);
+    struct uno_peer *p = uno_peer_leaving(proc);
     while (p && p->ops->poll_link(p->link) > 0) continue;    // what it has sent is received
     uno_log(1, "process %d has failed", proc);
     struct failure f = {proc, error};

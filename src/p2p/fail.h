@@ -23,6 +23,9 @@ extern void (*uno_suspect)(int proc);
 // The class that it failed with, 0: it is well as far as is known.
 int uno_peer_failure(int proc);
 
+// No group names the process of another job any more, and its number may come to mean another.
+void uno_peer_forget(int proc);
+
 // How many have failed; the i-th of them, in the order in which this process learnt of them.
 int uno_peers_failed(void);
 int uno_peer_failed(int i);

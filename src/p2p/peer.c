@@ -52,6 +52,11 @@ struct uno_peer *uno_peer_known(int proc)
     return peers ? *place_of(proc) : NULL;
 }
 
+struct uno_peer *uno_peer_leaving(int proc)
+{
+    return uno_proc_is_guest(proc) ? uno_peer_of(proc) : uno_peer_known(proc);
+}
+
 struct uno_peer *uno_peer_fill(struct MPI_ABI_Comm *c, int rank)
 {
     if (c->revoked) return uno_fail(UNO_ERR_REVOKED, "the communicator is revoked"), NULL;
@@ -274,6 +279,7 @@ static void let_go(int proc, struct uno_proc *guest)
     if (!guest->left || (p && p->first)) return;
     free(p);
     guest->peer = NULL;
+    uno_peer_forget(proc);
     uno_chan_leave(proc);
 }
 

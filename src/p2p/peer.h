@@ -36,6 +36,10 @@ struct uno_peer {
 
 struct uno_peer *uno_peer_of(int proc);       // NULL, reason kept: no channel reaches it, it failed, no memory
 struct uno_peer *uno_peer_known(int proc);    // NULL: there is none so far, or no more
+
+// The same of a process that has ended: made for one of another job, of which there may be messages although nothing
+// was ever sent to it.
+struct uno_peer *uno_peer_leaving(int proc);
 struct uno_peer *uno_peer_fill(struct MPI_ABI_Comm *c, int rank);    // c->peer[rank], filled unless it is refused
 
 static inline struct uno_peer *uno_peer(struct MPI_ABI_Comm *c, int rank)

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Two jobs that meet, in what way the words say: accept COUNT prints its port; connect COUNT PORT. All that two groups
 // can do together is checked in the first meeting, part of it in the others. Further ways: refused SECONDS PORT (prints
-// the error of a connect), serve COUNT (as accept, all at once) and visit PORT, leftover (prints a port and ends),
-// cancel (accepts are taken back). Used by test_meeting.py.
+// the error of a connect), serve COUNT (as accept, all at once) and visit PORT [large], outlive and die PORT, leftover
+// (prints a port and ends), cancel (accepts are taken back). Used by test_meeting.py.
 #include <dirent.h>
 #include <mpi_ext.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -268,10 +269,46 @@ static void serve(const char *port, int count)
     free(r);
 }
 
-static void visit(const char *port)
+// The other side dies: an error on its communicator alone. What it had sent before counts; then all goes on.
+static void outlive(const char *port)
+{
+    MPI_Comm c = meet(port, true);
+    MPI_Request r[3];
+    int in = -1, never, one = 1, sum = 0, class;
+    static unsigned char large[LARGE];
+    MPI_Comm_set_errhandler(c, MPI_ERRORS_RETURN);
+    // It may be known already when an operation begins.
+    int err[3] = {MPI_Irecv(&in, 1, MPI_INT, 0, 1, c, &r[0]), MPI_Irecv(&never, 1, MPI_INT, 0, 2, c, &r[1]),
+                  MPI_Isend(large, LARGE, MPI_BYTE, 0, 3, c, &r[2])};
+    for (int i = 0; i < 3; i++) {
+        MPI_Error_class(err[i] ? err[i] : MPI_Wait(&r[i], MPI_STATUS_IGNORE), &class);
+        CHECK(i == 0 ? class == MPI_SUCCESS && in == 4711 : class == MPIX_ERR_PROC_FAILED);
+    }
+    MPI_Error_class(MPI_Send(&one, 1, MPI_INT, 0, 1, c), &class);
+    CHECK(class == MPIX_ERR_PROC_FAILED);
+    MPI_Error_class(MPI_Barrier(c), &class);
+    CHECK(class == MPIX_ERR_PROC_FAILED);
+    MPI_Comm_disconnect(&c);
+    MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    CHECK(sum == size);
+    c = meet(port, true);
+    check_pairs(c, LARGE);
+    MPI_Comm_disconnect(&c);
+}
+
+static void die(const char *port)
 {
     MPI_Comm c = meet(port, false);
-    check_pairs(c, 100);
+    int others, word = 4711;
+    MPI_Comm_remote_size(c, &others);
+    for (int i = 0; i < others; i++) MPI_Send(&word, 1, MPI_INT, i, 1, c);
+    raise(SIGKILL);
+}
+
+static void visit(const char *port, size_t bytes)
+{
+    MPI_Comm c = meet(port, false);
+    check_pairs(c, bytes);
     MPI_Comm_disconnect(&c);
 }
 
@@ -283,7 +320,8 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     const char *way = argc > 1 ? argv[1] : "";
     bool accept = strcmp(way, "accept") == 0, serves = strcmp(way, "serve") == 0;
-    if (rank == 0 && (accept || serves || strcmp(way, "leftover") == 0)) {
+    bool outlives = strcmp(way, "outlive") == 0;
+    if (rank == 0 && (accept || serves || outlives || strcmp(way, "leftover") == 0)) {
         MPI_Open_port(MPI_INFO_NULL, port);
         printf("%s\n", port);
         fflush(stdout);
@@ -291,7 +329,10 @@ int main(int argc, char **argv)
     if (accept) meet_often(port, true, atoi(argv[2]));
     if (serves) serve(port, atoi(argv[2]));
     if (rank == 0 && (accept || serves)) MPI_Close_port(port);
-    if (strcmp(way, "visit") == 0) visit(argv[2]);
+    if (strcmp(way, "visit") == 0) visit(argv[2], argc > 3 ? LARGE : 100);
+    if (outlives) outlive(port);
+    if (outlives && rank == 0) MPI_Close_port(port);
+    if (strcmp(way, "die") == 0) die(argv[2]);
     if (strcmp(way, "connect") == 0) meet_often(argv[3], false, atoi(argv[2]));
     if (strcmp(way, "refused") == 0) be_refused(argv[2], argv[3]);
     if (strcmp(way, "cancel") == 0) cancel_some();

@@ -91,6 +91,14 @@ class Meeting(WithProgram):
         accept.send_signal(signal.SIGCONT)
         self.ends_well(self.start(self.job(0), "connect", 1, port), accept)
 
+    def test_the_other_side_dies(self):
+        for n in (0, 3):
+            outlive = self.start(self.job(n), "outlive")
+            port = outlive.stdout.readline().strip()
+            die = self.start(self.job(0), "die", port)
+            self.assertEqual(die.wait(LIMIT), -signal.SIGKILL)
+            self.ends_well(self.start(self.job(0), "visit", port, "large"), outlive)
+
     def test_cancel(self):
         self.ends_well(self.start(self.job(0), "cancel"))
         self.ends_well(self.start(self.job(3), "cancel"))

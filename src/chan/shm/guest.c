@@ -8,10 +8,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <mpi.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/fail.h"
@@ -42,6 +45,12 @@ struct shm_guest {
 };
 
 static struct shm_home *homes;
+
+// Of a process that had ended before its segment was found: what it left in ours is read all the same.
+static struct shm_home nowhere = {.links = 1};
+static struct uno_door no_door;
+static struct uno_board no_board;
+
 static struct shm_guest *announced, **announced_end = &announced;    // in order
 
 // ---- their segments ----
@@ -75,6 +84,7 @@ static struct shm_home *find_home(const struct uno_card *card)
     }
     struct shm_home *h = err ? NULL : malloc(sizeof *h);
     if (!h) {
+        if (err == ENOENT) return &nowhere;
         if (!err) munmap(job, job->bytes);
         uno_log(1, "the shared memory of process %d is out of reach: %s", card->pid, strerror(err ? err : ENOMEM));
         return NULL;
@@ -93,7 +103,54 @@ static void leave_home(struct shm_home *h)
     free(h);
 }
 
+// ---- their lives ----
+
+static int lives = -1;    // an epoll set of what is readable when a process has ended
+static int mortals;       // in it
+
+// A process that has ended already is a link that is lost.
+static void watch_life(struct shm_link *l, int pid)
+{
+    l->life = (int)syscall(SYS_pidfd_open, pid, 0);
+    if (l->life < 0) {
+        if (errno == ESRCH) uno_link_lost(&l->base, "its process has ended");
+        return;
+    }
+    fcntl(l->life, F_SETFD, FD_CLOEXEC);
+    if (lives < 0) lives = epoll_create1(EPOLL_CLOEXEC);
+    struct epoll_event e = {.events = EPOLLIN, .data.ptr = l};
+    mortals++;
+    epoll_ctl(lives, EPOLL_CTL_ADD, l->life, &e);
+}
+
+int shm_guests_fd(void)
+{
+    return lives;
+}
+
+bool shm_guest_is_dead(const struct shm_link *l)
+{
+    return l->life < 0 || poll(&(struct pollfd){.fd = l->life, .events = POLLIN}, 1, 0) > 0;
+}
+
+void shm_guests_mourn(void)
+{
+    struct epoll_event e;
+    while (lives >= 0 && epoll_wait(lives, &e, 1, 0) == 1) {
+        struct shm_link *l = e.data.ptr;
+        epoll_ctl(lives, EPOLL_CTL_DEL, l->life, NULL);    // told once
+        uno_link_lost(&l->base, "its process has ended");
+    }
+}
+
 // ---- links ----
+
+static struct shm_link *new_link(int proc, struct shm_home *h, const struct uno_card *card)
+{
+    if (h == &nowhere) return shm_link_new(proc, &no_door, &no_board);
+    uint32_t local = (uint32_t)card->local;
+    return shm_link_new(proc, uno_job_door(h->job, local), uno_job_board(h->job, local));
+}
 
 static struct shm_link *link_of(const struct uno_proc *p)
 {
@@ -106,16 +163,27 @@ static struct shm_link *make_guest(int proc, struct uno_proc *p)
     struct shm_home *h = uno_proc_same_host(&p->card) ? find_home(&p->card) : NULL;
     if (!h) return NULL;
     h->links++;
-    struct shm_link *l = shm_link_new(proc, h->job, (uint32_t)p->card.local);
+    struct shm_link *l = new_link(proc, h, &p->card);
     if (!l) {
         leave_home(h);
         return NULL;
     }
     l->home = h;
-    l->cma = uno_peer_memory_reaches(l->board);
+    l->cma = h != &nowhere && uno_peer_memory_reaches(l->board);
     p->link[uno_shm.index] = &l->base;
     uno_patience_guest(l->door, true);
+    watch_life(l, p->card.pid);
     return l;
+}
+
+static void forget_life(struct shm_link *l)
+{
+    if (l->life < 0) return;
+    close(l->life);    // which takes it out of the set
+    l->life = -1;
+    if (--mortals > 0) return;
+    close(lives);
+    lives = -1;
 }
 
 static void end_link(struct shm_link *l)
@@ -124,6 +192,7 @@ static void end_link(struct shm_link *l)
     uno_assert(!l->tx && !l->rx);
     uno_proc_of(proc)->link[uno_shm.index] = NULL;
     uno_patience_guest(l->door, false);
+    forget_life(l);
     leave_home(l->home);
     shm_link_free(l);
     uno_proc_settle(proc);
@@ -140,6 +209,11 @@ int shm_guest_connect(int proc, struct uno_link **link)
 
 // ---- our direction ----
 
+static void give_ring(size_t chunk)
+{
+    uno_job_give(uno_chan_self.job, chunk, PAIR_CHUNKS);
+}
+
 static void stir(struct shm_link *l)
 {
     // Release: pairs with the acquire in shm_poll.
@@ -149,6 +223,7 @@ static void stir(struct shm_link *l)
 
 int shm_guest_open(struct shm_link *l)
 {
+    if (l->home == &nowhere) return uno_fail(UNO_ERR_PROC_FAILED, "the process has ended");
     int64_t first = uno_job_take(l->home->job, PAIR_CHUNKS);
     if (first < 0)
         return uno_fail(MPI_ERR_NO_MEM, "no room for a connection in the shared memory of rank %d of another job",
@@ -177,19 +252,22 @@ static void end_tx(struct shm_link *l)
     stir(l);
 }
 
+static void drop_rx(struct shm_link *l)
+{
+    if (l->rx) give_ring(l->rx_chunk);
+    shm_begin_rx(l, NULL);
+    l->listening = l->ending = false;
+}
+
 void shm_guest_leave(struct uno_link *link)
 {
     struct shm_link *l = (struct shm_link *)link;
     end_tx(l);
+    if (l->lost) drop_rx(l);
     if (!l->rx) end_link(l);
 }
 
 // ---- their direction ----
-
-static void give_ring(size_t chunk)
-{
-    uno_job_give(uno_chan_self.job, chunk, PAIR_CHUNKS);
-}
 
 // Moves what the door's list holds, newest first, to the end of ours, oldest first.
 static void take_announced(void)
@@ -220,7 +298,7 @@ static enum taken take_ring(struct shm_guest *g)
     if (proc < 0 || !uno_proc_is_guest(proc)) return over && !uno_chan_self.meetings ? TAKEN_DROP : TAKEN_NOT;
     struct uno_proc *p = uno_proc_of(proc);
     struct shm_link *l = link_of(p) ? link_of(p) : make_guest(proc, p);
-    if (!l || l->rx) return TAKEN_NOT;
+    if (!l || l->rx) return l && l->lost ? TAKEN_DROP : TAKEN_NOT;
     shm_begin_rx(l, g->pair);
     l->rx_chunk = g->chunk;
     l->listening = true;
@@ -260,9 +338,7 @@ void shm_guests_look(void)
 void shm_guest_ended(struct shm_link *l)
 {
     struct uno_proc *p = uno_proc_of(l->base.proc);
-    give_ring(l->rx_chunk);
-    shm_begin_rx(l, NULL);
-    l->listening = l->ending = false;
+    drop_rx(l);
     shm_guests_look();    // it may have come back
     if (p->left && !l->tx && !l->rx) end_link(l);
 }
@@ -273,8 +349,7 @@ static void close_link(int proc, struct uno_proc *p)
     (void)proc;
     if (!l) return;
     end_tx(l);
-    if (l->rx) give_ring(l->rx_chunk);
-    shm_begin_rx(l, NULL);
+    drop_rx(l);
     p->left = true;
     end_link(l);
 }

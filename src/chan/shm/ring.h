@@ -84,6 +84,7 @@ struct shm_link {
     struct uno_door *door;      // of the peer
     struct uno_board *board;    // of the peer
     struct shm_home *home;      // of a process of another job: its segment; NULL: ours
+    int life;                   // then: a descriptor that is readable when the process has ended, -1: none
     size_t rx_chunk;            // then: where its ring lies in the heap of our segment
     bool sending;               // our direction is announced to the peer
     bool lost;                  // the peer is dead
@@ -121,7 +122,7 @@ struct shm_link {
 extern struct uno_chan uno_shm;
 
 struct shm_link *shm_link_of(uint32_t local);
-struct shm_link *shm_link_new(int proc, struct uno_job_head *job, uint32_t local);    // NULL: no memory
+struct shm_link *shm_link_new(int proc, struct uno_door *door, struct uno_board *board);    // NULL: no memory
 void shm_link_free(struct shm_link *l);
 void shm_begin_tx(struct shm_link *l, struct shm_pair *tx);    // our direction begins, in an empty ring
 void shm_begin_rx(struct shm_link *l, struct shm_pair *rx);
@@ -132,6 +133,9 @@ int shm_guest_open(struct shm_link *l);      // our direction, before the first 
 void shm_guests_look(void);                  // rings announced to us, rings that have ended
 void shm_guest_ended(struct shm_link *l);    // all that came by a ring that has ended is read; the link may go
 void shm_guest_leave(struct uno_link *link);
+int shm_guests_fd(void);        // readable when one of them has ended, -1: there are none
+void shm_guests_mourn(void);    // looks which
+bool shm_guest_is_dead(const struct shm_link *l);
 void shm_guests_close(void);
 
 // direct.c: rendezvous by cross-memory attach.

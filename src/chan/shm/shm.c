@@ -20,12 +20,14 @@
 #define TELL_BYTES (SHM_BYTES / 4)
 #define WHOLE_MAX 1024    // up to here a message is complete before its line appears (bench: lat --sizes 64:8k)
 #define DATA_MAX (SHM_BYTES / 4)    // pieces of a streamed message
+#define MOURN 1024                  // polls between two looks whether a process of another job has ended
 #define PER_LINK 32                 // messages taken from one ring before the next one has its turn
 
 static struct {
     struct shm_link **link;    // [nlocal], NULL until first used
     struct shm_link *first;    // all links
     uint32_t fresh;            // of our door, as last seen
+    uint32_t polls;            // since this process has met other jobs
 } shm;
 
 static const struct uno_pvar sent[] = UNO_TRAFFIC_PVARS("shm", uno_shm.sent);
@@ -286,6 +288,7 @@ static inline int take_message(struct shm_link *l)
 // The sender died in the middle of its copy: what is there stands for the rest.
 static bool tear_off(struct shm_link *l)
 {
+    if (l->home) return l->base.torn = shm_guest_is_dead(l);
     // Acquire: as in uno_local_is_dead.
     if (atomic_load_explicit(&l->board->state, memory_order_acquire) == UNO_RANK_FAILED) l->base.torn = true;
     return l->base.torn;
@@ -328,15 +331,14 @@ void shm_begin_rx(struct shm_link *l, struct shm_pair *rx)
     l->got = l->got_told = 0;
 }
 
-struct shm_link *shm_link_new(int proc, struct uno_job_head *job, uint32_t local)
+struct shm_link *shm_link_new(int proc, struct uno_door *door, struct uno_board *board)
 {
     struct shm_link *l = calloc(1, sizeof *l);
     if (!l) return NULL;
     l->base = (struct uno_link){
         .chan = &uno_shm, .ops = uno_shm.ops, .proc = proc, .eager_max = SHM_EAGER_MAX, .data_max = DATA_MAX};
-    l->local = local;
-    l->door = uno_job_door(job, local);
-    l->board = uno_job_board(job, local);
+    l->door = door;
+    l->board = board;
     shm_begin_tx(l, NULL);
     shm_begin_rx(l, NULL);
     l->next = shm.first;
@@ -356,8 +358,10 @@ void shm_link_free(struct shm_link *l)
 static struct shm_link *make_link(uint32_t local)
 {
     struct uno_job_head *job = uno_chan_self.job;
-    struct shm_link *l = shm_link_new(uno_job_board(job, local)->world_rank, job, local);
+    struct uno_board *board = uno_job_board(job, local);
+    struct shm_link *l = shm_link_new(board->world_rank, uno_job_door(job, local), board);
     if (!l) return NULL;
+    l->local = local;
     l->base.heap = true;
     shm_begin_tx(l, uno_job_pair(job, local, uno_chan_self.local));
     shm_begin_rx(l, uno_job_pair(job, uno_chan_self.local, local));
@@ -417,6 +421,7 @@ static int shm_poll(struct uno_chan *self, int budget)
     // Acquire: pairs with the release in announce().
     uint32_t fresh = atomic_load_explicit(&uno_chan_self.door->fresh, memory_order_acquire);
     if (__builtin_expect(fresh != shm.fresh, 0)) find_fresh(fresh);
+    if (__builtin_expect(uno_chan_self.guests, 0) && ++shm.polls % MOURN == 0) shm_guests_mourn();
     int n = 0;
     for (struct shm_link *l = shm.first, *next; l && n < budget; l = next) {
         next = l->next;    // l may end
@@ -440,7 +445,9 @@ static int shm_begin(struct uno_chan *self)
 static int shm_wait_fd(struct uno_chan *self)
 {
     (void)self;
-    return -1;
+    if (!uno_chan_self.guests) return -1;
+    shm_guests_mourn();
+    return shm_guests_fd();
 }
 
 static void shm_lose(struct uno_link *link, int err)
