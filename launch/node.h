@@ -26,6 +26,8 @@ struct uno_exit {
 struct uno_wait {
     int32_t rank, pid, peer, tag, asleep;
     char call[UNO_NAME_MAX], comm[UNO_NAME_MAX];
+    int32_t holds, holds_alone;    // as in struct uno_board
+    char held_on[UNO_NAME_MAX];
 };
 
 struct uno_node_rank {

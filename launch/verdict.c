@@ -124,10 +124,32 @@ static int by_rank(const void *a, const void *b)
     return x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
+static bool wants_lock(const struct uno_wait *w)
+{
+    return strcmp(w->call, "MPI_Win_lock") == 0 && w->peer >= 0;
+}
+
+// Somebody else who holds the lock that w waits for, NULL when that is not known.
+static const struct uno_wait *holder(const struct uno_wait *w, const struct uno_wait *all, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        bool it = all[i].holds == UNO_HOLDS_ALL || all[i].holds == w->peer + 1;
+        if (it && all[i].rank != w->rank && strcmp(all[i].held_on, w->comm) == 0) return &all[i];
+    }
+    return NULL;
+}
+
+// Whom w waits for, NULL when that is not one rank that sleeps.
+static const struct uno_wait *next_of(const struct uno_wait *w, const struct uno_wait *all, size_t count)
+{
+    if (wants_lock(w)) return holder(w, all, count);
+    return w->peer >= 0 ? of_rank(all, count, w->peer) : NULL;
+}
+
 static bool alike(const struct uno_wait *a, const struct uno_wait *b)
 {
-    return a->peer < 0 && a->peer == b->peer && a->tag == b->tag && strcmp(a->call, b->call) == 0 &&
-           strcmp(a->comm, b->comm) == 0;
+    return a->peer < 0 && !a->holds && !b->holds && a->peer == b->peer && a->tag == b->tag &&
+           strcmp(a->call, b->call) == 0 && strcmp(a->comm, b->comm) == 0;
 }
 
 // "MPI_Recv on MPI_COMM_WORLD for rank 1, tag 7". `all`: the ranks that sleep, NULL if that is not known.
@@ -135,7 +157,11 @@ static void add_call(struct uno_bytes *b, const struct uno_wait *first, const st
 {
     add(b, uno_xformat("%s", first->call[0] ? first->call : "an MPI call"));
     if (first->comm[0]) add(b, uno_xformat(" on %s", first->comm));
-    if (first->peer >= 0) {
+    if (wants_lock(first)) {
+        const struct uno_wait *h = holder(first, all, count);
+        add(b, uno_xformat(" for the lock of rank %d", first->peer));
+        if (h) add(b, uno_xformat(", which rank %d holds", h->rank));
+    } else if (first->peer >= 0) {
         bool gone = all != NULL && of_rank(all, count, first->peer) == NULL;
         add(b, uno_xformat(" for rank %d%s", first->peer, gone ? " (which has left MPI)" : ""));
     } else if (first->peer == -1) {
@@ -158,6 +184,11 @@ static void add_wait(struct uno_bytes *b, const struct uno_plan *p, const struct
         add(b, uno_xformat("\n  rank %d (pid %d, host %s) waits in ", first->rank, first->pid,
                            uno_plan_name(p, first->rank)));
     add_call(b, first, all, count);
+    if (first->holds == UNO_HOLDS_ALL)
+        add(b, uno_xformat("; it holds the shared locks of all ranks on %s", first->held_on));
+    else if (first->holds)
+        add(b, uno_xformat("; it holds the lock of rank %d on %s (%s)", first->holds - 1, first->held_on,
+                           first->holds_alone ? "exclusive" : "shared"));
 }
 
 // Follows which rank waits for which; a rank met twice closes a cycle.
@@ -165,13 +196,13 @@ static void add_cycle(struct uno_bytes *b, const struct uno_wait *w, size_t coun
 {
     for (size_t start = 0; start < count; start++) {
         const struct uno_wait *at = &w[start];
-        for (size_t steps = 0; at != NULL && at->peer >= 0 && steps <= count; steps++) {
-            at = of_rank(w, count, at->peer);
+        for (size_t steps = 0; at != NULL && steps <= count; steps++) {
+            at = next_of(at, w, count);
             if (at == NULL || at->rank != w[start].rank) continue;
             add(b, uno_xformat("\n  cycle: %d", w[start].rank));
             do {
-                add(b, uno_xformat(" -> %d", at->peer));
-                at = of_rank(w, count, at->peer);
+                at = next_of(at, w, count);
+                if (at) add(b, uno_xformat(" -> %d", at->rank));
             } while (at != NULL && at->rank != w[start].rank);
             return;
         }

@@ -122,6 +122,9 @@ static void tell(struct uno_watch *w, uint32_t type, int64_t round)
         v->asleep = sleeps_in_mpi(b);
         memcpy(v->call, v->asleep ? b->wait_call : b->last_call, sizeof v->call - 1);
         memcpy(v->comm, b->wait_comm, sizeof v->comm - 1);
+        v->holds = v->asleep ? b->holds : 0;
+        v->holds_alone = b->holds_alone;
+        memcpy(v->held_on, b->held_on, sizeof v->held_on - 1);
     }
     uno_node_tell(w->n, type, -1, round, list, count * sizeof *list);
     free(list);

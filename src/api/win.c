@@ -82,6 +82,7 @@ int MPI_Win_set_name(MPI_Win win, const char *win_name)
         struct MPI_ABI_Win *w = uno_win(win);
         memset(w->name, 0, sizeof w->name);
         memcpy(w->name, win_name, strnlen(win_name, sizeof w->name - 1));
+        uno_win_call_it(w, w->name);
     }
     return uno_finish_win(win, call, err);
 }

@@ -22,7 +22,8 @@
 #define UNO_HEAP_CHUNK (64 * 1024)
 #define UNO_HEAP_CHUNKS 16384    // 1 GiB of address space; touched pages alone cost memory
 #define UNO_NAME_MAX 32
-#define UNO_CARD_BYTES 96    // of a rank's network addresses (the tcp channel's business)
+#define UNO_HOLDS_ALL (-1)    // the locks of all ranks
+#define UNO_CARD_BYTES 96     // of a rank's network addresses (the tcp channel's business)
 #define UNO_PROBE 0x756e6970726f6265u
 
 enum uno_rank_state {
@@ -53,6 +54,9 @@ struct uno_board {
     int32_t wait_tag;           // -1 any, -2 none
     char wait_call[UNO_NAME_MAX];    // "MPI_Recv"
     char wait_comm[UNO_NAME_MAX];    // "MPI_COMM_WORLD"
+    int32_t holds;                 // lock of a window that it holds while it waits: of this world rank, plus 1; 0 none
+    int32_t holds_alone;           // 1: exclusively
+    char held_on[UNO_NAME_MAX];    // "window halo"
     char last_call[UNO_NAME_MAX];    // last MPI call entered, when known (set at sleep, abort and on fatal signals)
     _Atomic uint32_t card_bytes;     // 0 until the rank has published how it is reached
     unsigned char card[UNO_CARD_BYTES];

@@ -116,6 +116,8 @@ void uno_poller_remove(struct uno_poller *p)
     if (p->next) p->next->prev = p->prev;
 }
 
+void (*uno_tell_held)(struct uno_board *b);
+
 // What mpiexec may read while this rank sleeps.
 static void tell_board(const struct uno_waiting *what)
 {
@@ -128,6 +130,7 @@ static void tell_board(const struct uno_waiting *what)
     b->wait_peer = -2;
     b->wait_tag = -2;
     if (uno_chan_self.guests || uno_chan_self.meetings) b->wait_peer = -3;    // another job may end this wait
+    if (uno_tell_held) uno_tell_held(b);
     if (!known) return;
     int proc = what->peer >= 0 && what->peer < what->comm->npeers ? uno_comm_proc(what->comm, what->peer) : -1;
     if (proc >= 0 && !uno_proc_is_guest(proc))

@@ -34,6 +34,9 @@ struct uno_world {
 
 extern struct uno_world uno_world;
 
+// Adds to the board what a deadlock report should tell of windows; NULL: there are none (src/rma).
+extern void (*uno_tell_held)(struct uno_board *b);
+
 void uno_lock_slow(void);
 void uno_unlock_slow(void);
 

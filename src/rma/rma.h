@@ -25,6 +25,13 @@ int uno_win_borrow_agree(struct MPI_ABI_Win *w, bool done);
 void uno_win_borrow_drop(struct MPI_ABI_Win *w);
 char *uno_win_borrowed(const struct MPI_ABI_Win *w, int rank);    // where the part is mapped, NULL: it is not
 
+// held.c: tells which lock this process holds.
+struct uno_board;
+void uno_win_tell_held(struct uno_board *b);
+
+// How waits and reports name the window: "window halo".
+void uno_win_call_it(struct MPI_ABI_Win *w, const char *name);
+
 // hint.c: takes what it knows from info (NULL: nothing); all hints with the values in use, NULL when memory is out.
 int uno_win_hints_take(struct MPI_ABI_Win *w, const struct MPI_ABI_Info *info);
 struct MPI_ABI_Info *uno_win_hints_all(const struct MPI_ABI_Win *w);

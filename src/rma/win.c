@@ -5,6 +5,7 @@
 // before any member can send to it.
 #include "rma/win.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -44,6 +45,16 @@ static struct MPI_ABI_Win *first;
 struct MPI_ABI_Win *uno_win(MPI_Win h)
 {
     return (uintptr_t)h >= 4096 && h->head.magic == UNO_WIN_MAGIC ? h : NULL;
+}
+
+const struct MPI_ABI_Win *uno_win_first(void)
+{
+    return first;
+}
+
+void uno_win_call_it(struct MPI_ABI_Win *w, const char *name)
+{
+    snprintf(w->comm->name, sizeof w->comm->name, name[0] ? "window %s" : "a window", name);
 }
 
 struct MPI_ABI_Win *uno_win_of_context(uint64_t context)
@@ -269,6 +280,7 @@ static void enlist(struct MPI_ABI_Win *w)
     w->next = first;
     if (first) first->prev = w;
     first = w;
+    uno_tell_held = uno_win_tell_held;
 }
 
 static void strike(struct MPI_ABI_Win *w)
@@ -306,6 +318,7 @@ int uno_win_make(struct MPI_ABI_Comm *c, const struct uno_win_spec *spec, struct
         forget(w);
         return err;
     }
+    uno_win_call_it(w, "");
     enlist(w);
     // Whoever is told of the window may use it: so the helper runs first.
     err = w->messages ? uno_helper_need(true) : MPI_SUCCESS;

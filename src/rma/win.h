@@ -79,5 +79,6 @@ struct MPI_ABI_Win {
     struct MPI_ABI_Win *next, *prev;            // all windows of this process
 };
 
-struct MPI_ABI_Win *uno_win(MPI_Win h);    // NULL when not a live handle (MPI_WIN_NULL too)
+struct MPI_ABI_Win *uno_win(MPI_Win h);           // NULL when not a live handle (MPI_WIN_NULL too)
+const struct MPI_ABI_Win *uno_win_first(void);    // of all windows
 struct MPI_ABI_Win *uno_win_of_context(uint64_t context);

@@ -58,8 +58,10 @@ def size_of(name, params):
         other = "prof_size(recvcount, recvtype)" if "recvcount" in params else "PROF_NONE"
         own = "prof_size(sendcount, sendtype)"
         return f"sendbuf == MPI_IN_PLACE ? {other} : {own}" if "comm" in params and "dest" not in params else own
-    if "origin_count" in params:
-        return "prof_size(origin_count, origin_datatype)"
+    if "target_count" in params:  # what an origin gives may be nothing (MPI_NO_OP)
+        return "prof_size(target_count, target_datatype)"
+    if "target_disp" in params:
+        return "prof_size(1, datatype)"
     if "recvcounts" in params and "datatype" in params:
         return f"prof_sum{wide}(recvcounts, datatype, comm)"
     if "recvcount" in params and "datatype" in params:
@@ -96,7 +98,7 @@ def ending(name, params):
         before = ["prof_forget_comm(*comm);"]
     if plain == "MPI_Request_free":
         before = ["prof_forget_request(*request);"]
-    partner = "dest" if "dest" in params else "source" if "source" in params else None
+    partner = next((p for p in ("dest", "source", "target_rank") if p in params), None)
     real = f" && {partner} != MPI_PROC_NULL" if partner else ""
     lines = [f"if (prof_err == MPI_SUCCESS{real}) {{"]
     if size_of(name, params) != "PROF_NONE":
