@@ -14,16 +14,24 @@ struct meet_words {
     _Atomic uint64_t turn;    // complete
 };
 
+size_t uno_meet_bytes(void)
+{
+    return sizeof(struct meet_words);
+}
+
+void uno_meet_make_in(struct MPI_ABI_Comm *c, void *words, struct uno_meet *meet)
+{
+    uno_comm_hold(c);
+    *meet = (struct uno_meet){.team = uno_team_all(c, 0), .words = words};
+}
+
 int uno_meet_make(struct MPI_ABI_Comm *c, struct uno_meet *meet)
 {
-    struct uno_meet m = {.team = uno_team_all(c, 0)};
-    if (c->size > 1 && uno_share_possible(c)) {
-        int err = uno_share_make(c, sizeof(struct meet_words), &m.share);
-        if (err) return err;
-        m.words = (struct meet_words *)(void *)m.share.base;
-    }
-    uno_comm_hold(c);
-    *meet = m;
+    struct uno_share share = {0};
+    int err = c->size > 1 && uno_share_possible(c) ? uno_share_make(c, sizeof(struct meet_words), &share) : MPI_SUCCESS;
+    if (err) return err;
+    uno_meet_make_in(c, share.base, meet);
+    meet->share = share;
     return MPI_SUCCESS;
 }
 

@@ -18,6 +18,11 @@ struct uno_meet {
 // Collective over c, an intracommunicator, which the barrier then holds. 0, or an error class on all members.
 int uno_meet_make(struct MPI_ABI_Comm *c, struct uno_meet *meet) UNO_MUST_USE;
 
+// The same in uno_meet_bytes() that the caller has shared, zero at first, which stay as long as it; NULL: through
+// messages. c as above; not collective, nothing can fail.
+size_t uno_meet_bytes(void);
+void uno_meet_make_in(struct MPI_ABI_Comm *c, void *words, struct uno_meet *meet);
+
 // Returns once all members have called it; what they wrote to shared memory before is seen after.
 int uno_meet(struct uno_meet *meet) UNO_MUST_USE;
 

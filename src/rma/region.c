@@ -58,7 +58,7 @@ void uno_win_regions_drop(struct MPI_ABI_Win *w)
 // The members of a host have their tables in the order of their words.
 static struct table *table_of(const struct MPI_ABI_Win *w, int rank)
 {
-    char *members = w->shared->words.base + w->shared->before;
+    char *members = w->shared->share.base + w->shared->before;
     size_t index = (size_t)((char *)w->part[rank].words - members) / w->shared->stride;
     return (struct table *)(void *)w->attached->share.base + index;
 }

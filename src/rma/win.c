@@ -66,7 +66,7 @@ struct MPI_ABI_Win *uno_win_of_context(uint64_t context)
 
 static struct uno_rma_words *words_of(const struct MPI_ABI_Win *w, int index)
 {
-    char *members = w->shared->words.base + w->shared->before;
+    char *members = w->shared->share.base + w->shared->before;
     return (struct uno_rma_words *)(void *)(members + (size_t)index * w->shared->stride);
 }
 
@@ -104,7 +104,12 @@ static int make_comms(struct MPI_ABI_Win *w, struct MPI_ABI_Comm *c)
         if (r == c->rank) node.me = node.n;
         member[node.n++] = r;
     }
-    err = uno_team_comm(&node, NULL, &w->node);
+    if (node.n == c->size) {
+        uno_comm_hold(w->comm);
+        w->node = w->comm;
+    } else {
+        err = uno_team_comm(&node, NULL, &w->node);
+    }
     free(member);
     return err;
 }
@@ -126,25 +131,11 @@ static size_t rounded(size_t n, size_t unit)
     return (n + unit - 1) / unit * unit;
 }
 
-// The window's own lock, then the words of the members on this host.
-static int make_words(struct MPI_ABI_Win *w)
-{
-    struct uno_rma_shared *s = w->shared;
-    size_t slots = (size_t)w->ranks * sizeof(uint64_t);
-    s->before = rounded(UNO_LINE + slots, 2 * UNO_LINE);
-    s->stride = rounded(waiters_offset(w) + slots, 2 * UNO_LINE);
-    int err = uno_share_make(w->node, s->before + s->stride * (size_t)w->node->size, &s->words);
-    s->all = (struct uno_ticket_queue){.lock = (struct uno_ticket_lock *)(void *)s->words.base,
-                                       .waiter = (_Atomic uint64_t *)(void *)(s->words.base + UNO_LINE),
-                                       .slots = (uint32_t)w->ranks,
-                                       .many = true};
-    return err;
-}
-
 // Where the memory of the members of this host lies in the share: one after the other when the user wants them
-// contiguous, else each on pages of its own.
-static int allocate(struct MPI_ABI_Win *w, const struct card *card, size_t *offset)
+// contiguous, else each on pages of its own. Returns the bytes of all; 0: the window has no memory of the library's.
+static size_t lay_memory(struct MPI_ABI_Win *w, const struct card *card, size_t *offset)
 {
+    if (w->flavor != MPI_WIN_FLAVOR_ALLOCATE && w->flavor != MPI_WIN_FLAVOR_SHARED) return 0;
     bool together = w->flavor == MPI_WIN_FLAVOR_SHARED && !uno_win_hint_true(w, "alloc_shared_noncontig");
     const char *text = w->info ? uno_info_find(w->info, "mpi_minimum_memory_alignment") : NULL;
     size_t align = text ? (size_t)strtoull(text, NULL, 10) : 0, at = 0;
@@ -154,7 +145,29 @@ static int allocate(struct MPI_ABI_Win *w, const struct card *card, size_t *offs
         offset[r] = at;
         at = rounded(at + (size_t)card[r].size, unit);
     }
-    return uno_share_make(w->node, at ? at : 1, &w->shared->memory);
+    return at ? at : 1;
+}
+
+// One share for all: the window's own lock, its barrier if all members are on this host, the words of the members here,
+// then `memory` bytes on pages of their own.
+static int make_share(struct MPI_ABI_Win *w, size_t memory)
+{
+    struct uno_rma_shared *s = w->shared;
+    size_t slots = (size_t)w->ranks * sizeof(uint64_t), meet = rounded(UNO_LINE + slots, 2 * UNO_LINE);
+    s->before = meet + rounded(uno_meet_bytes(), 2 * UNO_LINE);
+    s->stride = rounded(waiters_offset(w) + slots, 2 * UNO_LINE);
+    size_t words = rounded(s->before + s->stride * (size_t)w->node->size, PAGE);
+    int err = memory > SIZE_MAX - words ? uno_fail(MPI_ERR_NO_MEM, "a window of %zu bytes does not fit", memory)
+                                        : uno_share_make(w->node, words + memory, &s->share);
+    if (err) return err;
+    char *base = s->share.base;
+    s->memory = memory ? base + words : NULL;
+    s->all = (struct uno_ticket_queue){.lock = (struct uno_ticket_lock *)(void *)base,
+                                       .waiter = (_Atomic uint64_t *)(void *)(base + UNO_LINE),
+                                       .slots = (uint32_t)w->ranks,
+                                       .many = true};
+    uno_meet_make_in(w->comm, w->node == w->comm && w->ranks > 1 ? base + meet : NULL, &s->meet);
+    return MPI_SUCCESS;
 }
 
 // For measuring and testing the slower paths.
@@ -165,7 +178,7 @@ UNO_PARAM_DECLARE(least_path);
 // Else some members copy across processes, and what an accumulate does there lies under one lock.
 static bool is_mapped_by_all(const struct MPI_ABI_Win *w, int rank)
 {
-    return w->part[rank].local >= 0 && (w->shared->memory.base || uno_win_borrowed(w, rank));
+    return w->part[rank].local >= 0 && (w->shared->memory || uno_win_borrowed(w, rank));
 }
 
 static uint8_t path_of(const struct MPI_ABI_Win *w, int rank, struct uno_rma_part *p)
@@ -181,7 +194,7 @@ static uint8_t path_of(const struct MPI_ABI_Win *w, int rank, struct uno_rma_par
 // Where the part is, in the addresses that its path needs.
 static char *address_of(const struct MPI_ABI_Win *w, int rank, size_t offset, const struct card *card)
 {
-    if (w->shared->memory.base && w->part[rank].local >= 0) return w->shared->memory.base + offset;
+    if (w->shared->memory && w->part[rank].local >= 0) return w->shared->memory + offset;
     char *borrowed = uno_win_borrowed(w, rank);
     return borrowed ? borrowed : (char *)(uintptr_t)card->base;
 }
@@ -214,7 +227,7 @@ static void describe(struct MPI_ABI_Win *w, const struct card *card, const size_
         w->messages |= p->path == UNO_RMA_MESSAGE;
     }
     struct uno_rma_part *mine = &w->part[w->comm->rank];
-    if (w->shared->memory.base) w->base = mine->base;
+    if (w->shared->memory) w->base = mine->base;
     w->posted = uno_win_posted(w, mine) - w->comm->rank;
     w->completed = w->posted + w->ranks;
 }
@@ -239,11 +252,9 @@ static int fill_parts(struct MPI_ABI_Win *w, const struct uno_win_spec *spec)
         for (int r = 0; r < w->ranks; r++) w->part[r].local = uno_local_of(uno_comm_proc(w->comm, r));
         err = uno_team_allgather(&all, card, sizeof *card);
     }
-    if (!err) err = make_words(w);
+    if (!err) err = make_share(w, lay_memory(w, card, offset));
     if (!err && w->flavor == MPI_WIN_FLAVOR_DYNAMIC) err = uno_win_regions_make(w);
     if (!err) err = uno_win_check_make(w);
-    if (!err && (w->flavor == MPI_WIN_FLAVOR_ALLOCATE || w->flavor == MPI_WIN_FLAVOR_SHARED))
-        err = allocate(w, card, offset);
     if (!err && least_path.num < UNO_RMA_MESSAGE) err = borrow(w, card);
     failed = err;
     int agreed = uno_team_most(&all, &failed);
@@ -260,8 +271,7 @@ static void forget(struct MPI_ABI_Win *w)
     uno_win_borrow_drop(w);
     uno_win_check_drop(w);
     if (w->shared) {
-        uno_share_drop(&w->shared->words);
-        uno_share_drop(&w->shared->memory);
+        uno_share_drop(&w->shared->share);
         if (w->shared->meet.team.comm) uno_meet_drop(&w->shared->meet);
         free(w->shared);
     }
@@ -313,7 +323,6 @@ int uno_win_make(struct MPI_ABI_Comm *c, const struct uno_win_spec *spec, struct
     int err = uno_win_hints_take(w, spec->info);
     if (!err) err = make_comms(w, c);
     if (!err) err = fill_parts(w, spec);
-    if (!err) err = uno_meet_make(w->comm, &w->shared->meet);
     if (err) {
         forget(w);
         return err;

@@ -20,9 +20,10 @@ struct uno_rma_words {
 };
 
 struct uno_rma_shared {
-    struct uno_meet meet;    // all members
-    struct uno_share words, memory;
-    size_t before, stride;          // in `words`: bytes before the members', bytes of one member
+    struct uno_meet meet;           // all members
+    struct uno_share share;         // words, and the memory of windows that the library allocates
+    char *memory;                   // in it, NULL: there is none
+    size_t before, stride;          // in it: bytes before the members' words, bytes of one member
     struct uno_ticket_queue all;    // its first room: who locks all parts, its second: who locks any exclusively
 };
 
