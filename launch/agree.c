@@ -147,18 +147,31 @@ void uno_agree_take(struct uno_front_job *j, const struct uno_frame *fr, const c
 
 // ---- deaths ----
 
+// If nobody has survived, the first death says how the job ended.
+static void tally(struct uno_front_job *j)
+{
+    const struct uno_agreements *all = j->agreements;
+    if (j->running == 0 && all->deaths > 0 && all->well == 0 && j->verdict.status == 0) j->verdict.status = all->status;
+}
+
 void uno_agree_gone(struct uno_front_job *j, int rank)
 {
     set_bit(of(j)->gone, rank);
     settle(j);
+    tally(j);
+}
+
+static void tell_death(struct uno_front_job *j, int rank)
+{
+    set_bit(of(j)->dead, rank);
+    tell_all(j, UNO_FAILED, rank, NULL, 0);
 }
 
 static void note_death(struct uno_front_job *j, int rank, int status)
 {
     struct uno_agreements *all = of(j);
     if (all->deaths++ == 0) all->status = status;
-    set_bit(all->dead, rank);
-    tell_all(j, UNO_FAILED, rank, NULL, 0);
+    tell_death(j, rank);
 }
 
 static char *who_is_left(const struct uno_front_job *j)
@@ -173,26 +186,26 @@ bool uno_agree_survives(struct uno_front_job *j, int rank, const struct uno_exit
     bool ends_job = false;
     if (!j->plan->survive || j->ending || e->state == UNO_RANK_ABORTED) return false;
     bool failed = uno_verdict_rank(&v, j->plan, rank, e, &ends_job);
-    if (e->state == UNO_RANK_FINALIZED) {
-        of(j)->well++;
-        free(v.what);
-        return false;
-    }
-    note_death(j, rank, failed ? v.status : 0);
-    if (failed) {
+    bool dies = failed && (e->state != UNO_RANK_FINALIZED || WIFSIGNALED(e->status));
+    if (dies) {
+        note_death(j, rank, v.status);
         char *left = who_is_left(j), *text = uno_xformat("mpiexec: %s; %s", v.what, left);
         uno_sinks_say(j->front->sinks, text);
         free(text);
         free(left);
+    } else {
+        of(j)->well++;
+        if (e->state == UNO_RANK_RUNNING) tell_death(j, rank);    // it ended in its own way, and without MPI_Finalize
     }
     free(v.what);
     free(v.forgot);
-    return true;
+    return dies;
 }
 
 // What followed from the link's end is told by the frame behind this one.
 void uno_agree_lost(struct uno_front_job *j, const struct uno_frame *fr, const char *data)
 {
+    of(j);
     for (size_t at = 0; at + sizeof(int) <= fr->bytes; at += sizeof(int)) {
         int host;
         memcpy(&host, data + at, sizeof host);
@@ -203,14 +216,14 @@ void uno_agree_lost(struct uno_front_job *j, const struct uno_frame *fr, const c
             set_bit(j->agreements->gone, r);
         }
     }
-    if (j->agreements != NULL) settle(j);
+    settle(j);
+    tally(j);
 }
 
 void uno_agree_close(struct uno_front_job *j)
 {
     struct uno_agreements *all = j->agreements;
     if (all == NULL) return;
-    if (all->deaths > 0 && all->well == 0 && j->verdict.status == 0) j->verdict.status = all->status;
     for (struct agreement *a = all->first, *next; a != NULL; a = next) {
         next = a->next;
         free(a->members);

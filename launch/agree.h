@@ -9,4 +9,4 @@ bool uno_agree_survives(struct uno_front_job *j, int rank, const struct uno_exit
 void uno_agree_gone(struct uno_front_job *j, int rank);    // it has left, in whatever way: nobody waits for its vote
 void uno_agree_lost(struct uno_front_job *j, const struct uno_frame *fr, const char *data);    // UNO_GONE
 void uno_agree_take(struct uno_front_job *j, const struct uno_frame *fr, const char *data);    // UNO_VOTE
-void uno_agree_close(struct uno_front_job *j);    // sets the exit status if nobody has survived, frees
+void uno_agree_close(struct uno_front_job *j);

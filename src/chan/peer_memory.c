@@ -103,7 +103,7 @@ static int class_of(int err)
 {
     switch (err) {
     case EFAULT: return MPI_ERR_BUFFER;
-    case ESRCH: return MPI_ERR_PROC_ABORTED;
+    case ESRCH: return uno_chan_self.job && uno_chan_self.job->survive ? UNO_ERR_PROC_FAILED : MPI_ERR_PROC_ABORTED;
     case ENOMEM: return MPI_ERR_NO_MEM;
     default: return MPI_ERR_OTHER;
     }

@@ -36,7 +36,8 @@ struct uno_crossing {
 };
 
 // The next n bytes; both lists have as many left. MPI_ERR_BUFFER: they are not mapped on either side (or not for
-// writing); MPI_ERR_PROC_ABORTED: the process is gone; MPI_ERR_NO_MEM; MPI_ERR_OTHER: not permitted.
+// writing); MPI_ERR_PROC_ABORTED, in a job that survives UNO_ERR_PROC_FAILED: the process is gone; MPI_ERR_NO_MEM;
+// MPI_ERR_OTHER: not permitted.
 UNO_MUST_USE int uno_peer_memory_copy(struct uno_crossing *c, size_t n);
 
 // As above, n bytes that lie together on both sides.

@@ -21,6 +21,16 @@ struct uno_chan_self {
 
 extern struct uno_chan_self uno_chan_self;
 
+// Whether a rank of this job is dead, and the job goes on.
+static inline bool uno_somebody_died(void)
+{
+    struct uno_job_head *h = uno_chan_self.job;
+    for (size_t w = 0; w < uno_job_words(h); w++)
+        // Acquire: pairs with mpiexec's release.
+        if (atomic_load_explicit(&uno_job_failed(h)[w], memory_order_acquire)) return true;
+    return false;
+}
+
 // Whether the process of this host with that local index has died in a job that goes on: what it was in the middle of
 // will not be finished.
 static inline bool uno_local_is_dead(int local)

@@ -5,6 +5,7 @@
 #include "chan/peer_memory.h"
 #include "coll/segment.h"
 #include "core/world.h"
+#include "p2p/fail.h"
 
 // Every rank tries to read its next neighbour's memory; all agree on whether all could. The neighbour must have come
 // this far: before it has opened its channels its board says nothing.
@@ -29,7 +30,10 @@ void uno_seg_agree_on_cma(struct uno_coll *u)
 static int copy_across(struct uno_coll *u, int r, bool reading, char *here, uint64_t there, size_t bytes)
 {
     if (__builtin_expect(u->comm->broken, 0)) return u->comm->broken;    // the address may be no address
-    return uno_peer_memory_move(uno_job_board(uno_world.job, u->local[r])->pid, here, there, bytes, reading);
+    int err = uno_peer_memory_move(uno_job_board(uno_world.job, u->local[r])->pid, here, there, bytes, reading);
+    // Known before mpiexec says so: from here on nobody gets what this rank could not get.
+    if (__builtin_expect(err == UNO_ERR_PROC_FAILED, 0)) uno_comm_break(u->comm, err);
+    return err;
 }
 
 int uno_seg_pull(struct uno_coll *u, int r, void *to, uint64_t from, size_t bytes)

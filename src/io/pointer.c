@@ -80,7 +80,8 @@ static bool nobody_asks(void *arg)
 
 static bool is_answered(void *arg)
 {
-    return ((struct MPI_ABI_File *)arg)->answered;
+    const struct MPI_ABI_File *f = arg;
+    return f->answered || f->comm->broken;
 }
 
 static int ask(struct MPI_ABI_File *f, uint64_t what, uint64_t value, uint64_t *before)
@@ -99,6 +100,7 @@ static int ask(struct MPI_ABI_File *f, uint64_t what, uint64_t value, uint64_t *
     struct uno_msg m = {.kind = UNO_FILE, .src = f->comm->rank, .bytes = sizeof n, .ctx = f->comm->context, .data = &n};
     int err = uno_peer_tell(p, &m, NULL);
     if (!err) uno_wait_until(is_answered, f, &why);
+    if (!err && !f->answered) err = uno_fail(f->comm->broken, "a process that has the file open has failed");
     f->asking = false;
     uno_wake_waiters();
     *before = f->answer;

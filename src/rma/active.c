@@ -69,7 +69,7 @@ int uno_rma_begin(struct MPI_ABI_Win *w, struct MPI_ABI_Group *g, int assert)
     for (int i = 0; i < g->size && !err; i++) {
         int r = member(w, g, i);
         uint64_t wanted = ++w->part[r].posts;
-        if (!(assert &MPI_MODE_NOCHECK)) uno_word_wait(&w->posted[r], wanted, w->comm, r);
+        if (!(assert &MPI_MODE_NOCHECK)) err = uno_word_wait(&w->posted[r], wanted, w->comm, r);
     }
     if (err) return err;
     for (int i = 0; i < g->size; i++) w->part[member(w, g, i)].begun = true;
@@ -109,11 +109,12 @@ int uno_rma_wait(struct MPI_ABI_Win *w, bool *done)
     for (int i = 0; i < g->size; i++) {
         int r = member(w, g, i);
         uint64_t wanted = w->part[r].completes + 1;
-        if (done && !uno_word_reached(&w->completed[r], wanted)) {
+        if (done && !uno_word_reached(&w->completed[r], wanted) && !w->comm->broken) {
             *done = false;
             return MPI_SUCCESS;
         }
-        if (!done) uno_word_wait(&w->completed[r], wanted, w->comm, r);
+        int err = done ? MPI_SUCCESS : uno_word_wait(&w->completed[r], wanted, w->comm, r);
+        if (err) return err;
     }
     for (int i = 0; i < g->size; i++) w->part[member(w, g, i)].completes++;
     uno_group_drop(g);

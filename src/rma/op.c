@@ -95,7 +95,8 @@ static int combine(struct uno_rma_part *p, struct uno_rma_layout *l, const struc
 static int begin(struct MPI_ABI_Win *w, const struct uno_rma_op *o, struct uno_rma_layout *l)
 {
     struct uno_rma_part *p = &w->part[o->rank];
-    int err = check_range(w, p, o);
+    int err = uno_win_refusal(w);
+    if (!err) err = check_range(w, p, o);
     bool dynamic = w->flavor == MPI_WIN_FLAVOR_DYNAMIC;
     char *base = dynamic ? NULL : p->base;
     if (!err) err = uno_rma_lay_out(l, base + o->disp * p->unit, o->count, o->type);

@@ -33,7 +33,7 @@ static int take(struct MPI_ABI_Win *w, int rank, bool exclusive)
     if (exclusive) it.turns = &p->turns;
     if (exclusive && w->writing++ == 0) uno_ticket_lock(any, w->comm, rank);
     uno_ticket_lock(it, w->comm, rank);
-    return MPI_SUCCESS;
+    return uno_win_refusal(w);
 }
 
 static int flush_part(struct MPI_ABI_Win *w, int rank)
@@ -42,7 +42,7 @@ static int flush_part(struct MPI_ABI_Win *w, int rank)
     // Release: what was stored before is there when anything stored later is. Loads later on: uno_rma_order.
     atomic_thread_fence(memory_order_release);
     bool waits = p->path == UNO_RMA_MESSAGE && (p->stored || p->answers);
-    return waits ? uno_remote_flush(w, rank) : MPI_SUCCESS;
+    return waits ? uno_remote_flush(w, rank) : uno_win_refusal(w);
 }
 
 static int let_go(struct MPI_ABI_Win *w, int rank, bool exclusive)
@@ -60,6 +60,7 @@ static int take_all(struct MPI_ABI_Win *w)
 {
     int err = MPI_SUCCESS;
     uno_ticket_lock((struct uno_ticket_wait){.queue = w->shared->all}, w->comm, MPI_UNDEFINED);
+    err = uno_win_refusal(w);
     for (int r = 0; w->messages && r < w->ranks && !err; r++)
         if (!w->part[r].words) err = uno_remote_lock(w, r, false);
     return err;

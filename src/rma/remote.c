@@ -286,7 +286,8 @@ int uno_remote_swap(struct MPI_ABI_Win *w, const struct uno_rma_op *o, struct un
 static int await_answer(struct MPI_ABI_Win *w, int rank)
 {
     struct uno_rma_part *p = &w->part[rank];
-    uno_word_wait(&p->answered, ++p->asked_answers, w->comm, rank);
+    int err = uno_word_wait(&p->answered, ++p->asked_answers, w->comm, rank);
+    if (err) return err;
     uint64_t refused = p->refused;
     p->unconfirmed = 0;
     p->stored = false;
@@ -308,8 +309,7 @@ int uno_remote_lock(struct MPI_ABI_Win *w, int rank, bool exclusive)
     int err = send_kept(w, rank, NULL);
     if (!err) err = tell(w, rank, &(struct wire){.what = LOCK, .exclusive = exclusive, .holds = w->locks > 0});
     if (err) return err;
-    uno_word_wait(&p->granted, ++p->asked_locks, w->comm, rank);
-    return MPI_SUCCESS;
+    return uno_word_wait(&p->granted, ++p->asked_locks, w->comm, rank);
 }
 
 int uno_remote_unlock(struct MPI_ABI_Win *w, int rank, bool exclusive)

@@ -138,3 +138,10 @@ int uno_win_check_start(const struct MPI_ABI_Win *w, const struct MPI_ABI_Group 
 void uno_win_check_local(struct MPI_ABI_Win *w, int rank);
 void uno_win_check_done(struct MPI_ABI_Win *w, int rank);
 void uno_win_check_fenced(struct MPI_ABI_Win *w);
+
+// Whether a member has failed: then no operation on the window can be relied on. The class, its reason kept; 0.
+static inline int uno_win_refusal(const struct MPI_ABI_Win *w)
+{
+    if (__builtin_expect(!w->comm->broken, 1)) return MPI_SUCCESS;
+    return uno_fail(w->comm->broken, "a member of the window has failed");
+}

@@ -4,8 +4,10 @@
 // combine.c and word.c.
 #pragma once
 #include "base/patience.h"
+#include "chan/self.h"
 #include "rma/words.h"
 
+#define UNO_RMA_ORPHAN (1u << 16)        // looks at a lock that nobody seems to hold any more
 #define UNO_RMA_BLOCK ((size_t)16384)    // bytes of a part under one lock, and of elements per hold
 
 // Uncontended one atomic exchange, as the processor's own atomics are.
@@ -13,7 +15,10 @@ static inline void uno_stripe_hold(struct uno_rma_stripe *s)
 {
     // Acquire: pairs with the release in uno_stripe_let_go.
     for (struct uno_patience w = {0}; atomic_exchange_explicit(&s->busy, 1, memory_order_acquire) != 0;)
-        while (atomic_load_explicit(&s->busy, memory_order_relaxed) != 0) uno_patience_copy(&w);
+        for (unsigned n = 1; atomic_load_explicit(&s->busy, memory_order_relaxed) != 0; n++) {
+            if (n % UNO_RMA_ORPHAN == 0 && uno_somebody_died()) return;    // with the lock, it seems
+            uno_patience_copy(&w);
+        }
 }
 
 static inline void uno_stripe_let_go(struct uno_rma_stripe *s)

@@ -85,4 +85,5 @@ static inline void uno_ticket_leave(struct uno_ticket_queue q, enum uno_room roo
 }
 
 // Comes until it is inside. comm and peer (whose lock it is) are for the deadlock report.
+// Returns early, without the lock, when comm is broken: the caller asks (uno_win_refusal).
 void uno_ticket_lock(struct uno_ticket_wait w, const struct MPI_ABI_Comm *comm, int peer);

@@ -345,7 +345,7 @@ int uno_win_free(struct MPI_ABI_Win *w)
 {
     (void)uno_rma_flush(w, -1);    // nobody is told of a refusal any more, and the others wait
     int err = uno_meet(&w->shared->meet);
-    if (err) return err;
+    if (err && !w->comm->broken) return err;    // where members have failed the living free it without each other
     if (w->messages) {
         uno_remote_forget(w);
         uno_helper_need(false);
