@@ -19,8 +19,8 @@ if not mpicc:
 os.environ["CC"], os.environ["LDSHARED"] = mpicc, f"{mpicc} -shared"
 libraries = subprocess.run([mpicc, "-showme:libdirs"], capture_output=True, text=True, check=True).stdout.split()
 setup(
-    packages=["unisono.dask"],
-    package_dir={"unisono.dask": "."},
+    packages=["unisono.dask", "unisono.dask.bench"],
+    package_dir={"unisono.dask": ".", "unisono.dask.bench": "bench"},
     ext_modules=[
         Extension(
             "unisono.dask._mpi",

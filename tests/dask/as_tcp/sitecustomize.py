@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""For processes that a test under mpi_as_tcp starts: once they import the registry of backends, tcp is mpi://'s there too.
+"""For tests, and the processes that they start: once the registry of backends is imported, tcp is mpi:// there.
 Found by its folder in PYTHONPATH."""
 
 import importlib.abc
