@@ -50,3 +50,44 @@ def source():
         subprocess.run(["tar", "-xf", archive, "-C", folder, "--strip-components=1"], check=True)
         (folder / "complete").touch()
     return folder
+
+
+AS_TCP = TOP / "tests/dask/as_tcp"
+# What the judge runs: connections, servers, workers and their faults, clients, schedulers, shuffles.
+FILES = """comm/tests/test_comms tests/test_core tests/test_batched tests/test_queues tests/test_locks tests/test_actor
+    tests/test_utils_comm tests/test_failed_workers tests/test_nanny tests/test_worker tests/test_client_executor
+    tests/test_worker_client deploy/tests/test_local tests/test_steal tests/test_client tests/test_scheduler
+    shuffle/tests/test_merge shuffle/tests/test_shuffle""".split()
+WAYS = {
+    "direct": "its helpers with addresses mpi://",
+    "scheme": "mpi:// as the default scheme",
+    "name": "the scheme tcp served by mpi://'s backend",
+    "tcp": "tcp:// itself",
+}
+
+
+def pytest_words(python, *files):
+    """The words that run some of its tests; one line per failure, at the end."""
+    usual = (
+        "-q",
+        "-rfE",
+        "-p",
+        "no:cacheprovider",
+        "--timeout",
+        "150",
+        "-o",
+        "timeout_method=signal",
+        "-o",
+        "addopts=",
+    )
+    return [python, "-m", "pytest", *usual, *files]
+
+
+def environment(way, site):
+    """What makes the tests run one of WAYS; site is where unisono-dask is installed."""
+    given = {"PYTHONPATH": str(site), "PYTHONDONTWRITEBYTECODE": "1"}
+    if way == "scheme":
+        given["DASK_DISTRIBUTED__COMM__DEFAULT_SCHEME"] = "mpi"
+    if way == "name":
+        given["PYTHONPATH"] += f":{AS_TCP}"
+    return given

@@ -4,8 +4,8 @@
     python -m unisono.dask.bench [ROW...]            all rows, when none is named
         --schemes mpi,tcp     --rounds 3     --max-bytes 64M     --html DIR     --format text|json     --list
 
-Each row is measured once per scheme and round, in turns, so that what else the machine does meets all alike; a figure is
-the median of the rounds, the ratio is the first scheme's to the last one's.
+Each row is measured once per scheme and round, in turns, so that what else the machine does meets all alike; a figure
+is the median of the rounds, the ratio is the first scheme's to the last one's.
 """
 
 import argparse

@@ -47,9 +47,9 @@ def page(records, schemes):
         "<!doctype html><meta charset=utf-8><title>unisono.dask.bench</title>",
         "<style>body{font-family:sans-serif;max-width:52em;margin:2em auto}h3{margin:1.2em 0 .2em}</style>",
         f"<h1>Dask over {html.escape(', '.join(schemes))}</h1>",
-        f"<p>{html.escape(platform.platform())}, Python {platform.python_version()}. Bars are medians of rounds that were",
-        " measured in turns, thin lines go from the smallest to the largest. In brackets: ratio of the first to the last",
-        " scheme.</p>",
+        f"<p>{html.escape(platform.platform())}, Python {platform.python_version()}. Bars are medians of rounds that",
+        "were measured in turns, thin lines go from the smallest to the largest. In brackets: ratio of the first to",
+        "the last scheme.</p>",
     ]
     for record in records:
         said = f"{record['row']}, {record['case']} [{record['unit']}] ({ratio(record, schemes):.2f})"
