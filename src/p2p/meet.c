@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Barriers through shared words (meet.h). Each member counts itself in; the last one of a turn raises the turn and
-// rings those that sleep. Both words only grow. Made for windows and files.
+// rings those that sleep. Two members look at each other. Both words only grow. Made for windows and files.
 #include "p2p/meet.h"
 
 #include "chan/door.h"
@@ -9,9 +9,9 @@
 #include "core/world.h"
 
 struct meet_words {
-    _Atomic uint64_t arrived;    // arrivals of all turns
+    _Atomic uint64_t arrived;    // arrivals of all turns; of two members those of the first
     char pad[UNO_LINE - sizeof(uint64_t)];
-    _Atomic uint64_t turn;    // complete
+    _Atomic uint64_t turn;    // complete; of two members arrivals of the second
 };
 
 size_t uno_meet_bytes(void)
@@ -43,9 +43,24 @@ static void ring_others(const struct uno_meet *m)
     }
 }
 
+// Two members look at each other's word: one way between the cores instead of two.
+static void meet_other(struct uno_meet *m, uint64_t turn)
+{
+    _Atomic uint64_t *word[2] = {&m->words->arrived, &m->words->turn};
+    // Release: pairs with the acquire in uno_word_reached of the other one. An addition, since a plain store arrives
+    // later (rma/win.c).
+    atomic_fetch_add_explicit(word[m->team.me], 1, memory_order_release);
+    ring_others(m);
+    uno_word_wait(word[1 - m->team.me], turn, m->team.comm, MPI_UNDEFINED);
+}
+
 int uno_meet(struct uno_meet *m)
 {
     if (!m->words) return uno_team_barrier(&m->team);
+    if (m->team.n == 2) {
+        meet_other(m, ++m->turn);
+        return MPI_SUCCESS;
+    }
     uint64_t turn = ++m->turn, all = turn * (uint64_t)m->team.n;
     // Acq_rel: pairs with itself: the last one has seen what all others wrote before they came.
     if (atomic_fetch_add_explicit(&m->words->arrived, 1, memory_order_acq_rel) + 1 == all) {

@@ -122,7 +122,7 @@ bool uno_rma_unlock_now(MPI_Win win, int rank)
         return false;
     struct uno_rma_part *p = &win->part[rank];
     if (!p->words || p->held != UNO_RMA_SHARED || !p->immediate) return false;
-    uno_ticket_leave(uno_win_queue(win, p), UNO_ROOM_SHARED);
+    if (uno_ticket_let_go(&p->words->lock, UNO_ROOM_SHARED)) uno_ticket_wake(uno_win_queue(win, p));
     p->held = UNO_RMA_FREE;
     win->locks--;
     return true;

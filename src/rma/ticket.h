@@ -58,7 +58,7 @@ static inline bool uno_ticket_go_in(struct uno_ticket_lock *l, enum uno_room roo
 {
     uint64_t inside = atomic_load_explicit(&l->inside, memory_order_relaxed);
     while (uno_ticket_has_place(inside, room, many))
-        // Acquire: pairs with the release in uno_ticket_leave: what was done under the lock is there.
+        // Acquire: pairs with the release in uno_ticket_let_go: what was done under the lock is there.
         if (atomic_compare_exchange_weak_explicit(&l->inside, &inside, inside + uno_ticket_one(room),
                                                   memory_order_acquire, memory_order_relaxed))
             return true;
@@ -76,12 +76,18 @@ static inline bool uno_ticket_waits(const struct uno_ticket_lock *l)
 bool uno_ticket_come(struct uno_ticket_wait *w);
 void uno_ticket_wake(struct uno_ticket_queue q);    // the first one that waits, if it sleeps
 
-static inline void uno_ticket_leave(struct uno_ticket_queue q, enum uno_room room)
+// Leaves; whether there is somebody to wake.
+static inline bool uno_ticket_let_go(struct uno_ticket_lock *l, enum uno_room room)
 {
     // Release: pairs with the acquire in uno_ticket_go_in: what was done under the lock is there.
-    uint64_t was = atomic_fetch_sub_explicit(&q.lock->inside, uno_ticket_one(room), memory_order_release);
+    uint64_t was = atomic_fetch_sub_explicit(&l->inside, uno_ticket_one(room), memory_order_release);
     atomic_signal_fence(memory_order_seq_cst);    // who sleeps has seen to the rest by its membarrier (chan/door.h)
-    if (was == uno_ticket_one(room) && uno_ticket_waits(q.lock)) uno_ticket_wake(q);
+    return was == uno_ticket_one(room) && uno_ticket_waits(l);
+}
+
+static inline void uno_ticket_leave(struct uno_ticket_queue q, enum uno_room room)
+{
+    if (uno_ticket_let_go(q.lock, room)) uno_ticket_wake(q);
 }
 
 // Comes until it is inside. comm and peer (whose lock it is) are for the deadlock report.

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// run: np=2,32
+// A window costs no memory that nobody touches, however large it is and however many ranks map it: what a rank has
+// resident grows by less than 256 KiB while it makes a window of 64 MiB per rank and locks it all.
+#include <mpi.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "check.h"
+
+static long resident_kib(void)
+{
+    long all = 0, here = 0;
+    FILE *f = fopen("/proc/self/statm", "r");
+    CHECK(f && fscanf(f, "%ld %ld", &all, &here) == 2);
+    fclose(f);
+    return here * sysconf(_SC_PAGESIZE) / 1024;
+}
+
+static void make(MPI_Aint bytes, MPI_Win *win)
+{
+    char *mem;
+    MPI_Win_allocate(bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &mem, win);
+    MPI_Win_lock_all(0, *win);
+    MPI_Win_flush_all(*win);
+    MPI_Win_unlock_all(*win);
+    MPI_Win_fence(0, *win);
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Win first, win;
+    MPI_Init(&argc, &argv);
+    make(4096, &first);    // brings in code and the memory of messages
+    long before = resident_kib();
+    make((MPI_Aint)64 << 20, &win);
+    long more = resident_kib() - before;
+    printf("%ld KiB\n", more);
+    CHECK(more < 256);
+    MPI_Win_free(&win);
+    MPI_Win_free(&first);
+    MPI_Finalize();
+    return 0;
+}
