@@ -53,6 +53,13 @@ static int own_color(int split_type, const struct MPI_ABI_Info *info, const stru
     return level == UNO_HW_LEVELS ? MPI_UNDEFINED : uno_spot_part(me, level);
 }
 
+// Hosts are numbered by each job for itself. What windows share lies within one job.
+static int job_color(void)
+{
+    uint64_t h = (uno_world.job->job_id + uno_world.job->host) * 0x9e3779b97f4a7c15ULL;
+    return (int)(h >> 33);
+}
+
 // Processes that say MPI_UNDEFINED do not know what the others say, so all exchange the same table whatever they say.
 int uno_hw_color(struct MPI_ABI_Comm *c, int split_type, struct MPI_ABI_Info *info, int *color)
 {
@@ -63,6 +70,7 @@ int uno_hw_color(struct MPI_ABI_Comm *c, int split_type, struct MPI_ABI_Info *in
     else if (!shared)
         me = uno_spot_here();
     *color = unguided ? MPI_UNDEFINED : own_color(split_type, info, &me);
+    if (shared && uno_comm_is_mixed(c)) *color = job_color();
     if (c->inter) {    // both sides must find the same color: only what a process knows by itself will do
         if (unguided)
             return uno_fail(MPI_ERR_COMM, "an intercommunicator cannot be split by MPI_COMM_TYPE_HW_UNGUIDED");

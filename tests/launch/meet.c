@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "../check.h"
 
@@ -81,6 +82,46 @@ static void check_merged(MPI_Comm m, int all)
     MPI_Comm_free(&copy);
     MPI_Comm_free(&odd);
     free(ranks);
+}
+
+// Memory is shared inside a job; a file is one for all.
+static void check_shared(MPI_Comm m)
+{
+    MPI_Comm near;
+    MPI_Win w;
+    int me, n, m_rank, *base, *first, unit, disp_unit;
+    MPI_Aint bytes;
+    MPI_Comm_split_type(m, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &near);
+    MPI_Comm_rank(near, &me);
+    MPI_Comm_size(near, &n);
+    MPI_Comm_rank(m, &m_rank);
+    CHECK(n == size && me == rank);
+    MPI_Win_allocate_shared(sizeof *base, sizeof *base, MPI_INFO_NULL, near, &base, &w);
+    *base = me;
+    MPI_Win_fence(0, w);
+    MPI_Win_shared_query(w, n - 1, &bytes, &disp_unit, &first);
+    CHECK(*first == n - 1);
+    MPI_Win_fence(0, w);
+    MPI_Win_free(&w);
+    MPI_Comm_free(&near);
+    char path[64] = "";
+    if (m_rank == 0) snprintf(path, sizeof path, "/tmp/unisono-meet-%d", (int)getpid());
+    MPI_Bcast(path, sizeof path, MPI_CHAR, 0, m);
+    MPI_File f;
+    int all, in = -1;
+    MPI_Comm_size(m, &all);
+    CHECK(MPI_File_open(m, path, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL, &f) ==
+          MPI_SUCCESS);
+    MPI_File_set_view(f, 0, MPI_INT, MPI_INT, "native", MPI_INFO_NULL);
+    MPI_File_write_at_all(f, m_rank, &m_rank, 1, MPI_INT, MPI_STATUS_IGNORE);
+    MPI_File_sync(f);
+    MPI_Barrier(m);
+    MPI_File_read_at(f, all - 1 - m_rank, &in, 1, MPI_INT, MPI_STATUS_IGNORE);
+    CHECK(in == all - 1 - m_rank);
+    MPI_Barrier(m);
+    unit = 1;
+    MPI_File_write_shared(f, &unit, 1, MPI_INT, MPI_STATUS_IGNORE);
+    MPI_File_close(&f);
 }
 
 static void check_window(MPI_Comm m)
@@ -157,6 +198,7 @@ static void check_all(MPI_Comm c, const char *port, bool accept)
     MPI_Intercomm_merge(c, accept, &merged);
     check_merged(merged, size + others);
     check_window(merged);
+    check_shared(merged);
     check_intercomm(merged);
     second = meet(port, accept);
     check_same(c, second);
