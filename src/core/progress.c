@@ -37,10 +37,11 @@ struct uno_waiter {
 };
 
 struct uno_waiter *uno_first_waiter;
-static bool kept;           // a thread is the keeper
-static int watched = -1;    // uno_watch_fd
-static int bell_fd = -1;    // the epoll set that the user waits on
-bool uno_doorbell_armed;    // the user waits on the doorbell's descriptor
+static bool kept;              // a thread is the keeper
+static bool kept_by_helper;    // the progress thread is
+static int watched = -1;       // uno_watch_fd
+static int bell_fd = -1;       // the epoll set that the user waits on
+bool uno_doorbell_armed;       // the user waits on the doorbell's descriptor
 void (*uno_progress_news)(void);
 static struct uno_poller *pollers, *poller_cursor;
 
@@ -140,23 +141,34 @@ static void tell_board(const struct uno_waiting *what)
     b->wait_tag = what->tag == MPI_ANY_TAG ? -1 : what->tag;
 }
 
-static void tell_asleep(const struct uno_waiting *what)
+// This thread keeps the door. Relaxed: the counters of tell_asleep publish it.
+static void tell_sleeper(void)
 {
     static _Thread_local pid_t self;
     if (!self) self = gettid();
-    tell_board(what);
-    // Relaxed: the counters below publish it.
     atomic_store_explicit(&uno_world.board->sleeper, self, memory_order_relaxed);
-    // Release, here and in tell_awake: mpiexec reads the wait's description after it sees the counters.
+}
+
+// Something moves. The progress thread says so too, which serves others while this process waits.
+static void tell_nap(void)
+{
+    // Release: mpiexec reads the wait's description after it sees the counters.
     atomic_fetch_add_explicit(&uno_world.board->naps, 1, memory_order_release);
+}
+
+static void tell_asleep(const struct uno_waiting *what)
+{
+    tell_board(what);
+    tell_nap();
+    // Release: as in tell_nap.
     atomic_fetch_add_explicit(&uno_world.board->asleep, 1, memory_order_release);
 }
 
 static void tell_awake(void)
 {
-    // Release: as in tell_asleep.
+    // Release: as in tell_nap.
     atomic_fetch_sub_explicit(&uno_world.board->asleep, 1, memory_order_release);
-    atomic_fetch_add_explicit(&uno_world.board->naps, 1, memory_order_release);
+    tell_nap();
 }
 
 // Sleeps until rung: on the futex, or on descriptors when a channel has one or the user armed the doorbell.
@@ -234,13 +246,20 @@ static void nap(bool (*ready)(void *), void *arg, const struct uno_waiting *what
         if (!uno_doorbell_armed) uno_door_disarm();
         return;
     }
-    if (what != &uno_waiting_helper) tell_asleep(what);
+    tell_sleeper();
+    if (what == &uno_waiting_helper)
+        tell_nap();
+    else
+        tell_asleep(what);
     int depth = uno_lock_drop();
     uint64_t since = uno_ticks();
     sleep_at_door(ticket, fds, nfds);
     uno_patience_slept(uno_ticks() - since);
     uno_lock_retake(depth);
-    if (what != &uno_waiting_helper) tell_awake();
+    if (what == &uno_waiting_helper)
+        tell_nap();
+    else
+        tell_awake();
     if (!uno_doorbell_armed) uno_door_disarm();
 }
 
@@ -314,6 +333,7 @@ static void wait_among_threads(bool (*ready)(void *), void *arg, const struct un
         add_waiter(&me);
         if (!kept) {
             kept = me.keeper = true;
+            kept_by_helper = what == &uno_waiting_helper;
             if (!spin(ready, arg, p) && !yield_some(ready, arg, p)) nap(ready, arg, what);
             *p = (struct uno_patience){0};
             kept = me.keeper = false;
@@ -329,9 +349,13 @@ static void wait_among_threads(bool (*ready)(void *), void *arg, const struct un
             remove_waiter(&me);
             break;
         }
+        // The helper at the door tells nothing: it waits for nothing of its own.
+        bool tells = kept_by_helper && what != &uno_waiting_helper;
+        if (tells) tell_asleep(what);
         int depth = uno_lock_drop();
         uno_futex_wait(&me.woken, 0, 0, false);
         uno_lock_retake(depth);
+        if (tells) tell_awake();
         remove_waiter(&me);
     }
     if (!kept) hand_over();
