@@ -114,7 +114,7 @@ class WithProgram(Case):
     @classmethod
     def setUpClass(cls):
         cls.dir = tempfile.TemporaryDirectory()
-        cls.program = os.path.join(cls.dir.name, cls.source.removesuffix(".c"))
+        cls.program = os.path.join(cls.dir.name, os.path.basename(cls.source).removesuffix(".c"))
         source = os.path.join(os.path.dirname(os.path.abspath(__file__)), cls.source)
         subprocess.run(
             [MPICC, "-O1", "-g", "-Wall", "-Wextra", "-Werror", source, "-o", cls.program, "-pthread"], check=True

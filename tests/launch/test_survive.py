@@ -51,6 +51,19 @@ class Survive(WithProgram):
         self.assert_all_gone()
 
 
+class Example(WithProgram):
+    source = "../../examples/survive/heat.c"
+
+    def test_the_solver_comes_to_the_same_result(self):
+        whole = self.run_mpi("--timeout", 60, "-n", 4, self.program)
+        self.assertEqual((whole.returncode, whole.err), (0, ""))
+        self.assertRegex(whole.out, r"^heat: \d+\.\d+ after 200 steps\n$")
+        for rank, step, back in ((2, 57, 50), (0, 1, 0), (3, 199, 190)):
+            r = self.run_mpi("--survive", "--timeout", 60, "-n", 4, self.program, 1000, 200, rank, step)
+            self.assertEqual((r.returncode, r.out), (0, whole.out), r.err)
+            self.assertIn(f"heat: 3 ranks go on from step {back}\n", r.err)
+
+
 class Ends(WithProgram):
     source = "rank.c"
 
