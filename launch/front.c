@@ -16,13 +16,14 @@
 #include <unistd.h>
 
 #include "frontjob.h"
+#include "guest.h"
 #include "input.h"
 #include "request.h"
 
 #define NODE_MS 10000     // a node whose link has ended leaves within this time, or is killed
 #define ABANDON_MS 200    // after the ranks were killed for a signal: output that nobody reads is given up
 
-enum { ON_DOWN = 1, ON_SIGNAL, ON_STDIN, ON_SINK };
+enum { ON_DOWN = 1, ON_SIGNAL, ON_STDIN, ON_SINK, ON_GUEST };
 
 static void order_all(struct uno_front *f, uint32_t type, int64_t arg)
 {
@@ -110,7 +111,7 @@ static void adjust_link(struct uno_front *f, struct uno_front_job *j)
 {
     bool full = uno_sinks_full(f->sinks);
     uint32_t events = (full ? 0 : EPOLLIN) | (j->down.out.len ? EPOLLOUT : 0);
-    if (j->done) return;
+    if (j->done || j->down.rd < 0) return;
     if (events != 0 || !j->paused) listen_to(f, j->down.rd, events, ON_DOWN, j->number);
     if (events == 0 && !j->paused) epoll_ctl(f->epoll, EPOLL_CTL_DEL, j->down.rd, NULL);
     j->paused = events == 0;
@@ -211,6 +212,7 @@ static void end_node(struct uno_front *f, struct uno_front_job *j)
 {
     int status = 0;
     uno_relay_close(&j->down);
+    if (j->node < 0) return;
     if (!j->broken) {
         while (waitpid(j->node, &status, 0) < 0 && errno == EINTR) continue;
         return;
@@ -268,6 +270,8 @@ static void loop(struct uno_front *f)
                 hear(f, (int)(e[i].data.u64 >> 32));
             else if (what == ON_SIGNAL)
                 on_signal(f);
+            else if (what == ON_GUEST && f->guest >= 0)
+                uno_guest_hear(f);
             else if (what == ON_STDIN)
                 uno_input_read(f->first->input, &f->first->down);
         }
@@ -285,9 +289,13 @@ int uno_front_run(const struct uno_plan *p, const struct uno_front_ends *ends, i
     f.sigfd = ends->sigfd;
     first.input = uno_input_new(p, forward_stdin);
     uno_front_job_begin(&first, p, ends->files);
-    uno_relay_open(&first.down, ends->link, ends->link);
+    f.guest = ends->guest;
+    if (f.guest >= 0)
+        first.down = (struct uno_relay){.rd = -1, .wr = -1, .ended = true};
+    else
+        uno_relay_open(&first.down, ends->link, ends->link);
     if (p->timeout_s) f.timeout_at = uno_ms_now() + (int64_t)p->timeout_s * 1000;
-    listen_to(&f, ends->link, EPOLLIN, ON_DOWN, 0);
+    listen_to(&f, f.guest >= 0 ? f.guest : ends->link, EPOLLIN, f.guest >= 0 ? ON_GUEST : ON_DOWN, 0);
     listen_to(&f, f.sigfd, EPOLLIN, ON_SIGNAL, 0);
     loop(&f);
     while (first.next != NULL) retire_job(&f, first.next);

@@ -9,10 +9,12 @@
 // cannot be made; the node closes them.
 struct uno_front_ends {
     int link, epoll, sigfd;
+    int guest;                     // instead of a link: socket of the process that has started mpiexec; -1 none
     struct uno_outfiles *files;    // NULL none
     const struct uno_setting *setting;
 };
 int uno_front_prepare(struct uno_front_ends *e);    // epoll and sigfd; 0 or an errno value
 
-// Runs the job over the link to the root node, whose process is `node`. Returns the exit status of mpiexec.
+// Runs the job over the link to the root node, whose process is `node` (-1: there is a guest instead). Returns the exit
+// status of mpiexec.
 int uno_front_run(const struct uno_plan *p, const struct uno_front_ends *ends, int node, bool forward_stdin);

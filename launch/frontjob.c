@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 
 #include "agree.h"
+#include "guest.h"
 #include "input.h"
 #include "request.h"
 
@@ -212,7 +213,10 @@ void uno_front_send(struct uno_front *f, const struct uno_asker *to, uint32_t ty
     struct uno_front_job *j = find_job(f, to->job);
     struct uno_frame fr = {
         .bytes = (uint32_t)strlen(text), .type = type, .rank = mpi_class, .node = to->node, .arg = to->ticket};
-    if (j != NULL) uno_relay_send(&j->down, &fr, text);
+    if (j != NULL && j->number == 0 && f->guest >= 0)
+        uno_guest_send(f, &fr, text);
+    else if (j != NULL)
+        uno_relay_send(&j->down, &fr, text);
 }
 
 void uno_front_job_close(struct uno_front_job *j)

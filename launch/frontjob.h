@@ -17,6 +17,7 @@ struct uno_front {
     struct uno_sinks *sinks;
     struct uno_requests *requests;
     int epoll, sigfd, signals;    // signals: how many asked for the end
+    int guest;                    // socket of the process that stands for the first job (guest.h); -1 none
     int spawned;                  // jobs that ever were
     int status;                   // of the first spawned job that failed; 0 none
     bool closed[2];               // by stream: nobody reads it any more

@@ -67,7 +67,7 @@ static void tell_ignored(const struct uno_plan *p)
     fprintf(stderr, " (--set NAME=VALUE sets a parameter; unisono-info lists them)\n");
 }
 
-static void make_plan(struct uno_plan *p, int argc, char **argv)
+static void plan_words(struct uno_plan *p, int argc, char **argv)
 {
     *p = (struct uno_plan){0};
     char *cwd = getcwd(NULL, 0);
@@ -75,14 +75,13 @@ static void make_plan(struct uno_plan *p, int argc, char **argv)
     p->cwd = cwd;
     uno_options_read(p, argc, argv);
     uno_plan_place(p);
-    uno_begin_check(p);
 }
 
 // What the front needs is made before anything is started.
 static int run(struct uno_plan *p, struct uno_setting *s)
 {
     int pair[2], size = 1 << 20, reader = p->stdin_rank, err;
-    struct uno_front_ends ends = {.setting = s};
+    struct uno_front_ends ends = {.guest = -1, .setting = s};
     sigset_t all;
     char *why = uno_outfiles_open(p, &ends.files);
     if (why) uno_usage("%s", why);
@@ -108,6 +107,31 @@ static int run(struct uno_plan *p, struct uno_setting *s)
     return uno_front_run(p, &ends, node, !s->pass_stdin);
 }
 
+// mpiexec --attend FD: started by a process that spawns and has no mpiexec, which FD leads to. Detaches itself from
+// that process, keeps nothing else that it had open, and is silent unless something fails.
+static int attend(struct uno_setting *s, int fd)
+{
+    static char *words[] = {(char *)(uintptr_t) "mpiexec", (char *)(uintptr_t) "-n", (char *)(uintptr_t) "1",
+                            (char *)(uintptr_t) "itself", NULL};
+    struct uno_front_ends ends = {.link = -1, .guest = fd, .setting = s};
+    struct uno_plan p;
+    sigset_t all;
+    pid_t pid = fork();
+    if (pid != 0) return pid < 0;
+    if (fd > 3) close_range(3, (unsigned)fd - 1, 0);
+    close_range((unsigned)fd + 1, ~0u, 0);
+    uno_cloexec(fd, true);
+    forget_outer_job();
+    plan_words(&p, 4, words);
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, &s->mask);
+    int err = uno_front_prepare(&ends);
+    if (!err) err = uno_guard_adopt();
+    if (err) uno_usage("cannot wait for signals and output: %s", uno_reason(err));
+    signal(SIGPIPE, SIG_IGN);
+    return uno_front_run(&p, &ends, -1, false);
+}
+
 int main(int argc, char **argv)
 {
     struct uno_plan plan;
@@ -118,8 +142,10 @@ int main(int argc, char **argv)
     if (argc == 2 && strcmp(argv[1], "--daemon") == 0) return uno_tree_daemon(&s.files);
     struct rlimit most = {s.files.rlim_max, s.files.rlim_max};
     setrlimit(RLIMIT_NOFILE, &most);
+    if (argc == 3 && strcmp(argv[1], "--attend") == 0) return attend(&s, atoi(argv[2]));
     forget_outer_job();
-    make_plan(&plan, argc, argv);
+    plan_words(&plan, argc, argv);
+    uno_begin_check(&plan);
     tell_ignored(&plan);
     if (plan.dry_run) {
         describe_plan(&plan, stdout, "");

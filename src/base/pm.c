@@ -12,6 +12,7 @@
 #include <sys/uio.h>
 
 static int fd = -2;    // -2: the environment has not been read
+static bool adopted;
 
 // What the program starts must not hold the socket, let alone use it.
 static int socket_fd(void)
@@ -31,7 +32,13 @@ void uno_pm_forget(void)
 
 bool uno_pm_there(void)
 {
-    return socket_fd() >= 0;
+    return socket_fd() >= 0 && !adopted;
+}
+
+void uno_pm_adopt(int own)
+{
+    fd = own;
+    adopted = true;
 }
 
 static struct uno_pm_call *calls;    // under way
@@ -43,7 +50,7 @@ static int send_request(const struct uno_pm_head *h, const char *key, const void
                            {(void *)(uintptr_t)value, (size_t)h->value_bytes}};
     struct msghdr m = {.msg_iov = part, .msg_iovlen = 3};
     ssize_t n;
-    if (!uno_pm_there()) return ENOTCONN;
+    if (socket_fd() < 0) return ENOTCONN;
     do n = sendmsg(socket_fd(), &m, MSG_NOSIGNAL);
     while (n < 0 && errno == EINTR);
     return n < 0 ? errno : 0;
@@ -121,7 +128,7 @@ static int receive(int flags, struct uno_pm_head *h, void *value, size_t room, b
 static int ask(const struct uno_pm_head *h, const char *key, const void *value, struct iovec *answer, size_t parts)
 {
     bool mine = false;
-    int err = send_request(h, key, value);
+    int err = uno_pm_there() ? send_request(h, key, value) : ENOTCONN;
     while (!err && !mine)
         err = receive(0, answer[0].iov_base, parts > 1 ? answer[1].iov_base : NULL, parts > 1 ? answer[1].iov_len : 0,
                       &mine);

@@ -76,6 +76,10 @@ int uno_pm_tell(const struct uno_ballot *b, size_t bytes) UNO_MUST_USE;
 // The next message of mpiexec's, if one has come: malloced, the caller frees. NULL: none.
 struct uno_ballot *uno_pm_news(size_t *bytes);
 
+// A process without a launcher has started an mpiexec of its own, which answers requests over fd, and nothing else:
+// uno_pm_there() stays false. Takes fd over.
+void uno_pm_adopt(int fd);
+
 // One request to mpiexec itself. Several may be under way, and other questions be asked meanwhile.
 struct uno_pm_call {
     struct uno_pm_call *next;

@@ -17,6 +17,7 @@
 #include "core/request.h"
 #include "core/world.h"
 #include "dpm/dpm.h"
+#include "dpm/launcher.h"
 #include "dpm/request.h"
 #include "dpm/sock.h"
 #include "p2p/team.h"
@@ -192,8 +193,8 @@ static int (*numbers_of(const struct uno_spawn_spec *spec))[2]
 static int open_port(struct spawning *s, const struct uno_spawn_spec *spec)
 {
     if (spec->wrong) return spec->wrong;
-    if (!uno_pm_there()) return uno_fail(MPI_ERR_SPAWN, "this process was not started by mpiexec of Unisono");
-    return uno_port_open(s->port);
+    int err = dpm_launcher_find();
+    return err ? err : uno_port_open(s->port);
 }
 
 static int meet(struct spawning *s, const struct uno_spawn_spec *spec, struct outcome *o, MPI_Comm *out)
