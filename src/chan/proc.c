@@ -145,6 +145,9 @@ int uno_proc_own(struct uno_card *card)
     own.pid = getpid();
     own.fd = uno_chan_self.job_fd;
     own.host = (int32_t)uno_chan_self.job->host;
+    // Acquire: pairs with the release of the channel that publishes them.
+    own.net_bytes = atomic_load_explicit(&uno_chan_self.board->card_bytes, memory_order_acquire);
+    memcpy(own.net, uno_chan_self.board->card, sizeof own.net);
     *card = own;
     return MPI_SUCCESS;
 }

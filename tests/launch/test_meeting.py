@@ -54,6 +54,13 @@ class Meeting(WithProgram):
         """What meetings take is given back; the program counts its files and mappings."""
         self.meet(0, 0, 300)
 
+    def test_over_tcp(self):
+        """The same without shared memory: each pair of processes has a connection of its own."""
+        self.env["UNISONO_CHAN"] = "tcp"
+        self.meet(0, 0, 40)
+        self.meet(2, 3, 2)
+        self.meet(0, 2, 2)
+
     def test_many_connect_at_once(self):
         """All wait at one port, each is served by an accept of its own."""
         accept = self.start(self.job(2), "serve", 4)

@@ -22,6 +22,7 @@
 #include "base/patience.h"
 #include "base/pvar.h"
 #include "base/wait.h"
+#include "chan/proc.h"
 #include "chan/self.h"
 #include "chan/tcp/tcp.h"
 
@@ -220,9 +221,9 @@ void tcp_dial(struct tcp_link *l)
 
 static bool say(struct tcp_shake *s, enum tcp_step step, int to, uint64_t received, bool crossed)
 {
-    struct tcp_greeting g = {.step = step, .to = to, .received = received, .crossed = crossed, .auth = s->auth};
+    struct tcp_greeting g = {.step = step, .received = received, .crossed = crossed, .auth = s->auth};
     memcpy(g.nonce, s->mine, TCP_NONCE);
-    tcp_sign(&g, step == TCP_CHALLENGE ? NULL : s->other);
+    tcp_sign(&g, to, step == TCP_CHALLENGE ? NULL : s->other);
     return send(s->sock.fd, &g, sizeof g, MSG_NOSIGNAL | MSG_DONTWAIT) == sizeof g;
 }
 
@@ -267,10 +268,10 @@ static void bring_up(struct tcp_link *l, struct tcp_shake *s)
 // A rank of the job says HELLO.
 static const char *answer_hello(struct tcp_shake *s)
 {
-    int peer = s->in.from;
+    int peer = uno_proc_find(s->in.job, s->in.from);
     struct tcp_link *l = tcp_link_of(peer);
     if (!l) return "out of memory";
-    if (l->state == TCP_DIALING && uno_chan_self.proc < peer) {
+    if (l->state == TCP_DIALING && tcp_goes_first(peer)) {
         say(s, TCP_WELCOME, peer, 0, true);
         drop(s);
         return NULL;
@@ -293,6 +294,11 @@ static const char *answer_hello(struct tcp_shake *s)
 // A whole message arrived from a process that dials us. NULL, or why it is dropped.
 static const char *answer(struct tcp_shake *s)
 {
+    // A process of another job may dial before this one has heard of it: it will again.
+    if (s->in.job != uno_chan_self.job->job_id && uno_chan_self.guests && uno_proc_find(s->in.job, s->in.from) < 0) {
+        drop(s);
+        return NULL;
+    }
     const char *why = tcp_verify(&s->in, TCP_HELLO, s->mine);
     if (why) return why;
     memcpy(s->other, s->in.nonce, TCP_NONCE);
@@ -311,7 +317,8 @@ static const char *go_on_shake(struct tcp_shake *s)
         s->expected = TCP_WELCOME;
         return say(s, TCP_HELLO, l->base.proc, l->got_seq, false) ? NULL : "the connection broke";
     }
-    if (g->from != l->base.proc || memcmp(g->nonce, s->other, TCP_NONCE) != 0) return "another rank answered";
+    if (uno_proc_find(g->job, g->from) != l->base.proc || memcmp(g->nonce, s->other, TCP_NONCE) != 0)
+        return "another rank answered";
     if (!g->crossed && l->peer_life && l->peer_life != g->life) return "it has begun anew without a farewell";
     if (g->received > l->seq) return "it has received what was not sent";
     s->auth = g->auth;
@@ -391,8 +398,13 @@ void tcp_accept_all(void)
     }
 }
 
+void tcp_forget_dial(struct tcp_link *l)
+{
+    drop(l->dial);
+}
+
 // The peer took its leave: what comes next between us, if anything, begins from nothing.
-static void begin_anew(struct tcp_link *l)
+void tcp_begin_anew(struct tcp_link *l)
 {
     if (l->direct && !uno_tcp_state.closing) tcp_direct_fail(l, MPI_ERR_OTHER);    // closing: p2p has forgotten them
     l->tail = l->sent = l->head = 0;
@@ -433,7 +445,7 @@ void tcp_take_down(struct tcp_link *l)
     l->sock.fd = -1;
     tcp_forget_input(l);
     if (l->bye) {
-        begin_anew(l);
+        tcp_begin_anew(l);
         return;
     }
     l->again = true;
@@ -447,7 +459,7 @@ void tcp_take_down(struct tcp_link *l)
         give_up(l, l->broken_why);
         return;
     }
-    wait_and_dial(l, uno_chan_self.proc < l->base.proc ? 0 : YIELD_PAUSE, "it broke");
+    wait_and_dial(l, tcp_goes_first(l->base.proc) ? 0 : YIELD_PAUSE, "it broke");
     tcp_arm_timer();
 }
 

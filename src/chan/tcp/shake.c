@@ -10,10 +10,11 @@
 #include <sys/random.h>
 
 #include "base/fail.h"
+#include "chan/proc.h"
 #include "chan/self.h"
 #include "chan/tcp/tcp.h"
 
-#define MAGIC "UNISONO2"
+#define MAGIC "UNISONO3"
 #define LIBRARY "libsodium.so.23"
 
 static struct uno_param auth_param =
@@ -25,7 +26,7 @@ UNO_PARAM_DECLARE(auth_param);
 static int (*auth)(unsigned char *out, const unsigned char *in, unsigned long long n, const unsigned char *key);
 static int (*same)(const unsigned char *a, const unsigned char *b);    // in constant time; 0 when equal
 
-_Static_assert(sizeof(struct tcp_greeting) == 104, "a greeting has no holes");
+_Static_assert(sizeof(struct tcp_greeting) == 112, "a greeting has no holes");
 
 int tcp_sodium(const struct tcp_symbol *wanted, size_t count)
 {
@@ -56,33 +57,59 @@ int tcp_nonce(unsigned char *nonce)
     return uno_fail_errno(MPI_ERR_OTHER, "get random bytes");
 }
 
-static void prove(const struct tcp_greeting *g, const unsigned char *other_nonce, unsigned char *proof)
+// What this process and that one know alone: the job's secret, or what the two secrets of processes of different jobs
+// give, in an order that both know.
+static void secret_with(int proc, unsigned char *secret)
 {
+    struct uno_card own;
+    if (!uno_proc_is_guest(proc) || uno_proc_own(&own) != MPI_SUCCESS) {
+        memcpy(secret, uno_chan_self.job->secret, TCP_KEY);
+        return;
+    }
+    const unsigned char *theirs = uno_proc_of(proc)->card.secret;
+    bool first = memcmp(own.secret, theirs, TCP_KEY) < 0;
+    auth(secret, first ? own.secret : theirs, TCP_KEY, first ? theirs : own.secret);
+}
+
+bool tcp_goes_first(int proc)
+{
+    if (!uno_proc_is_guest(proc)) return uno_chan_self.proc < proc;
+    return uno_chan_self.job->job_id < uno_proc_of(proc)->card.job;
+}
+
+static void prove(const struct tcp_greeting *g, int proc, const unsigned char *other_nonce, unsigned char *proof)
+{
+    unsigned char secret[TCP_KEY];
+    secret_with(proc, secret);
     unsigned char text[sizeof *g - sizeof g->proof + TCP_NONCE] = {0};
     memcpy(text, g, sizeof *g - sizeof g->proof);
     if (other_nonce) memcpy(text + sizeof *g - sizeof g->proof, other_nonce, TCP_NONCE);
-    auth(proof, text, sizeof text, uno_chan_self.job->secret);
+    auth(proof, text, sizeof text, secret);
 }
 
-void tcp_sign(struct tcp_greeting *g, const unsigned char *other_nonce)
+void tcp_sign(struct tcp_greeting *g, int to, const unsigned char *other_nonce)
 {
     memcpy(g->magic, MAGIC, sizeof g->magic);
     if (!other_nonce) return;    // the challenge: it says nothing that is worth a proof
     g->from = uno_chan_self.proc;
+    g->to = uno_proc_rank(to);
+    g->job = uno_chan_self.job->job_id;
     g->life = uno_tcp_state.life;
-    prove(g, other_nonce, g->proof);
+    prove(g, to, other_nonce, g->proof);
 }
 
 const char *tcp_verify(const struct tcp_greeting *g, enum tcp_step step, const unsigned char *other_nonce)
 {
     unsigned char proof[sizeof g->proof];
     if (memcmp(g->magic, MAGIC, sizeof g->magic) != 0) return "what it sent is no greeting";
-    if (other_nonce) prove(g, other_nonce, proof);
+    int proc = other_nonce ? uno_proc_find(g->job, g->from) : -1;
+    if (other_nonce && proc < 0) return "its rank is impossible";
+    if (other_nonce) prove(g, proc, other_nonce, proof);
     if (other_nonce && same(proof, g->proof) != 0) return "it does not know the job's secret, or repeats what was said";
     if (g->step != step) return "it is out of step";
     if (!other_nonce) return NULL;
     if (g->to != uno_chan_self.proc) return "it looks for another rank";
-    if (g->from < 0 || g->from >= uno_chan_self.nprocs || g->from == g->to) return "its rank is impossible";
+    if (proc == uno_chan_self.proc) return "its rank is impossible";
     return NULL;
 }
 
@@ -98,12 +125,16 @@ static void derive(struct tcp_keys *k, int from, int to, const unsigned char *di
     struct {
         char what[8];
         int32_t from, to;
+        uint64_t job;    // of the side that sends
         unsigned char nonce[2][TCP_NONCE];
-    } text = {.what = "frames", .from = from, .to = to};
-    unsigned char key[TCP_KEY];
+    } text = {.what = "frames", .from = uno_proc_rank(from), .to = uno_proc_rank(to)};
+    int other = from == uno_chan_self.proc ? to : from;
+    text.job = uno_proc_is_guest(from) ? uno_proc_of(from)->card.job : uno_chan_self.job->job_id;
+    unsigned char key[TCP_KEY], secret[TCP_KEY];
+    secret_with(other, secret);
     memcpy(text.nonce[0], dialer, TCP_NONCE);
     memcpy(text.nonce[1], answerer, TCP_NONCE);
-    auth(key, (const unsigned char *)&text, sizeof text, uno_chan_self.job->secret);
+    auth(key, (const unsigned char *)&text, sizeof text, secret);
     tcp_keys_begin(k, key);
 }
 

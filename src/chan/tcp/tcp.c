@@ -79,9 +79,16 @@ static void free_link(struct tcp_link *l)
     free(l);
 }
 
+// Where the link to a process is kept.
+static struct uno_link **place_of(int proc)
+{
+    return uno_proc_is_guest(proc) ? &uno_proc_of(proc)->link[uno_tcp.index] : &uno_tcp_state.link[proc];
+}
+
 struct tcp_link *tcp_link_of(int proc)
 {
-    if (uno_tcp_state.link[proc]) return uno_tcp_state.link[proc];
+    struct uno_link *known = *place_of(proc);
+    if (known) return tcp_of(known);
     struct tcp_link *l = calloc(1, sizeof *l);
     if (!l) return NULL;
     l->sock = (struct tcp_sock){TCP_LINKED, -1};
@@ -98,7 +105,7 @@ struct tcp_link *tcp_link_of(int proc)
                                 .data_max = TCP_DATA_MAX};
     l->next = uno_tcp_state.first;
     uno_tcp_state.first = l;
-    uno_tcp_state.link[proc] = l;
+    *place_of(proc) = &l->base;
     return l;
 }
 
@@ -113,7 +120,7 @@ void tcp_broken(struct tcp_link *l, int err, const char *why)
 // Whether the channels opened so far reach everybody: then this one stays shut.
 static bool not_needed(void)
 {
-    if (uno_chan_self.nprocs == 1) return true;
+    if (uno_chan_self.nprocs == 1) return !uno_chan_self.guests || uno_chan_self.shares;
     if ((uint32_t)uno_chan_self.nprocs > uno_chan_self.nlocal) return false;
     return uno_chan_self.shares;
 }
@@ -141,7 +148,7 @@ static int tcp_open(struct uno_chan *self)
     memcpy(&uno_tcp_state.life, nonce, sizeof uno_tcp_state.life);
     long page = sysconf(_SC_PAGESIZE);
     uno_tcp_buffer.num = (uno_tcp_buffer.num + page - 1) / page * page;
-    uno_tcp_state.link = calloc((size_t)uno_chan_self.nprocs, sizeof(struct tcp_link *));
+    uno_tcp_state.link = calloc((size_t)uno_chan_self.nprocs, sizeof(struct uno_link *));
     if (!uno_tcp_state.link) return uno_fail(MPI_ERR_NO_MEM, "no memory for %d links", uno_chan_self.nprocs);
     uno_tcp_state.epoll = epoll_create1(EPOLL_CLOEXEC);
     uno_tcp_state.timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
@@ -156,7 +163,8 @@ static int tcp_open(struct uno_chan *self)
 static int tcp_connect(struct uno_chan *self, int proc, struct uno_link **link)
 {
     (void)self;
-    if (proc == uno_chan_self.proc || uno_proc_is_guest(proc)) return UNO_DECLINED;
+    if (proc == uno_chan_self.proc) return UNO_DECLINED;
+    if (uno_proc_is_guest(proc) && uno_proc_of(proc)->card.net_bytes != sizeof(struct tcp_card)) return UNO_DECLINED;
     struct tcp_link *l = tcp_link_of(proc);
     if (!l) return uno_fail(MPI_ERR_NO_MEM, "no memory for a connection to rank %d", proc);
     *link = &l->base;
@@ -259,6 +267,8 @@ static int go_on_links(void)
     return n;
 }
 
+static void go_on_leaving(void);
+
 static int tcp_poll(struct uno_chan *self, int budget)
 {
     (void)self;
@@ -279,7 +289,8 @@ static int tcp_poll(struct uno_chan *self, int budget)
     uno_tcp_state.fruitless = !n;
     if (n) uno_tcp_state.last_use = now;
     if (__builtin_expect(uno_tcp_state.unwell != 0, 0)) take_down_broken();
-    return n ? n : nothing(hot, now);
+    if (__builtin_expect(uno_tcp_state.leaving != 0, 0)) go_on_leaving();
+    return n ? n : nothing(uno_tcp_state.hot, now);
 }
 
 static size_t tcp_look(struct uno_link *link, size_t n, const void **at)
@@ -323,9 +334,48 @@ static void say_bye(void)
     }
 }
 
+// A link of which nothing is left to be sent and acknowledged begins from nothing, or goes.
+static void finish_leaving(struct tcp_link *l)
+{
+    int proc = l->base.proc;
+    l->leaving = false;
+    uno_tcp_state.leaving--;
+    if (l->dial) tcp_forget_dial(l);
+    if (l->sock.fd >= 0) {
+        l->bye = true;
+        tcp_broken(l, ECONNRESET, "both have left");
+        tcp_take_down(l);
+    } else {
+        tcp_begin_anew(l);
+    }
+    if (!uno_proc_of(proc)->left) return;
+    struct tcp_link **at = &uno_tcp_state.first;
+    while (*at != l) at = &(*at)->next;
+    *at = l->next;
+    if (uno_tcp_state.hot == l) uno_tcp_state.hot = NULL;
+    *place_of(proc) = NULL;
+    free_link(l);
+    uno_proc_settle(proc);
+}
+
+static void go_on_leaving(void)
+{
+    for (struct tcp_link *l = uno_tcp_state.first, *next; l && uno_tcp_state.leaving; l = next) {
+        next = l->next;
+        if (!l->leaving || l->parsing) continue;
+        tcp_acked(l, 0);    // takes the BYE itself off, once it is sent
+        if (is_settled(l)) finish_leaving(l);
+    }
+}
+
 static void tcp_leave(struct uno_link *link)
 {
-    (void)link;
+    struct tcp_link *l = tcp_of(link);
+    if (l->leaving) return;
+    l->leaving = true;
+    uno_tcp_state.leaving++;
+    if (l->state != TCP_IDLE && l->state < TCP_GONE) tcp_put(l, TCP_BYE, NULL, 0);
+    go_on_leaving();
 }
 
 static void tcp_close(struct uno_chan *self)
@@ -338,6 +388,7 @@ static void tcp_close(struct uno_chan *self)
     tcp_unlisten();
     for (struct tcp_link *l = uno_tcp_state.first, *next; l; l = next) {
         next = l->next;
+        if (uno_proc_is_guest(l->base.proc)) *place_of(l->base.proc) = NULL;
         free_link(l);
     }
     free(uno_tcp_state.link);

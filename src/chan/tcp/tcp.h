@@ -96,6 +96,7 @@ struct tcp_link {
     uint64_t given_seq;                   // of the last one that a connection which broke had taken
     bool blocked;                         // the kernel takes no more now: poll tries again
     bool armed;                           // EPOLLOUT is asked for: epoll tells when to try again
+    bool leaving;                         // nothing more is sent: it ends once all has arrived
     // receiving
     char *buf;
     size_t at, fill;
@@ -127,13 +128,14 @@ struct tcp_card {
 struct tcp_chan {
     int epoll, timer;
     struct tcp_sock listener, timer_sock;
-    struct tcp_link **link;    // [nprocs], NULL until needed
+    struct uno_link **link;    // [nprocs], NULL until needed
     struct tcp_link *first;    // those that are not NULL
     struct tcp_link *hot;      // the last one that delivered
     uint32_t up;               // links with a connection
     uint32_t shaking;          // handshakes under way
     uint32_t blocked;          // links whose kernel buffers are full
     uint32_t unwell;           // links with broken != 0
+    uint32_t leaving;          // links that are leaving
     uint64_t last_use;         // ticks of the last arrival or departure
     uint64_t last_look;        // ticks of the last look at the sockets
     uint64_t last_wide;        // ticks of the last look at all of them
@@ -190,6 +192,8 @@ void tcp_dial(struct tcp_link *l);
 void tcp_accept_all(void);
 void tcp_shake_event(struct tcp_sock *s);
 void tcp_lose(struct uno_link *link, int err);
+void tcp_begin_anew(struct tcp_link *l);
+void tcp_forget_dial(struct tcp_link *l);
 void tcp_take_down(struct tcp_link *l);    // of a broken connection: dial again or give up
 void tcp_run_timers(void);
 void tcp_arm_timer(void);
@@ -199,8 +203,9 @@ enum tcp_step { TCP_CHALLENGE = 1, TCP_HELLO, TCP_WELCOME };
 
 struct tcp_greeting {
     char magic[8];
+    uint64_t job;    // HELLO, WELCOME: of the side that speaks
     uint32_t step;
-    int32_t from, to;                  // world ranks
+    int32_t from, to;                  // world ranks, each in its job
     uint16_t crossed;                  // WELCOME: 1 = refused, our own dial has the right of way
     uint16_t auth;                     // HELLO: 1 = frames are to have MACs; WELCOME: 1 = they have
     uint64_t life;                     // of the side that speaks
@@ -211,9 +216,10 @@ struct tcp_greeting {
 
 int tcp_shake_open(void);    // finds the library that computes proofs
 int tcp_nonce(unsigned char *nonce);
-void tcp_sign(struct tcp_greeting *g, const unsigned char *other_nonce);    // NULL: the challenge
+void tcp_sign(struct tcp_greeting *g, int to, const unsigned char *other_nonce);    // NULL: the challenge
 // NULL: good; else what is wrong with it.
 const char *tcp_verify(const struct tcp_greeting *g, enum tcp_step step, const unsigned char *other_nonce);
+bool tcp_goes_first(int proc);    // of this process and that one, whose dial has the right of way
 struct sockaddr;
 bool tcp_wants_auth(const struct sockaddr *peer);
 void tcp_agree_keys(struct tcp_link *l, const unsigned char *dialer, const unsigned char *answerer);    // by nonces

@@ -79,7 +79,7 @@ static int send_greeting(uint16_t port, size_t n)
     assert_int_equal(tcp_shake_open(), 0);
     int fd = connect_to(port);
     if (fd < 0 || !read_greeting(fd, &challenge)) return fd;
-    tcp_sign(&g, challenge.nonce);
+    tcp_sign(&g, g.to, challenge.nonce);
     (void)!send(fd, &g, n, MSG_NOSIGNAL);
     return fd;
 }
@@ -163,7 +163,7 @@ static int call_as_rank_0(uint16_t port, uint64_t *seq)
     struct tcp_greeting g = {.step = TCP_HELLO, .to = 1, .auth = authenticated}, challenge, answer;
     fill_bytes(g.nonce, (uint64_t)fd, TCP_NONCE);
     if (fd < 0 || !read_greeting(fd, &challenge)) goto hang_up;
-    tcp_sign(&g, challenge.nonce);
+    tcp_sign(&g, g.to, challenge.nonce);
     if (send(fd, &g, sizeof g, MSG_NOSIGNAL) < 0 || !read_greeting(fd, &answer) || answer.crossed) goto hang_up;
     CHECK(!tcp_verify(&answer, TCP_WELCOME, g.nonce) && answer.auth == authenticated);
     if (authenticated) tcp_agree_keys(&rogue_link, g.nonce, challenge.nonce);
@@ -257,7 +257,7 @@ static void hears_again_body(void)
     struct tcp_greeting g = {.step = TCP_HELLO, .to = 1}, challenge;
     int first = connect_to(card->port), second = connect_to(card->port);
     CHECK(read_greeting(first, &challenge));
-    tcp_sign(&g, challenge.nonce);
+    tcp_sign(&g, g.to, challenge.nonce);
     CHECK(read_greeting(second, &challenge));
     CHECK(send(second, &g, sizeof g, MSG_NOSIGNAL) == sizeof g);
     CHECK(closed_by_peer(second));
