@@ -63,6 +63,16 @@ JOBS = {
 for kind in ("create", "shared", "dynamic"):
     row = ["put-lat", "get-lat", "acc-lat", "fop-lat", "cas-lat", "--sizes", "8,1M", "--win", kind]
     JOBS[f"rma{kind}"] = ("rma", 2, row)
+IO_ROWS = [f"io-write/{v}" for v in ("explicit", "individual", "collective", "shared", "ordered", "nonblocking")]
+IO_ROWS += [f"io-read/{v}" for v in ("explicit", "collective", "shared", "ordered", "nonblocking")]
+IO_TILES = [f"io-tile-{d}/{how}" for d in ("write", "read") for how in ("tile", "tile-own", "small", "one")]
+for place, folder in (("disk", "/var/tmp"), ("memory", "/dev/shm")):  # a file system with a disk, and one in memory
+    file = ["--file", f"{folder}/unisono-compare-io"]
+    JOBS |= {
+        f"iofloor-{place}": ("io", 1, ["io-floor", "io-beside", "--sizes", "4K,1M", *file]),
+        f"io-{place}": ("io", 2, ["io-write", "io-read", "--sizes", "4K,1M", "--variant", "all", *file]),
+        f"iotile-{place}": ("io", 2, ["io-tile-write", "io-tile-read", "--sizes", "4M", *file]),
+    }
 PY_SIZES = ["--sizes", "1,8,64,512,4K,32K,256K,1M,4M", "--against-c"]
 JOBS |= {  # the suite in Python; --against-c: the figure in C from the same processes
     "pylat": ("python", 2, ["py", "lat", *PY_SIZES]),
@@ -253,3 +263,20 @@ TARGETS += [
         "against": ("pylat", "py-lat", 8),
     },
 ]
+for place in ("disk", "memory"):
+    floor, rows, tiles = f"iofloor-{place}", f"io-{place}", f"iotile-{place}"
+    TARGETS += [
+        limit(f"file, {place}: write_at 1 MiB / pwrite", floor, "io-floor/write", 1.03, 1 << 20, "over_posix"),
+        limit(f"file, {place}: write_at 4 KiB / pwrite", floor, "io-floor/write", 1.1, 4096, "over_posix"),
+        limit(f"file, {place}: iwrite beside computation / the longer", floor, "io-beside", 1.2, 1 << 20, "over_longer"),
+        against(  # 0.7 of one contiguous writer
+            f"file, {place}: tiles of 4 KiB together / one writer",
+            *(tiles, "io-tile-write/tile", 4 << 20, 1 / 0.7, (tiles, "io-tile-write/one", 4 << 20)),
+        ),
+    ]
+    TARGETS += [
+        ratio(f"file, {place}: {row} {text}, us", rows, row, size, 0.9)
+        for row in IO_ROWS
+        for size, text in ((4096, "4 KiB"), (1 << 20, "1 MiB"))
+    ]
+    TARGETS += [ratio(f"file, {place}: {row} 4 MiB, us", tiles, row, 4 << 20, 0.9) for row in IO_TILES]

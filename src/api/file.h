@@ -26,9 +26,9 @@ struct uno_access;
 int uno_file_set_up(const struct uno_file_call *c, struct uno_access *a) UNO_MUST_USE;
 
 // The calls whole, for all forms of their names: blocking, nonblocking, and the two halves of a split collective.
-int uno_file_move(struct uno_file_call c, MPI_Status *status);
-int uno_file_start(struct uno_file_call c, MPI_Request *request);
-int uno_file_split_begin(struct uno_file_call c);
+int uno_file_move(const struct uno_file_call *c, MPI_Status *status);
+int uno_file_start(const struct uno_file_call *c, MPI_Request *request);
+int uno_file_split_begin(const struct uno_file_call *c);
 int uno_file_split_end(const char *call, MPI_File fh, const void *buf, MPI_Status *status);
 
 int uno_file_type_extent(const char *call, MPI_File fh, MPI_Datatype datatype, MPI_Count *extent);

@@ -14,8 +14,8 @@ static int check_mode(const struct MPI_ABI_File *f, const struct uno_file_call *
     if (c->write && f->amode & MPI_MODE_RDONLY)
         return uno_fail(MPI_ERR_READ_ONLY, "fh was opened with MPI_MODE_RDONLY");
     if (!c->write && f->amode & MPI_MODE_WRONLY) return uno_fail(MPI_ERR_ACCESS, "fh was opened with MPI_MODE_WRONLY");
-    if (c->place < UNO_FILE_SHARED) return uno_check_random(c->fh);
-    return MPI_SUCCESS;
+    bool random = c->place < UNO_FILE_SHARED && f->amode & MPI_MODE_SEQUENTIAL;
+    return random ? uno_check_random(c->fh) : MPI_SUCCESS;
 }
 
 static int check_call(const struct uno_file_call *c)
@@ -71,21 +71,21 @@ static uint64_t unit_of(const struct uno_access *a)
     return (uint64_t)a->view->unit;
 }
 
-int uno_file_move(struct uno_file_call c, MPI_Status *status)
+int uno_file_move(const struct uno_file_call *c, MPI_Status *status)
 {
     struct uno_access a;
-    uno_enter(c.call);
-    int err = uno_check_file(c.fh);
-    if (err) return uno_raise_file(c.fh, c.call, err);
-    err = uno_file_set_up(&c, &a);
+    uno_enter(c->call);
+    int err = uno_check_file(c->fh);
+    if (err) return uno_raise_file(c->fh, c->call, err);
+    err = uno_file_set_up(c, &a);
     bool begun = !err;
-    if (c.all)
-        err = uno_collect_run(uno_file(c.fh), begun ? &a : NULL, err);
+    if (c->all)
+        err = uno_collect_run(uno_file(c->fh), begun ? &a : NULL, err);
     else if (begun)
         err = uno_access_alone(&a);
     if (begun) {
         // After less than was asked for the pointer stands behind what there was.
-        if (c.place == UNO_FILE_OWN && a.done < a.bytes) a.file->position = a.pos + a.done - a.done % unit_of(&a);
+        if (c->place == UNO_FILE_OWN && a.done < a.bytes) a.file->position = a.pos + a.done - a.done % unit_of(&a);
         uno_access_end(&a);
     }
     if (!err && status != MPI_STATUS_IGNORE) {
@@ -95,7 +95,7 @@ int uno_file_move(struct uno_file_call c, MPI_Status *status)
         status->MPI_ERROR = kept;
         uno_status_set_bytes(status, a.moved);
     }
-    return uno_finish_file(c.fh, c.call, err);
+    return uno_finish_file(c->fh, c->call, err);
 }
 
 static int start(const struct uno_file_call *c, MPI_Request *request)
@@ -108,11 +108,11 @@ static int start(const struct uno_file_call *c, MPI_Request *request)
     return err;
 }
 
-int uno_file_start(struct uno_file_call c, MPI_Request *request)
+int uno_file_start(const struct uno_file_call *c, MPI_Request *request)
 {
-    uno_enter(c.call);
-    int err = uno_check_file(c.fh);
+    uno_enter(c->call);
+    int err = uno_check_file(c->fh);
     if (!err) err = uno_check_pointer(request, "request");
-    if (!err) err = start(&c, request);
-    return uno_finish_file(c.fh, c.call, err);
+    if (!err) err = start(c, request);
+    return uno_finish_file(c->fh, c->call, err);
 }

@@ -9,24 +9,24 @@
 #include "io/collect.h"
 #include "p2p/p2p.h"
 
-int uno_file_split_begin(struct uno_file_call c)
+int uno_file_split_begin(const struct uno_file_call *c)
 {
-    uno_enter(c.call);
-    int err = uno_check_file(c.fh);
-    if (err) return uno_raise_file(c.fh, c.call, err);
-    struct MPI_ABI_File *f = uno_file(c.fh);
+    uno_enter(c->call);
+    int err = uno_check_file(c->fh);
+    if (err) return uno_raise_file(c->fh, c->call, err);
+    struct MPI_ABI_File *f = uno_file(c->fh);
     if (f->split != MPI_REQUEST_NULL)
         err = uno_fail(MPI_ERR_OTHER, "%s has no end yet (one split collective at a time allowed)", f->split_call);
     struct uno_access a;
     bool begun = false;
     if (!err) {
-        err = uno_file_set_up(&c, &a);
+        err = uno_file_set_up(c, &a);
         begun = !err;
     }
     err = uno_collect_begin(f, begun ? &a : NULL, err, &f->split);
-    if (!err) f->split_call = c.call;
-    if (err && begun && c.place == UNO_FILE_OWN) f->position = a.pos;
-    return uno_finish_file(c.fh, c.call, err);
+    if (!err) f->split_call = c->call;
+    if (err && begun && c->place == UNO_FILE_OWN) f->position = a.pos;
+    return uno_finish_file(c->fh, c->call, err);
 }
 
 // Whether begin and end are of one kind: "..._begin" and "..._end", with or without _c.

@@ -36,7 +36,7 @@ int uno_access_begin(struct uno_access *a)
     if (__builtin_mul_overflow(size, a->count, (MPI_Count *)&a->bytes))
         return uno_fail(MPI_ERR_COUNT, "count %lld of a datatype of %lld bytes does not fit 63 bits",
                         (long long)a->count, (long long)size);
-    if (a->bytes % (uint64_t)f->view->unit)
+    if (f->view->unit > 1 && a->bytes % (uint64_t)f->view->unit)
         return uno_fail(MPI_ERR_TYPE, "%lld bytes of data are no multiple of the etype's %lld", (long long)a->bytes,
                         (long long)f->view->unit);
     if (a->write) f->written = true;

@@ -18,6 +18,8 @@
 #include "io/datarep.h"
 #include "io/file.h"
 
+#define QUICK 16384    // bytes that take as long as waking a thread, some microseconds
+
 struct task {
     struct task *next;
     struct uno_access access;
@@ -169,10 +171,16 @@ static int make_task(const struct uno_access *a, struct task **task)
     return MPI_SUCCESS;
 }
 
+// Whether to wake the thread would take longer than the access, which does not wait for a disk.
+static bool is_quick(const struct uno_access *a)
+{
+    return a->bytes <= QUICK && !a->atomic && (a->write || a->file->in_memory) && uno_view_runs(a->view, a->bytes) <= 4;
+}
+
 int uno_async_start(const struct uno_access *a, MPI_Request *request)
 {
     struct task *t;
-    bool at_once = a->view->rep->kind == UNO_REP_USER;
+    bool at_once = a->view->rep->kind == UNO_REP_USER || is_quick(a);
     int err = at_once ? MPI_SUCCESS : start_thread();
     if (!err) err = make_task(a, &t);
     if (err) return err;

@@ -4,7 +4,8 @@
 #include "io/access.h"
 
 // Starts what uno_access_begin has set up, and ends it. *request completes when some thread of the user's makes
-// progress. A representation of the user's, whose functions run in the user's thread, is done before it returns.
+// progress. What is done before it returns: small accesses that wait for no disk, and those in a representation of the
+// user's, whose functions run in the user's thread.
 int uno_async_start(const struct uno_access *a, MPI_Request *request) UNO_MUST_USE;
 
 // The same for one that was moved already.
