@@ -268,7 +268,9 @@ for place in ("disk", "memory"):
     TARGETS += [
         limit(f"file, {place}: write_at 1 MiB / pwrite", floor, "io-floor/write", 1.03, 1 << 20, "over_posix"),
         limit(f"file, {place}: write_at 4 KiB / pwrite", floor, "io-floor/write", 1.1, 4096, "over_posix"),
-        limit(f"file, {place}: iwrite beside computation / the longer", floor, "io-beside", 1.2, 1 << 20, "over_longer"),
+        limit(
+            f"file, {place}: iwrite beside computation / the longer", floor, "io-beside", 1.2, 1 << 20, "over_longer"
+        ),
         against(  # 0.7 of one contiguous writer
             f"file, {place}: tiles of 4 KiB together / one writer",
             *(tiles, "io-tile-write/tile", 4 << 20, 1 / 0.7, (tiles, "io-tile-write/one", 4 << 20)),

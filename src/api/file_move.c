@@ -43,10 +43,7 @@ static int find_begin(const struct uno_file_call *c, struct uno_access *a, int e
         if (!err) f->position += a->bytes;
         break;
     case UNO_FILE_SHARED: return err ? err : uno_pointer_add(f, a->bytes, &a->pos);
-    case UNO_FILE_ORDERED: {
-        int agreed = uno_file_agree(f, err);
-        return agreed ? agreed : uno_pointer_order(f, a->bytes, &a->pos);
-    }
+    case UNO_FILE_ORDERED: return uno_pointer_order(f, err, a->bytes, &a->pos);
     }
     return err;
 }
@@ -79,7 +76,9 @@ int uno_file_move(const struct uno_file_call *c, MPI_Status *status)
     if (err) return uno_raise_file(c->fh, c->call, err);
     err = uno_file_set_up(c, &a);
     bool begun = !err;
-    if (c->all)
+    if (c->place == UNO_FILE_ORDERED)    // agreed on; the parts follow each other
+        err = err ? err : uno_file_agree(a.file, uno_access_alone(&a));
+    else if (c->all)
         err = uno_collect_run(uno_file(c->fh), begun ? &a : NULL, err);
     else if (begun)
         err = uno_access_alone(&a);

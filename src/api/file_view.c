@@ -146,8 +146,7 @@ int MPI_File_get_position(MPI_File fh, MPI_Offset *offset)
 static int seek_shared(struct MPI_ABI_File *f, MPI_Offset offset, int whence)
 {
     uint64_t current = 0, place = 0;
-    int err = uno_file_same(f, MPI_SUCCESS, offset, "offset");
-    if (!err) err = uno_file_same(f, MPI_SUCCESS, whence, "whence");
+    int err = uno_file_same_place(f, offset, whence);
     if (!err && f->comm->rank == 0) {
         err = uno_pointer_add(f, 0, &current);
         if (!err) err = find_place(f, offset, whence, current, &place);

@@ -230,11 +230,23 @@ static int move(struct uno_access *a)
     return err;
 }
 
+static bool is_straight(const struct uno_access *a)
+{
+    const struct uno_view *v = a->view;
+    return v->plain && v->rep->kind == UNO_REP_NATIVE && a->type->flags & UNO_TYPE_PLAIN && !a->atomic &&
+           a->pos + a->bytes < FAR && (uint64_t)v->disp + v->lead < FAR;
+}
+
+static int64_t straight_place(const struct uno_access *a)
+{
+    return a->view->disp + (int64_t)(a->view->lead + a->pos);
+}
+
 // One run in memory and in the file: what small accesses mostly are.
 static int move_straight(struct uno_access *a)
 {
     const struct MPI_ABI_File *f = a->file;
-    int64_t at = a->view->disp + (int64_t)(a->view->lead + a->pos);
+    int64_t at = straight_place(a);
     size_t moved;
     int err = a->write ? uno_posix_write(f->fd, f->path, a->buf, a->bytes, at, &moved)
                        : uno_posix_read(f->fd, f->path, a->buf, a->bytes, at, &moved);
@@ -248,9 +260,7 @@ int uno_access_run(struct uno_access *a)
     a->done = 0;
     a->moved = 0;
     if (a->bytes == 0) return MPI_SUCCESS;
-    const struct uno_view *v = a->view;
-    bool straight = v->plain && v->rep->kind == UNO_REP_NATIVE && a->type->flags & UNO_TYPE_PLAIN && !a->atomic;
-    if (straight && a->pos + a->bytes < FAR && (uint64_t)v->disp + v->lead < FAR) return move_straight(a);
+    if (is_straight(a)) return move_straight(a);
     int err = uno_view_fits(a->view, a->pos, a->bytes);
     if (err || !a->atomic) return err ? err : move(a);
     struct MPI_ABI_File *f = a->file;
@@ -278,4 +288,13 @@ int uno_access_alone(struct uno_access *a)
     int err = uno_access_run(a);
     uno_lock_retake(depth);
     return err;
+}
+
+bool uno_access_read_now(struct uno_access *a)
+{
+    if (a->write || a->bytes == 0 || !is_straight(a)) return false;
+    if (!uno_posix_read_now(a->file->fd, a->buf, a->bytes, straight_place(a))) return false;
+    a->done = a->bytes;
+    a->moved = (MPI_Count)a->bytes;
+    return true;
 }

@@ -30,4 +30,7 @@ void uno_access_end(struct uno_access *a);
 
 // Moves the data; done and moved tell how far it went, with an error or at the end of the file.
 int uno_access_run(struct uno_access *a) UNO_MUST_USE;
+// Reads if that needs no waiting for a disk; else false, and the buffer's content is undefined.
+bool uno_access_read_now(struct uno_access *a);
+
 int uno_access_alone(struct uno_access *a) UNO_MUST_USE;    // called with the lock, which it lets go meanwhile

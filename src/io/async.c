@@ -171,16 +171,28 @@ static int make_task(const struct uno_access *a, struct task **task)
     return MPI_SUCCESS;
 }
 
+int uno_async_ended(const struct uno_access *a, MPI_Request *request)
+{
+    struct task *t;
+    int err = make_task(a, &t);
+    if (err) return err;
+    *request = t->request;
+    complete(t);
+    return MPI_SUCCESS;
+}
+
 // Whether to wake the thread would take longer than the access, which does not wait for a disk.
 static bool is_quick(const struct uno_access *a)
 {
-    return a->bytes <= QUICK && !a->atomic && (a->write || a->file->in_memory) && uno_view_runs(a->view, a->bytes) <= 4;
+    return !a->atomic && (a->write || a->file->in_memory) && uno_view_runs(a->view, a->bytes) <= 4;
 }
 
 int uno_async_start(const struct uno_access *a, MPI_Request *request)
 {
     struct task *t;
-    bool at_once = a->view->rep->kind == UNO_REP_USER || is_quick(a);
+    bool at_once = a->view->rep->kind == UNO_REP_USER || (a->bytes <= QUICK && is_quick(a));
+    struct uno_access now = *a;
+    if (!at_once && a->bytes <= QUICK && uno_access_read_now(&now)) return uno_async_ended(&now, request);
     int err = at_once ? MPI_SUCCESS : start_thread();
     if (!err) err = make_task(a, &t);
     if (err) return err;
@@ -192,16 +204,6 @@ int uno_async_start(const struct uno_access *a, MPI_Request *request)
     int depth = uno_lock_drop();
     do_task(t);
     uno_lock_retake(depth);
-    complete(t);
-    return MPI_SUCCESS;
-}
-
-int uno_async_ended(const struct uno_access *a, MPI_Request *request)
-{
-    struct task *t;
-    int err = make_task(a, &t);
-    if (err) return err;
-    *request = t->request;
     complete(t);
     return MPI_SUCCESS;
 }

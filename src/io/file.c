@@ -45,21 +45,29 @@ int uno_file_agree(struct MPI_ABI_File *f, int err)
     return agree(f->comm, err);
 }
 
-static int same(struct MPI_ABI_Comm *c, int err, int64_t value, const char *name)
+// Of one or two values; their names are for the message.
+static int same(struct MPI_ABI_Comm *c, int err, const int64_t value[2], const char *const name[2])
 {
-    int64_t most = value, least = -value;
     struct uno_team all = uno_team_all(c, 0);
-    int failed = uno_team_most(&all, &most);
-    if (!failed) failed = uno_team_most(&all, &least);
-    if (!err && !failed && most != -least)
-        err = uno_fail(MPI_ERR_NOT_SAME, "%s is not the same on all ranks (%lld .. %lld, %lld here)", name,
-                       (long long)-least, (long long)most, (long long)value);
-    return agree(c, err ? err : failed);
+    int64_t most[UNO_TEAM_VALUES] = {err, value[0], -value[0], value[1], -value[1]};
+    int lost = uno_team_most_of(&all, most, UNO_TEAM_VALUES);
+    if (err || lost) return err ? err : lost;
+    if (most[0]) return uno_fail((int)most[0], "the call failed on another rank");
+    for (int i = 0; i < 2; i++)
+        if (most[2 * i + 1] != -most[2 * i + 2])
+            return uno_fail(MPI_ERR_NOT_SAME, "%s is not the same on all ranks (%lld .. %lld, %lld here)", name[i],
+                            (long long)-most[2 * i + 2], (long long)most[2 * i + 1], (long long)value[i]);
+    return MPI_SUCCESS;
 }
 
 int uno_file_same(struct MPI_ABI_File *f, int err, int64_t value, const char *name)
 {
-    return same(f->comm, err, value, name);
+    return same(f->comm, err, (int64_t[2]){value, 0}, (const char *const[2]){name, ""});
+}
+
+int uno_file_same_place(struct MPI_ABI_File *f, int64_t offset, int whence)
+{
+    return same(f->comm, MPI_SUCCESS, (int64_t[2]){offset, whence}, (const char *const[2]){"offset", "whence"});
 }
 
 // ---- opening and closing ----
@@ -134,6 +142,7 @@ static void forget(struct MPI_ABI_File *f)
     free(f->path);
     free(f->leader);
     free(f->intent);
+    free(f->turn);
     pthread_mutex_destroy(&f->range);
     uno_pool_put(&pool, f);
     if (pool.live == 0) uno_async_close();
@@ -176,7 +185,7 @@ int uno_file_open(struct MPI_ABI_Comm *c, const char *path, int amode, const str
         f->path = strdup(path);
         if (!f->path) err = uno_fail(MPI_ERR_NO_MEM, "no memory for a file");
     }
-    err = same(c, err, amode, "amode");
+    err = same(c, err, (int64_t[2]){amode, 0}, (const char *const[2]){"amode", ""});
     if (!err) err = set_up(f, c, info);
     if (err) {
         if (f) forget(f);

@@ -43,6 +43,10 @@ struct MPI_ABI_File {
     } wish;
     int *leader, leaders;         // who may move data for others (joint.h)
     struct uno_intent *intent;    // [members] what they are about to do
+    struct uno_file_turn {
+        uint64_t bytes, begin;
+        int64_t err;
+    } * turn;    // [members] of an ordered access
 };
 
 extern struct MPI_ABI_Errhandler *uno_file_errhandler;    // that of MPI_FILE_NULL
@@ -70,6 +74,9 @@ int uno_file_agree(struct MPI_ABI_File *f, int err) UNO_MUST_USE;
 
 // All members gave the same value; MPI_ERR_NOT_SAME otherwise. err is agreed on as well.
 int uno_file_same(struct MPI_ABI_File *f, int err, int64_t value, const char *name) UNO_MUST_USE;
+
+// The same for the place of a seek.
+int uno_file_same_place(struct MPI_ABI_File *f, int64_t offset, int whence) UNO_MUST_USE;
 
 // hint.c: takes what it knows from info (NULL: nothing); all hints with the values in use, NULL when memory is out.
 int uno_file_hints_take(struct MPI_ABI_File *f, const struct MPI_ABI_Info *info) UNO_MUST_USE;

@@ -129,7 +129,8 @@ int uno_joint_prepare(struct MPI_ABI_File *f)
     int *before = calloc((size_t)c->size, sizeof *before), own = 0;    // members on the same host with lower ranks
     f->leader = calloc((size_t)c->size, sizeof *f->leader);
     f->intent = calloc((size_t)c->size, sizeof *f->intent);
-    bool there = before && f->leader && f->intent;
+    f->turn = calloc((size_t)c->size, sizeof *f->turn);
+    bool there = before && f->leader && f->intent && f->turn;
     int err = uno_file_agree(f, there ? MPI_SUCCESS : uno_fail(MPI_ERR_NO_MEM, "no memory for the members of a file"));
     if (!err && there) {
         for (int r = 0; r < c->rank; r++) own += uno_joint_local(c, r) >= 0;

@@ -3,8 +3,6 @@
 // Always holds: whoever asks rank 0 waits for the answer, so a process has one question per file on its way.
 #include "io/pointer.h"
 
-#include <stdlib.h>
-
 #include "base/param.h"
 #include "core/progress.h"
 #include "io/file.h"
@@ -118,30 +116,29 @@ int uno_pointer_set(struct MPI_ABI_File *f, uint64_t value)
     return ask(f, SET, value, &before);
 }
 
-int uno_pointer_order(struct MPI_ABI_File *f, uint64_t n, uint64_t *before)
+int uno_pointer_order(struct MPI_ABI_File *f, int err, uint64_t n, uint64_t *before)
 {
-    int size = f->comm->size;
-    uint64_t *part = calloc((size_t)size + 1, sizeof *part);
-    int64_t failed = !part;
-    struct uno_team all = uno_team_all(f->comm, 0);
-    int err = uno_team_most(&all, &failed);
-    if (!err && failed) err = uno_fail(MPI_ERR_NO_MEM, "no memory for the order of %d members", size);
-    if (!err && part) {
-        part[f->comm->rank] = n;
-        err = uno_team_gather(&all, part, sizeof *part);
-    }
-    if (!err && part && f->comm->rank == 0) {
+    struct uno_file_turn *all = f->turn;
+    struct uno_team team = uno_team_all(f->comm, 0);
+    all[f->comm->rank] = (struct uno_file_turn){.bytes = n, .err = err};
+    int lost = uno_team_gather(&team, all, sizeof *all);
+    if (!lost && f->comm->rank == 0) {
         uint64_t sum = 0, begin = 0;
-        for (int r = 0; r < size; r++) sum += part[r];
-        err = uno_pointer_add(f, sum, &begin);
-        for (int r = 0; r < size; r++) {
-            sum = part[r];
-            part[r] = begin;
-            begin += sum;
+        int64_t worst = 0;
+        for (int r = 0; r < f->comm->size; r++) {
+            sum += all[r].bytes;
+            if (all[r].err > worst) worst = all[r].err;
+        }
+        if (!worst) worst = uno_pointer_add(f, sum, &begin);
+        for (int r = 0; r < f->comm->size; r++) {
+            all[r].err = worst;
+            all[r].begin = begin;
+            begin += all[r].bytes;
         }
     }
-    if (!err) err = uno_team_bcast(&all, part, (size_t)size * sizeof *part);
-    if (!err && part) *before = part[f->comm->rank];
-    free(part);
-    return err;
+    if (!lost) lost = uno_team_bcast(&team, all, (size_t)f->comm->size * sizeof *all);
+    if (err || lost) return err ? err : lost;
+    if (all[0].err) return uno_fail((int)all[0].err, "the call failed on another rank");
+    *before = all[f->comm->rank].begin;
+    return MPI_SUCCESS;
 }

@@ -16,5 +16,6 @@ void uno_pointer_drop(struct MPI_ABI_File *f);
 int uno_pointer_add(struct MPI_ABI_File *f, uint64_t n, uint64_t *before) UNO_MUST_USE;
 int uno_pointer_set(struct MPI_ABI_File *f, uint64_t value) UNO_MUST_USE;
 
-// Collective: the members take n bytes each in the order of their ranks; *before is this one's begin.
-int uno_pointer_order(struct MPI_ABI_File *f, uint64_t n, uint64_t *before) UNO_MUST_USE;
+// Collective: the members take n bytes each in the order of their ranks; *before is this one's begin. err: what a
+// member found wrong already; then all get an error, and the pointer stays.
+int uno_pointer_order(struct MPI_ABI_File *f, int err, uint64_t n, uint64_t *before) UNO_MUST_USE;

@@ -128,6 +128,12 @@ int uno_posix_read(int fd, const char *path, void *data, size_t n, off_t at, siz
     return MPI_SUCCESS;
 }
 
+bool uno_posix_read_now(int fd, void *data, size_t n, off_t at)
+{
+    struct iovec one = {data, n};
+    return preadv2(fd, &one, 1, at, RWF_NOWAIT) == (ssize_t)n;
+}
+
 int uno_posix_lock(int fd, const char *path, bool write, off_t at, off_t n)
 {
     struct flock l = {.l_type = write ? F_WRLCK : F_RDLCK, .l_whence = SEEK_SET, .l_start = at, .l_len = n};

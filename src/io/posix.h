@@ -17,6 +17,9 @@ int uno_posix_writev(int fd, const char *path, struct iovec *list, int runs, off
                      size_t *moved) UNO_MUST_USE;    // changes the list; at most UNO_POSIX_RUNS of them
 int uno_posix_read(int fd, const char *path, void *data, size_t n, off_t at, size_t *moved) UNO_MUST_USE;
 
+// Whether n bytes could be read without waiting for a disk, and were.
+bool uno_posix_read_now(int fd, void *data, size_t n, off_t at);
+
 // A lock of the open file description on [at, at + n), waited for; undone with the same range.
 int uno_posix_lock(int fd, const char *path, bool write, off_t at, off_t n) UNO_MUST_USE;
 void uno_posix_unlock(int fd, off_t at, off_t n);

@@ -82,17 +82,25 @@ int uno_team_allgatherv(const struct uno_team *t, void *all, const size_t *offse
     return err ? err : uno_team_bcast(t, all, offset[t->n]);
 }
 
-int uno_team_most(const struct uno_team *t, int64_t *value)
+int uno_team_most_of(const struct uno_team *t, int64_t *value, int n)
 {
-    int64_t most = *value, theirs;
+    int64_t theirs[UNO_TEAM_VALUES];
+    size_t bytes = (size_t)n * sizeof *value;
     int bit = 1, err = MPI_SUCCESS;
     for (; bit < t->n && !(t->me & bit) && !err; bit <<= 1) {
         if (t->me + bit >= t->n) break;
-        err = recv_from(t, t->me + bit, &theirs, sizeof theirs);
-        if (!err && theirs > most) most = theirs;
+        err = recv_from(t, t->me + bit, theirs, bytes);
+        for (int i = 0; i < n && !err; i++)
+            if (theirs[i] > value[i]) value[i] = theirs[i];
     }
-    if (!err && t->me) err = send_to(t, t->me - (t->me & -t->me), &most, sizeof most);
-    if (!err) err = uno_team_bcast(t, &most, sizeof most);
+    if (!err && t->me) err = send_to(t, t->me - (t->me & -t->me), value, bytes);
+    return err ? err : uno_team_bcast(t, value, bytes);
+}
+
+int uno_team_most(const struct uno_team *t, int64_t *value)
+{
+    int64_t most = *value;
+    int err = uno_team_most_of(t, &most, 1);
     if (!err) *value = most;
     return err;
 }

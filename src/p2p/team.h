@@ -42,6 +42,10 @@ int uno_team_allgatherv(const struct uno_team *t, void *all, const size_t *offse
 // *value becomes the largest of all members' values, everywhere.
 int uno_team_most(const struct uno_team *t, int64_t *value) UNO_MUST_USE;
 
+// The same for each of n values, up to UNO_TEAM_VALUES; after an error they are anything.
+#define UNO_TEAM_VALUES 5
+int uno_team_most_of(const struct uno_team *t, int64_t *value, int n) UNO_MUST_USE;
+
 // A communicator of the team's members, with a context that index 0 chose. g: their group, held by it; NULL: made here.
 int uno_team_comm(const struct uno_team *t, struct MPI_ABI_Group *g, struct MPI_ABI_Comm **out) UNO_MUST_USE;
 
