@@ -10,12 +10,17 @@
 
 // ---- views ----
 
-static int resolve_disp(const struct MPI_ABI_File *f, MPI_Offset *disp)
+// Where a sequential file stands is where its shared pointer does.
+static int resolve_disp(struct MPI_ABI_File *f, MPI_Offset *disp)
 {
     bool sequential = f->amode & MPI_MODE_SEQUENTIAL;
     if (*disp == MPI_DISPLACEMENT_CURRENT && sequential) {
         int64_t at;
-        uno_view_run(f->view, f->position, 1, &at);
+        uint64_t pos = 0;
+        int err = uno_pointer_add(f, 0, &pos);
+        if (!err) err = uno_view_fits(f->view, pos, 1);
+        if (err) return err;
+        uno_view_run(f->view, pos, 1, &at);
         *disp = at;
         return MPI_SUCCESS;
     }
@@ -24,7 +29,7 @@ static int resolve_disp(const struct MPI_ABI_File *f, MPI_Offset *disp)
     return *disp < 0 ? uno_fail(MPI_ERR_ARG, "disp %lld is negative", (long long)*disp) : MPI_SUCCESS;
 }
 
-static int check_view(const struct MPI_ABI_File *f, const char *datarep, struct uno_view_spec *spec, MPI_Info info)
+static int check_view(struct MPI_ABI_File *f, const char *datarep, struct uno_view_spec *spec, MPI_Info info)
 {
     int err = resolve_disp(f, &spec->disp);
     if (!err) err = uno_check_type(spec->etype);

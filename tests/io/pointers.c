@@ -126,6 +126,26 @@ static void fails_later(const char *path)
     CHECK(MPI_File_close(&bad) == MPI_SUCCESS);
 }
 
+// A sequential file goes on with another view where its shared pointer stands.
+static void sequential(const char *path)
+{
+    int v = 100 + rank, header = 7;
+    MPI_File seq;
+    fresh();
+    if (rank == 0) CHECK(MPI_File_write_at(fh, 0, &header, 1, MPI_INT, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    CHECK(MPI_File_write_at_all(fh, 1 + rank, &v, 1, MPI_INT, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    CHECK(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_RDONLY | MPI_MODE_SEQUENTIAL, MPI_INFO_NULL, &seq) ==
+          MPI_SUCCESS);
+    if (rank == size - 1) {
+        CHECK(MPI_File_read_shared(seq, &header, 4, MPI_BYTE, MPI_STATUS_IGNORE) == MPI_SUCCESS && header == 7);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    CHECK(MPI_File_set_view(seq, MPI_DISPLACEMENT_CURRENT, MPI_INT, MPI_INT, "native", MPI_INFO_NULL) == MPI_SUCCESS);
+    v = -1;
+    CHECK(MPI_File_read_ordered(seq, &v, 1, MPI_INT, MPI_STATUS_IGNORE) == MPI_SUCCESS && v == 100 + rank);
+    CHECK(MPI_File_close(&seq) == MPI_SUCCESS);
+}
+
 // Rank 0 computes until the others are done with the shared pointer.
 static void busy(const char *path)
 {
@@ -158,6 +178,7 @@ int main(int argc, char **argv)
     nonblocking();
     split();
     fails_later(path);
+    sequential(path);
     busy(path);
     CHECK(MPI_File_close(&fh) == MPI_SUCCESS);
     if (rank == 0) unlink(path);
