@@ -149,7 +149,7 @@ static double idle_sample(struct run *r)
 // Children are this same program with the row `spawned`, which only merges, meets at a barrier and leaves.
 static double spawn_sample(struct run *r)
 {
-    char self[1024] = "", *args[] = {"spawned", NULL};
+    char self[1024] = "", *args[] = {"spawned", "--format", "none", NULL};
     int k = r->o->depth ? r->o->depth : 1;
     MPI_Comm inter, all;
     if (readlink("/proc/self/exe", self, sizeof self - 1) <= 0) return 0;

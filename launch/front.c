@@ -231,8 +231,8 @@ static void end_node(struct uno_front *f, struct uno_front_job *j)
 static void retire_job(struct uno_front *f, struct uno_front_job *gone)
 {
     struct uno_front_job **at = &f->jobs;
-    while (*at != gone) at = &(*at)->next;
-    *at = gone->next;
+    while (*at != NULL && *at != gone) at = &(*at)->next;
+    if (*at != NULL) *at = gone->next;
     for (struct uno_front_job *j = f->jobs; j != NULL; j = j->next) {
         if (j->parent == gone) j->parent = gone->parent;
     }
@@ -298,7 +298,10 @@ int uno_front_run(const struct uno_plan *p, const struct uno_front_ends *ends, i
     listen_to(&f, f.guest >= 0 ? f.guest : ends->link, EPOLLIN, f.guest >= 0 ? ON_GUEST : ON_DOWN, 0);
     listen_to(&f, f.sigfd, EPOLLIN, ON_SIGNAL, 0);
     loop(&f);
-    while (first.next != NULL) retire_job(&f, first.next);
+    for (struct uno_front_job *j = first.next, *next; j != NULL; j = next) {
+        next = j->next;
+        retire_job(&f, j);
+    }
     end_node(&f, &first);
     uno_requests_close(f.requests);
     int given_up = uno_sinks_drain(f.sinks, f.sigfd, f.abandon_at), status = first.verdict.status;

@@ -121,7 +121,7 @@ static int receive(int flags, struct uno_pm_head *h, void *value, size_t room, b
     *mine = h->op != UNO_PM_REQUEST && h->op != UNO_PM_ENDED;
     if (!*mine) take_answer(h, data, bytes);
     if (*mine && (bytes > room || (m.msg_flags & MSG_TRUNC))) return EMSGSIZE;
-    if (*mine) memcpy(value, data, bytes);
+    if (*mine && value) memcpy(value, data, bytes);
     return 0;
 }
 
