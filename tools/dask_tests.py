@@ -85,7 +85,7 @@ def pytest_words(python, *files):
 
 def environment(way, site):
     """What makes the tests run one of WAYS; site is where unisono-dask is installed."""
-    given = {"PYTHONPATH": str(site), "PYTHONDONTWRITEBYTECODE": "1"}
+    given = {"PYTHONPATH": str(site)}
     if way == "scheme":
         given["DASK_DISTRIBUTED__COMM__DEFAULT_SCHEME"] = "mpi"
     if way == "name":
