@@ -81,7 +81,7 @@ void uno_request_take(struct uno_requests *q, struct uno_front_job *j, const str
         return;
     }
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
-        if (strcmp(r.word[0], kinds[i].name) != 0 || r.words < kinds[i].words) continue;
+        if (strcmp(data, kinds[i].name) != 0 || r.words < kinds[i].words) continue;
         kinds[i].serve(&r);
         return;
     }

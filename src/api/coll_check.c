@@ -281,7 +281,7 @@ static int check_reduction(const struct uno_call *c)
     if (!err) err = uno_check_reduction(c->op, c->rtype);
     if (err || c->sbuf == MPI_IN_PLACE || (c->comm->inter && root && c->kind == UNO_REDUCE)) return err;
     MPI_Count count = c->rcount;
-    for (int i = 0; s.vector && i < s.n; i++) count += uno_at(s.counts, i);
+    for (int i = 0; s.vector && s.counts.at && i < s.n; i++) count += uno_at(s.counts, i);
     err = uno_check_buffer(c->sbuf, count, c->rtype);
     if (err || !receives || c->rbuf == MPI_IN_PLACE) return err;
     if (c->kind == UNO_REDUCE_SCATTER_BLOCK) count *= s.n;

@@ -497,7 +497,8 @@ static const struct uno_request_ops meeting_ops = {
 static struct meeting *make_meeting(const struct uno_meeting_spec *spec, MPI_Comm *out)
 {
     struct meeting *m = calloc(1, sizeof *m);
-    MPI_Request r = m ? uno_request_new(UNO_REQ_OTHER) : MPI_REQUEST_NULL;
+    if (!m) return NULL;
+    MPI_Request r = uno_request_new(UNO_REQ_OTHER);
     if (!r) {
         free(m);
         return NULL;

@@ -130,7 +130,8 @@ static void wire_ready(struct dpm_sock *s);
 struct dpm_wire *dpm_wire_new(int fd)
 {
     struct dpm_wire *w = calloc(1, sizeof *w);
-    char *in = malloc(sizeof(struct head));
+    const size_t room = sizeof(struct head);
+    char *in = malloc(room);
     if (!w || !in) {
         free(w);
         free(in);
