@@ -317,7 +317,8 @@ void uno_direct_done(uint64_t token, size_t bytes, int err)
     if (!r) uno_world_abort(MPI_ERR_INTERN, "a copy ended that was not under way");
     if (__builtin_expect(r->move.runs != NULL, 0)) uno_direct_forget(r);
     if (err) uno_fail(err, "the message's memory could not be read or written");
-    if (!err && r->kind == UNO_REQ_SEND) uno_send_ended(r, uno_peer(r->comm, r->rank)->link, UNO_BY_DIRECT);
+    if (!err && r->kind == UNO_REQ_SEND)
+        uno_send_ended(r, uno_peer_known(uno_comm_proc(r->comm, r->rank))->link, UNO_BY_DIRECT);
     uno_request_done(r, err || r->kind != UNO_REQ_RECV ? err : r->status.MPI_ERROR);
 }
 
