@@ -178,7 +178,7 @@ static int decide_alone(struct ballot *v)
     uint64_t *none = calloc(words(), sizeof *none);
     if (!none) return uno_fail(MPI_ERR_NO_MEM, "no memory for an agreement");
     struct uno_ballot b = {.flag = v->flag ? *v->flag : 0, .offer = v->out ? uno_context_take(false, 3) : 0};
-    end_ballot(v, &b, none);
+    end_ballot(take_ballot(v->comm->context, v->turn), &b, none);
     free(none);
     return MPI_SUCCESS;
 }
@@ -201,10 +201,9 @@ static int begin(struct ballot ballot, const struct uno_request_ops *ops, MPI_Re
     *v = ballot;
     v->req = r;
     *req = r;
-    if (is_alone(c)) return decide_alone(v);
     v->next = ballots;
     ballots = v;
-    err = send_vote(v, v->flag ? *v->flag : 0);
+    err = is_alone(c) ? decide_alone(v) : send_vote(v, v->flag ? *v->flag : 0);
     if (!err) return MPI_SUCCESS;
     free(take_ballot(c->context, v->turn));
     r->active = false;
