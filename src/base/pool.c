@@ -12,31 +12,27 @@
 #define OBJECT_ALIGN 64
 #define SLAB_BYTES 16384
 
-static size_t stride(const struct uno_pool *p)
+// Kept in the pool because debuggers walk it too (tools/gdb/unisono-gdb.py).
+static void lay_out(struct uno_pool *p)
 {
-    return (p->bytes + OBJECT_ALIGN - 1) / OBJECT_ALIGN * OBJECT_ALIGN;
-}
-
-static size_t per_slab(const struct uno_pool *p)
-{
-    size_t count = SLAB_BYTES / stride(p);
-    return count ? count : 1;
+    p->stride = (p->bytes + OBJECT_ALIGN - 1) / OBJECT_ALIGN * OBJECT_ALIGN;
+    p->per_slab = p->stride < SLAB_BYTES ? SLAB_BYTES / p->stride : 1;
 }
 
 // The list of slabs doubles at each power of two.
 static int grow_list(struct uno_pool *p)
 {
-    size_t step = stride(p), count = per_slab(p);
+    if (!p->per_slab) lay_out(p);
     if ((p->slabs & (p->slabs - 1)) == 0) {
         char **more = realloc(p->slab, (p->slabs ? 2 * p->slabs : 1) * sizeof *more);
         if (!more) return 0;
         p->slab = more;
     }
-    char *slab = aligned_alloc(OBJECT_ALIGN, count * step);
+    char *slab = aligned_alloc(OBJECT_ALIGN, p->per_slab * p->stride);
     if (!slab) return 0;
     p->slab[p->slabs++] = slab;
-    for (size_t i = count; i-- > 0;) {
-        struct uno_head *h = (struct uno_head *)(slab + i * step);
+    for (size_t i = p->per_slab; i-- > 0;) {
+        struct uno_head *h = (struct uno_head *)(slab + i * p->stride);
         h->magic = 0;
         h->refs = 0;
         h->next_free = p->free;
@@ -73,8 +69,8 @@ void uno_pool_put(struct uno_pool *p, void *object)
 void uno_pool_each(const struct uno_pool *p, void (*fn)(void *object, void *arg), void *arg)
 {
     for (size_t s = 0; s < p->slabs; s++) {
-        for (size_t i = 0; i < per_slab(p); i++) {
-            struct uno_head *h = (struct uno_head *)(p->slab[s] + i * stride(p));
+        for (size_t i = 0; i < p->per_slab; i++) {
+            struct uno_head *h = (struct uno_head *)(p->slab[s] + i * p->stride);
             if (h->magic == p->magic) fn(h, arg);
         }
     }

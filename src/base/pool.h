@@ -31,6 +31,7 @@ struct uno_pool {
     size_t live;    // given out now, for the report at Finalize
     char **slab;    // [slabs], owned here: all memory of the objects
     size_t slabs;
+    size_t stride, per_slab;    // bytes from object to object, and their number: set with the first slab
 };
 
 // A zeroed object with refs = 1 and its magic set, or NULL when memory is out.
