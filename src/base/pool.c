@@ -16,13 +16,14 @@
 static void lay_out(struct uno_pool *p)
 {
     p->stride = (p->bytes + OBJECT_ALIGN - 1) / OBJECT_ALIGN * OBJECT_ALIGN;
-    p->per_slab = p->stride < SLAB_BYTES ? SLAB_BYTES / p->stride : 1;
+    size_t count = SLAB_BYTES / p->stride;
+    p->per_slab = count ? count : 1;
 }
 
 // The list of slabs doubles at each power of two.
 static int grow_list(struct uno_pool *p)
 {
-    if (!p->per_slab) lay_out(p);
+    lay_out(p);
     if ((p->slabs & (p->slabs - 1)) == 0) {
         char **more = realloc(p->slab, (p->slabs ? 2 * p->slabs : 1) * sizeof *more);
         if (!more) return 0;
