@@ -56,7 +56,8 @@ static void check_wrong(void)
 static void check_long(void)
 {
     enum { BYTES = 100000 };
-    char *service = malloc(BYTES), port[MPI_MAX_PORT_NAME];
+    static char service[BYTES];
+    char port[MPI_MAX_PORT_NAME];
     memset(service, '/', BYTES - 1);
     service[BYTES - 1] = '\0';
     snprintf(service, BYTES, "../%d %d\n", job, rank);
@@ -64,7 +65,6 @@ static void check_long(void)
     CHECK(MPI_Publish_name(service, MPI_INFO_NULL, "p") == MPI_SUCCESS);
     CHECK(MPI_Lookup_name(service, MPI_INFO_NULL, port) == MPI_SUCCESS && strcmp(port, "p") == 0);
     CHECK(MPI_Unpublish_name(service, MPI_INFO_NULL, "p") == MPI_SUCCESS);
-    free(service);
 }
 
 int main(void)
