@@ -181,7 +181,6 @@ static void sleep_at_door(uint32_t ticket, const struct pollfd *fds, int nfds)
     struct pollfd copy[MAX_FDS];
     memcpy(copy, fds, sizeof copy[0] * (size_t)nfds);
     poll(copy, (nfds_t)nfds, -1);
-    if (!uno_doorbell_armed) uno_door_drain();
 }
 
 static int channel_fds(struct pollfd *fds)
@@ -260,7 +259,9 @@ static void nap(bool (*ready)(void *), void *arg, const struct uno_waiting *what
         tell_nap();
     else
         tell_awake();
-    if (!uno_doorbell_armed) uno_door_disarm();
+    if (uno_doorbell_armed) return;    // its rings are the user's to see
+    if (nfds > 0) uno_door_drain();
+    uno_door_disarm();
 }
 
 // Polls until ready or until the time for that is over. Returns whether ready.
