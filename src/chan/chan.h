@@ -144,6 +144,7 @@ struct uno_link {
     uint32_t data_max;                 // largest payload of any kind
     bool heap;                         // both sides map the heap of one job segment (base/job.h)
     bool torn;                         // its process died in the middle of a payload that is being read: it is nothing
+    bool parted;                       // a process of another job: it took leave, so what it had to send is there
 };
 
 // ---- upwards, defined in src/p2p/deliver.c (uno_link_lost: lost.c) ----

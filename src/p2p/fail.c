@@ -20,6 +20,7 @@ void (*uno_suspect)(int proc);
 
 struct failure {
     int proc, error;
+    bool parted;    // it took leave: it has done its part of every collective operation
 };
 
 static struct failure *list, *late;    // that are dealt with; that wait for their turn
@@ -167,10 +168,10 @@ void uno_comm_revoke(struct MPI_ABI_Comm *c)
     uno_wake_waiters();
 }
 
-// proc is a member, or not.
-static void hurt(struct MPI_ABI_Comm *c, int proc, int error)
+// The process is a member, or not.
+static void hurt(struct MPI_ABI_Comm *c, const struct failure *f)
 {
-    int rank = uno_group_find(c->remote ? c->remote : c->group, proc);
+    int proc = f->proc, error = f->error, rank = uno_group_find(c->remote ? c->remote : c->group, proc);
     if (rank != MPI_UNDEFINED) {
         c->peer[rank] = NULL;
         for (int coll = 0; coll < 2; coll++) {
@@ -180,9 +181,9 @@ static void hurt(struct MPI_ABI_Comm *c, int proc, int error)
     }
     if (rank == MPI_UNDEFINED && (!c->remote || uno_group_find(c->group, proc) == MPI_UNDEFINED)) return;
     c->failed++;
-    c->match[0].hurt = true;
+    c->match[0].hurt = c->match[1].hurt = true;
     alarm_wildcards(&c->match[0]);
-    uno_comm_break(c, error);
+    if (!f->parted) uno_comm_break(c, error);
 }
 
 void uno_comm_revoke_later(uint64_t context)
@@ -200,7 +201,7 @@ void uno_comm_examine(struct MPI_ABI_Comm *c)
         revoked[i] = revoked[--nrevoked];
         uno_comm_revoke(c);
     }
-    for (int i = 0; i < count; i++) hurt(c, list[i].proc, list[i].error);
+    for (int i = 0; i < count; i++) hurt(c, &list[i]);
 }
 
 void uno_comm_acknowledge(struct MPI_ABI_Comm *c, int n)
@@ -233,11 +234,11 @@ void uno_peer_fail(int proc, int error)
     struct uno_peer *p = uno_peer_leaving(proc);
     while (p && p->ops->poll_link(p->link) > 0) continue;    // what it has sent is received
     uno_log(1, "process %d has failed", proc);
-    struct failure f = {proc, error};
+    struct failure f = {proc, error, p && p->link->parted};
     add_failure(&list, &count, &room, f);
     for (struct MPI_ABI_Comm *c = &uno_comm_world, *next; c; c = next) {
         uno_comm_hold(c);    // what ends may be the last that holds it
-        hurt(c, proc, error);
+        hurt(c, &f);
         next = c->next;
         uno_comm_drop(c);
     }
@@ -261,7 +262,7 @@ static int run_late(struct uno_poller *self)
 
 void uno_peer_fail_later(int proc, int error)
 {
-    add_failure(&late, &nlate, &late_room, (struct failure){proc, error});
+    add_failure(&late, &nlate, &late_room, (struct failure){proc, error, false});
     uno_poller_add(&later);
 }
 

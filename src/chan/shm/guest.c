@@ -108,12 +108,19 @@ static void leave_home(struct shm_home *h)
 static int lives = -1;    // an epoll set of what is readable when a process has ended
 static int mortals;       // in it
 
+static void mourn(struct shm_link *l)
+{
+    // Acquire: pairs with the release in uno_world_close.
+    if (atomic_load_explicit(&l->board->state, memory_order_acquire) == UNO_RANK_FINALIZED) l->base.parted = true;
+    uno_link_lost(&l->base, "its process has ended");
+}
+
 // A process that has ended already is a link that is lost.
 static void watch_life(struct shm_link *l, int pid)
 {
     l->life = (int)syscall(SYS_pidfd_open, pid, 0);
     if (l->life < 0) {
-        if (errno == ESRCH) uno_link_lost(&l->base, "its process has ended");
+        if (errno == ESRCH) mourn(l);
         return;
     }
     fcntl(l->life, F_SETFD, FD_CLOEXEC);
@@ -136,10 +143,13 @@ bool shm_guest_is_dead(const struct shm_link *l)
 void shm_guests_mourn(void)
 {
     struct epoll_event e;
+    bool any = false;
     while (lives >= 0 && epoll_wait(lives, &e, 1, 0) == 1) {
         struct shm_link *l = e.data.ptr;
+        if (!any) shm_guests_look();    // a ring that it announced last is read too
+        any = true;
         epoll_ctl(lives, EPOLL_CTL_DEL, l->life, NULL);    // told once
-        uno_link_lost(&l->base, "its process has ended");
+        mourn(l);
     }
 }
 
@@ -325,7 +335,9 @@ static void look_at_end(int proc, struct uno_proc *p)
     struct shm_link *l = link_of(p);
     (void)proc;
     // Acquire: pairs with the release in end_tx.
-    if (l && l->rx && atomic_load_explicit(&l->rx->ended, memory_order_acquire)) l->ending = true;
+    if (!l || !l->rx || !atomic_load_explicit(&l->rx->ended, memory_order_acquire)) return;
+    l->ending = true;
+    if (l->home == &nowhere) l->base.parted = true;    // no board says it
 }
 
 void shm_guests_look(void)
