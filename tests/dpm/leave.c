@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // run: np=2 chan=shm
 // A spawned process that has done its part of a collective operation, freed its communicators and left MPI does not
-// break that operation for those that are still in it, though they know that it has ended. (Over tcp they learn that after
-// tcp_patience seconds.)
+// break that operation for those that are still in it, though they know that it has ended. Over tcp they would learn
+// that after tcp_patience seconds only.
 #include <mpi_ext.h>
 
 #include "../check.h"
