@@ -44,7 +44,7 @@ static int self_connect(struct uno_chan *self, int proc, struct uno_link **link)
 static int self_send(struct uno_link *link, const struct uno_msg *m)
 {
     struct uno_hdr h = {.kind = m->kind, .src = m->src, .tag = m->tag, .bytes = m->bytes, .ctx = m->ctx};
-    if (m->kind == UNO_EAGER) uno_traffic_count(&uno_self.sent[UNO_BY_EAGER], m->bytes);
+    if (m->kind == UNO_EAGER) UNO_TRAFFIC_COUNT(&uno_self.sent[UNO_BY_EAGER], m->bytes);
     const struct uno_msg *outer = arriving;
     size_t outer_arrived = arrived;
     arriving = m;

@@ -7,11 +7,7 @@
 #include "base/pvar.h"
 #include "chan/chan.h"
 
-static inline void uno_traffic_count(struct uno_traffic *t, size_t bytes)
-{
-    uno_count_add(&t->messages, 1);
-    uno_count_add(&t->bytes, bytes);
-}
+#define UNO_TRAFFIC_COUNT(t, n) uno_count_message(&(t)->messages, &(t)->bytes, n)
 
 #define UNO_TRAFFIC_PVARS(chan, t)                                                                                     \
     {                                                                                                                  \

@@ -19,7 +19,7 @@ void uno_send_announced(MPI_Request r)
 void uno_send_ended(MPI_Request r, struct uno_link *link, enum uno_protocol by)
 {
     struct uno_traffic *t = &link->chan->sent[by];
-    uno_traffic_count(t, r->move.bytes);
+    UNO_TRAFFIC_COUNT(t, r->move.bytes);
     uno_count_add(&t->ticks, uno_ticks() - r->move.begun);
 }
 

@@ -169,7 +169,7 @@ static int shm_send(struct uno_link *link, const struct uno_msg *m)
     if (m->bytes <= SHM_SHORT_MAX && m->kind == UNO_EAGER && m->ctx == l->tx_ctx && m->src == l->tx_src && !m->packer) {
         int err = push_short(l, m);
         if (err) return err;
-        uno_traffic_count(&uno_shm.sent[UNO_BY_EAGER], m->bytes);
+        UNO_TRAFFIC_COUNT(&uno_shm.sent[UNO_BY_EAGER], m->bytes);
         uno_door_ring(l->door);
         return MPI_SUCCESS;
     }
@@ -187,7 +187,7 @@ static int shm_send(struct uno_link *link, const struct uno_msg *m)
         int err = send_bytes(l, m);
         if (err) return err;
     }
-    if (m->kind == UNO_EAGER) uno_traffic_count(&uno_shm.sent[UNO_BY_EAGER], m->bytes);
+    if (m->kind == UNO_EAGER) UNO_TRAFFIC_COUNT(&uno_shm.sent[UNO_BY_EAGER], m->bytes);
     uno_door_ring(l->door);
     return MPI_SUCCESS;
 }

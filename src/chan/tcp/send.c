@@ -282,7 +282,7 @@ int tcp_send(struct uno_link *link, const struct uno_msg *m)
         return uno_fail(MPI_ERR_OTHER, "rank %d cannot be reached: the connection to it was lost", link->proc);
     if (__builtin_expect(l->leaving, 0)) return UNO_FULL;    // it comes back once it has ended
     if (!has_room(l, sizeof(struct tcp_frame) + n, RESERVE)) return UNO_FULL;
-    if (m->kind == UNO_EAGER) uno_traffic_count(&uno_tcp.sent[UNO_BY_EAGER], m->bytes);
+    if (m->kind == UNO_EAGER) UNO_TRAFFIC_COUNT(&uno_tcp.sent[UNO_BY_EAGER], m->bytes);
     uint64_t from = l->head;
     struct tcp_frame *f = frame_at(l, from);
     char *payload = (char *)(f + 1);
