@@ -19,7 +19,7 @@
 #define BENCH_EXTRAS 8
 
 enum mode { BLOCKING, NONBLOCKING, PERSISTENT };
-enum sync { SYNC_AUTO, SYNC_BATCH, SYNC_BARRIER, SYNC_WINDOW };
+enum sync { SYNC_AUTO, SYNC_BATCH, SYNC_BARRIER, SYNC_WINDOW, SYNC_APART };
 enum format { TABLE, CSV, JSON, SILENT };
 enum noise { NOISE_NONE, NOISE_SINGLE, NOISE_UNIFORM, NOISE_GAUSS };
 enum cache { HOT, ROTATE, FLUSH };
@@ -35,7 +35,7 @@ struct opts {
     int root;    // -1: rotating
     int in_place, no_check, quick, bounded, idle;
     int level;    // thread level asked for, -1: what the rows need
-    int session, map_reverse, win;
+    int session, bridge, map_reverse, win;
     enum sync sync;
     enum format format;
     enum cache cache;
@@ -157,6 +157,16 @@ double bench_uniform(unsigned long *state);
 double bench_gauss(unsigned long *state);
 
 // clock.c
+// Between two looks at a word that another core writes.
+static inline void bench_rest(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("isb");
+#endif
+}
+
 static inline double bench_now(void)
 {
     struct timespec t;
@@ -227,8 +237,12 @@ int bench_rows_on(MPI_Comm comm, int argc, char **argv);
 
 // tools that need no MPI
 int bench_floor(const struct opts *o);
+void bench_pin_nth(int which);            // this process to the allowed core of that number
+char *bench_huge_buffer(size_t bytes);    // on huge pages where there are some; NULL: no memory
+int bench_costs(void);
 int bench_hello(const struct opts *o);
 int bench_launches(const struct opts *o);
+int bench_death(const struct opts *o);                                // a job of its own, of which rank 0 is left
 int bench_job_words(const struct opts *o, char **words, int room);    // launcher -n np self; how many, or -1
 int bench_core(const struct opts *o);
 int bench_project(const struct opts *o);

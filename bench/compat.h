@@ -12,6 +12,21 @@
 #define HAVE_MPI4 0
 #endif
 
+// Process failure (the forum's User Level Failure Mitigation), an extension with a header that differs. Intel MPI has
+// its error classes, and not all of its functions.
+#if defined(__has_include)
+#if __has_include(<mpi_ext.h>)
+#include <mpi_ext.h>
+#elif __has_include(<mpi-ext.h>)
+#include <mpi-ext.h>
+#endif
+#endif
+#if defined(MPIX_ERR_PROC_FAILED) && !defined(I_MPI_VERSION)
+#define HAVE_FT 1
+#else
+#define HAVE_FT 0
+#endif
+
 int bench_absent(const char *call);    // ends the job with a line naming the call
 
 #if !HAVE_MPI4

@@ -11,6 +11,14 @@ def key_of(record):
     return (f"{row}/{variant}" if variant else row) + over
 
 
+SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
+
+
+def in_seconds(records):
+    """The same records with times that can be divided by one another."""
+    return [{**r, "value": r["value"] * SECONDS.get(r.get("unit"), 1)} if "value" in r else r for r in records]
+
+
 def pick(results, job, mpi, row, size, field):
     for record in results.get(job, {}).get(mpi, []):
         if row in (key_of(record), record.get("row")) and record.get("size", 0) == size and field in record:
@@ -20,6 +28,9 @@ def pick(results, job, mpi, row, size, field):
 
 def judge(target, results, names):
     """One line of the table of targets: figures a MPI, the quotient, whether it is reached (None: nothing to say)."""
+    if target["kind"] == "own":
+        wanted = (target["job"], target["against"][0])
+        results = {job: {n: in_seconds(rs) for n, rs in results.get(job, {}).items()} for job in wanted}
     figures = {
         name: pick(results, target["job"], name, target["row"], target["size"], target["field"]) for name in names
     }

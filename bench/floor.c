@@ -2,8 +2,8 @@
 // What this machine allows between two processes, without MPI: one-way time and rate of 64-byte slots in a shared ring,
 // memcpy, and a large copy across address spaces that both sides share (one reads its half, the other writes the other
 // half), handshake included, and a ping-pong over a plain TCP connection on the loopback, both sides spinning.
-// `unisono-bench floor`; the demo shows these beside the library's figures. The two processes are pinned to two
-// allowed cores.
+// `unisono-bench floor` (--quick: the first figure alone); the demo shows these beside the library's figures. The two
+// processes are pinned to two allowed cores.
 #include "bench.h"
 
 #include <arpa/inet.h>
@@ -44,7 +44,7 @@ static double lowest(double *sample)
     return sample[SAMPLES / 10];
 }
 
-static void pin(int which)
+void bench_pin_nth(int which)
 {
     cpu_set_t may, one;
     if (sched_getaffinity(0, sizeof may, &may)) return;
@@ -64,7 +64,7 @@ static void put(struct slot *s, uint32_t seq)
 static char take(struct slot *s, uint32_t seq)
 {
     // Acquire: pairs with the release in put().
-    while (atomic_load_explicit(&s->seq, memory_order_acquire) != seq) __builtin_ia32_pause();
+    while (atomic_load_explicit(&s->seq, memory_order_acquire) != seq) bench_rest();
     return s->payload[0];
 }
 
@@ -241,12 +241,12 @@ static void both(int me, const struct opts *o, pid_t other, int fd, char *buf)
     static const size_t sizes[] = {4096, 65536, 262144, 1 << 20, 4 << 20};
     uint32_t at = 1;
     char *spare = buf + (4 << 20);
-    pin(me);
-    double one_way = slots(me, &at, 1000, bounce) / 2, each = slots(me, &at, 200000, stream);
-    if (me == 0) {
-        line(o, "slot-lat", 64, "us", one_way * 1e6, "a cache line from core to core, one way");
-        line(o, "slot-rate", 64, "M/s", 1e-6 / each, "cache lines through a ring");
-    }
+    bench_pin_nth(me);
+    double one_way = slots(me, &at, 1000, bounce) / 2;
+    if (me == 0) line(o, "slot-lat", 64, "us", one_way * 1e6, "a cache line from core to core, one way");
+    if (o->quick) return;
+    double each = slots(me, &at, 200000, stream);
+    if (me == 0) line(o, "slot-rate", 64, "M/s", 1e-6 / each, "cache lines through a ring");
     for (int i = 0; i < 5; i++) {
         if (me == 0)
             line(o, "memcpy", (long)sizes[i], "us", plain_copy(spare, buf, sizes[i]) * 1e6, "within one process");
@@ -261,7 +261,7 @@ static void both(int me, const struct opts *o, pid_t other, int fd, char *buf)
 
 // Memory on huge pages where the machine has them, as a library may use: pages of 4 KiB are no floor for large copies.
 // Not touched yet: what two processes share by fork is copied in small pages.
-static char *huge_buffer(size_t bytes)
+char *bench_huge_buffer(size_t bytes)
 {
     const size_t huge = 2 << 20;
     char *at = mmap(NULL, bytes + huge, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -275,7 +275,7 @@ int bench_floor(const struct opts *o)
 {
     size_t most = 4 << 20;
     sh = mmap(NULL, sizeof *sh, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    char *buf = huge_buffer(2 * most);
+    char *buf = bench_huge_buffer(2 * most);
     if (sh == MAP_FAILED || !buf) return fprintf(stderr, "unisono-bench: no memory\n"), 1;
     sh->address = buf + most;    // the child touches pages of its own at the same address
     pid_t parent = getpid();
@@ -284,17 +284,20 @@ int bench_floor(const struct opts *o)
     if (o->format == CSV) printf("row,size,value,unit\n");
     fflush(stdout);
     int fd[2];
-    if (socket_pair(fd)) fprintf(stderr, "socket-lat: skipped: no TCP on the loopback (%s)\n", strerror(errno));
+    if (o->quick)
+        fd[0] = fd[1] = -1;
+    else if (socket_pair(fd))
+        fprintf(stderr, "socket-lat: skipped: no TCP on the loopback (%s)\n", strerror(errno));
     pid_t child = fork();
     if (child == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-        memset(buf, 2, 2 * most);
+        if (!o->quick) memset(buf, 2, 2 * most);
         close(fd[0]);    // the other end notices when this process ends
         both(1, o, parent, fd[1], buf);
         _exit(0);
     }
     if (child < 0) return perror("unisono-bench: fork"), 1;
-    memset(buf, 1, 2 * most);
+    if (!o->quick) memset(buf, 1, 2 * most);
     close(fd[1]);
     both(0, o, child, fd[1] < 0 ? -1 : fd[0], buf);
     int status;

@@ -74,6 +74,36 @@ static void topo(struct run *r, long n)
     }
 }
 
+#if HAVE_FT
+static void agree(struct run *r, long n)
+{
+    MPI_Request q;
+    for (long i = 0; i < n; i++) {
+        int flag = 1;
+        if (r->variant == 0)
+            MPIX_Comm_agree(r->comm, &flag);
+        else {
+            MPIX_Comm_iagree(r->comm, &flag, &q);
+            MPI_Wait(&q, MPI_STATUS_IGNORE);
+        }
+    }
+}
+
+static void comm_shrink(struct run *r, long n)
+{
+    MPI_Comm c;
+    for (long i = 0; i < n; i++) {
+        MPIX_Comm_shrink(r->comm, &c);
+        MPI_Comm_free(&c);
+    }
+}
+#define AGREE .op = agree
+#define SHRINK .op = comm_shrink
+#else
+#define AGREE .absent = "this MPI has no process failure (MPIX_Comm_agree)"
+#define SHRINK AGREE
+#endif
+
 #define COMM .family = "comm", .flags = NOSIZE | ALLVARIANTS
 const struct kernel bench_comm_rows[] = {
     {.name = "comm-dup", COMM, .what = "Comm_dup and free", .min_ranks = 1, .variants = "dup,idup", .op = comm_dup},
@@ -95,5 +125,7 @@ const struct kernel bench_comm_rows[] = {
      .min_ranks = 3,
      .variants = "cart,reorder,graph,adjacent",
      .op = topo},
+    {.name = "agree", COMM, .what = "MPIX_Comm_agree", .min_ranks = 1, .variants = "agree,iagree", AGREE},
+    {.name = "comm-shrink", COMM, .what = "MPIX_Comm_shrink and free, nobody dead", .min_ranks = 1, SHRINK},
     {0},
 };

@@ -4,18 +4,19 @@
 // TMPDIR and is removed.
 #include "bench.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { INDIVIDUAL = 0, EXPLICIT, COLLECTIVE, EXPLICIT_ALL, SHARED, ORDERED, NONBLOCK, PRIVATE, SYNCED };
-#define ACCESS "individual,explicit,collective,explicit-all,shared,ordered,nonblocking,private,fsync"
+enum { INDIVIDUAL = 0, EXPLICIT, COLLECTIVE, EXPLICIT_ALL, SHARED, ORDERED, NONBLOCK, PRIVATE, SYNCED, POSIX };
+#define ACCESS "individual,explicit,collective,explicit-all,shared,ordered,nonblocking,private,fsync,posix"
 
 struct io {
     MPI_File file;
     char path[512];
-    int open;
+    int open, fd;    // fd: variant posix, the system's own calls
 };
 
 static const char *folder(void)
@@ -44,6 +45,8 @@ static int setup(struct run *r)
 {
     struct io *f = calloc(1, sizeof *f);
     r->priv = f;
+    if (!f) return -1;
+    f->fd = -1;
     int mine = r->variant == PRIVATE;
     bench_io_path(r, f->path, sizeof f->path);
     if (mine) snprintf(f->path + strlen(f->path), 16, ".%d", r->rank);
@@ -53,6 +56,10 @@ static int setup(struct run *r)
                              &f->file);
     if (!bench_ok(r, code, "MPI_File_open")) return -1;
     f->open = 1;
+    if (r->variant == POSIX && (f->fd = open(f->path, O_RDWR)) < 0) {
+        snprintf(r->skip, sizeof r->skip, "the file cannot be opened once more");
+        return -1;
+    }
     bench_fill(r->sbuf, (size_t)r->bytes, (unsigned long)r->rank + 1);
     code = MPI_File_write_at(f->file, place(r), r->sbuf, (int)r->bytes, MPI_BYTE, MPI_STATUS_IGNORE);
     if (!bench_ok(r, code, "MPI_File_write_at")) return -1;
@@ -66,10 +73,18 @@ static void end(struct run *r)
 {
     struct io *f = r->priv;
     if (!f) return;
+    if (f->fd >= 0) close(f->fd);
     if (f->open) MPI_File_close(&f->file);
     if (r->rank == 0 || r->variant == PRIVATE) unlink(f->path);
     free(f);
     r->priv = NULL;
+}
+
+static void moved(ssize_t got, int n)
+{
+    if (got == n) return;
+    fprintf(stderr, "unisono-bench: a system call moved %zd of %d bytes\n", got, n);
+    MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
 static void write_once(struct run *r)
@@ -86,6 +101,7 @@ static void write_once(struct run *r)
     case EXPLICIT_ALL: MPI_File_write_at_all(f->file, place(r), b, n, MPI_BYTE, MPI_STATUS_IGNORE); break;
     case SHARED: MPI_File_write_shared(f->file, b, n, MPI_BYTE, MPI_STATUS_IGNORE); break;
     case ORDERED: MPI_File_write_ordered(f->file, b, n, MPI_BYTE, MPI_STATUS_IGNORE); break;
+    case POSIX: moved(pwrite(f->fd, b, (size_t)n, place(r)), n); break;
     case NONBLOCK:
         MPI_File_iwrite_at(f->file, place(r), b, n, MPI_BYTE, &q);
         MPI_Wait(&q, MPI_STATUS_IGNORE);
@@ -109,6 +125,7 @@ static void read_once(struct run *r)
     case EXPLICIT_ALL: MPI_File_read_at_all(f->file, place(r), b, n, MPI_BYTE, MPI_STATUS_IGNORE); break;
     case SHARED: MPI_File_read_shared(f->file, b, n, MPI_BYTE, MPI_STATUS_IGNORE); break;
     case ORDERED: MPI_File_read_ordered(f->file, b, n, MPI_BYTE, MPI_STATUS_IGNORE); break;
+    case POSIX: moved(pread(f->fd, b, (size_t)n, place(r)), n); break;
     case NONBLOCK:
         MPI_File_iread_at(f->file, place(r), b, n, MPI_BYTE, &q);
         MPI_Wait(&q, MPI_STATUS_IGNORE);

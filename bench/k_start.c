@@ -175,6 +175,26 @@ static double spawned_sample(struct run *r)
     return 0;
 }
 
+// Rank 0 accepts, rank 1 connects, each for itself alone; the slower one counts. extra: disconnect.
+static double connect_sample(struct run *r)
+{
+    static char port[MPI_MAX_PORT_NAME];
+    MPI_Comm c = MPI_COMM_NULL;
+    double took = 0, worst = 0, left = 0;
+    if (r->rank == 0 && !port[0]) MPI_Open_port(MPI_INFO_NULL, port);
+    MPI_Bcast(port, MPI_MAX_PORT_NAME, MPI_CHAR, 0, r->comm);
+    MPI_Barrier(r->comm);
+    double start = bench_now();
+    if (r->rank == 0) MPI_Comm_accept(port, MPI_INFO_NULL, 0, MPI_COMM_SELF, &c);
+    if (r->rank == 1) MPI_Comm_connect(port, MPI_INFO_NULL, 0, MPI_COMM_SELF, &c);
+    took = bench_now() - start;
+    if (c != MPI_COMM_NULL) MPI_Comm_disconnect(&c);
+    left = bench_now() - start - took;
+    MPI_Reduce(&took, &worst, 1, MPI_DOUBLE, MPI_MAX, 0, r->comm);
+    MPI_Reduce(&left, &r->extra[0], 1, MPI_DOUBLE, MPI_MAX, 0, r->comm);
+    return worst;
+}
+
 static double noop_sample(struct run *r)
 {
     (void)r;
@@ -235,6 +255,13 @@ const struct kernel bench_start_rows[] = {
      .flags = NOSIZE | ALONE,
      .unit = "ms",
      .sample = spawn_sample},
+    {.name = "connect",
+     .family = "start",
+     .what = "Comm_connect and Comm_accept of two ranks, each by itself (extra: disconnect)",
+     .min_ranks = 2,
+     .flags = NOSIZE | ALONE,
+     .extras = "disconnect us",
+     .sample = connect_sample},
     {.name = "spawned",
      .family = "start",
      .what = "what the children of `spawn` run",

@@ -21,6 +21,16 @@ def field(path, key):
     return ""
 
 
+def model_code():
+    """Vendor, family and model of the processor by number: names of virtual ones say little."""
+    names = {"GenuineIntel": "Intel", "AuthenticAMD": "AMD"}
+    vendor = field("/proc/cpuinfo", "vendor_id")
+    if not vendor:
+        return platform.machine()
+    family, model = field("/proc/cpuinfo", "cpu family"), field("/proc/cpuinfo", "model\t")
+    return f"{names.get(vendor, vendor)} family {family} model {model}"
+
+
 def caches():
     found = []
     for index in sorted(pathlib.Path("/sys/devices/system/cpu/cpu0/cache").glob("index*")):
@@ -33,6 +43,7 @@ def describe():
     flags = field("/proc/cpuinfo", "flags").split()
     return {
         "processor": field("/proc/cpuinfo", "model name") or platform.machine(),
+        "model_code": model_code(),
         "cores": os.cpu_count(),
         "caches": caches(),
         "vector": next((f for f in ("avx512f", "avx2", "avx", "sse4_2") if f in flags), "none known"),

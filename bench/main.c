@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// unisono-bench: parses the command line, runs the tools that need no MPI (list, floor, hello, project, compare),
-// otherwise starts MPI at the thread level that the chosen rows need, and runs them in order. Ends non-zero if any
-// validation failed (1) or the usage was wrong (2).
+// unisono-bench: parses the command line, runs the tools that need no MPI (list, floor, hello, project, compare) and
+// `death`; otherwise starts MPI at the thread level that the chosen rows need, and runs them in order. Ends non-zero if
+// any validation failed (1) or the usage was wrong (2).
 #include "bench.h"
 
 #include <limits.h>
@@ -29,8 +29,9 @@ static int misspelt(const char *name)
     int n = 0;
     const struct kernel *k;
     for (int i = 0; n < 290 && (k = bench_row(i)); i++) names[n++] = k->name;
-    static const char *const tools[] = {"list", "floor", "hello", "core", "project", "compare", "all"};
-    for (int i = 0; i < 7; i++) names[n++] = tools[i];
+    static const char *const tools[] = {"list", "floor",   "costs",   "hello", "death",
+                                        "core", "project", "compare", "all"};
+    for (size_t i = 0; i < sizeof tools / sizeof *tools; i++) names[n++] = tools[i];
     const char *near = bench_nearest(name, names, n);
     if (!bench_speaks()) return 2;
     fprintf(stderr, "unisono-bench: no row or family '%s'%s%s%s\n", name,
@@ -99,6 +100,28 @@ static void session_end(void)
 }
 #endif
 
+// The ranks of the job and as many that they spawn, alternating, so that neighbours are of different jobs. The spawned
+// ones come here too, with the same command line.
+static MPI_Comm bridged_world(const struct opts *o)
+{
+    char self[PATH_MAX] = "";
+    int rank, size;
+    MPI_Comm parent, other, merged, world;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    MPI_Comm_get_parent(&parent);
+    other = parent;
+    if (parent == MPI_COMM_NULL) {
+        if (readlink("/proc/self/exe", self, sizeof self - 1) <= 0) exit(2);
+        MPI_Comm_spawn(self, o->argv + 1, size, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &other, MPI_ERRCODES_IGNORE);
+    }
+    MPI_Intercomm_merge(other, parent != MPI_COMM_NULL, &merged);
+    MPI_Comm_split(merged, 0, 2 * rank + (parent != MPI_COMM_NULL), &world);
+    MPI_Comm_free(&merged);
+    MPI_Comm_disconnect(&other);
+    return world;
+}
+
 // The world communicator of the suite, and the thread level got.
 static MPI_Comm start(const struct opts *o, int *argc, char ***argv, int *level)
 {
@@ -114,13 +137,28 @@ static MPI_Comm start(const struct opts *o, int *argc, char ***argv, int *level)
     bench_init_time = bench_now() - begun;
     if (!o->session) bench_guard(MPI_COMM_SELF);
     if (!o->session) bench_guard(MPI_COMM_WORLD);
+    if (o->bridge) world = bridged_world(o);
     int rank, size;
     MPI_Comm_rank(world, &rank);
     MPI_Comm_size(world, &size);
     int in = !o->ranks || rank < o->ranks;
     MPI_Comm_split(world, in ? 0 : MPI_UNDEFINED, rank, &comm);
-    if (o->session) MPI_Comm_free(&world);
+    if (o->session || o->bridge) MPI_Comm_free(&world);
     return comm;
+}
+
+// Ranks that share cores start one after the other, and an MPI that watches what its waits cost needs a while to see
+// that this is over.
+static void settle(MPI_Comm world)
+{
+    double begun = bench_now();
+    int size, more = 1;
+    MPI_Comm_size(world, &size);
+    while (size > sysconf(_SC_NPROCESSORS_ONLN) && more) {
+        more = bench_now() - begun < 0.1;
+        MPI_Bcast(&more, 1, MPI_INT, 0, world);
+        MPI_Barrier(world);
+    }
 }
 
 static int run_chosen(const struct opts *o, MPI_Comm world, int level)
@@ -129,6 +167,7 @@ static int run_chosen(const struct opts *o, MPI_Comm world, int level)
     bench_guard(world);
     bench_clock_sync(world, 1);
     bench_out_begin(o, world, level);
+    settle(world);
     for (int i = 0; i < chosen_count; i++) {
         failed += bench_run(chosen[i].k, chosen[i].mode, chosen[i].variant, o, world);
         MPI_Barrier(world);
@@ -194,7 +233,9 @@ int main(int argc, char **argv)
     const char *first = o.nrows ? o.rows[0] : "";
     if (!strcmp(first, "list")) return bench_list(), 0;
     if (!strcmp(first, "floor")) return bench_floor(&o);
+    if (!strcmp(first, "costs")) return bench_costs();
     if (!strcmp(first, "hello")) return bench_hello(&o);
+    if (!strcmp(first, "death")) return bench_death(&o);
     if (!strcmp(first, "core")) return bench_core(&o);
     if (!strcmp(first, "project")) return bench_project(&o);
     if (choose_rows(&o)) return 2;

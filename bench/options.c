@@ -38,8 +38,8 @@ static const struct option table[] = {
     {"--variant", NULL, TEXT, AT(variant), NULL, "one value of the row's axis, or all"},
     {"--mode", NULL, WORD, AT(mode), "blocking,nonblocking,persistent",
      "of collectives; also by name: iallreduce, pallreduce"},
-    {"--sync", NULL, WORD, AT(sync), "auto,batch,barrier,window",
-     "how ranks start a sample (auto: window, or batch when ranks exceed cores)"},
+    {"--sync", NULL, WORD, AT(sync), "auto,batch,barrier,window,apart",
+     "how ranks start a sample (auto: window, or batch when ranks exceed cores; apart: a barrier before each call)"},
     {"--root", "-root", ROOTS, AT(root), NULL, "root of rooted collectives, or rotate"},
     {"--type", "-d", TEXT, AT(type), NULL, "byte, int, int64, float or double (reductions: float)"},
     {"--op", NULL, WORD, AT(op), NULL, "sum, prod, max, min, band, bor, bxor"},
@@ -54,6 +54,8 @@ static const struct option table[] = {
     {"--thread-level", NULL, WORD, AT(level), "single,funneled,serialized,multiple",
      "level asked of MPI_Init_thread (default: what the rows need)"},
     {"--session", NULL, FLAG, AT(session), NULL, "start through an MPI-4 session instead of MPI_Init"},
+    {"--bridge", NULL, FLAG, AT(bridge), NULL,
+     "the ranks spawn as many again, and all together are those that take part: half of them of another job"},
     {"--ranks", "-npmin", INT, AT(ranks), NULL, "ranks that take part (default all)"},
     {"--groups", "-multi", INT, AT(groups), NULL, "disjoint groups that run at once"},
     {"--map-reverse", NULL, FLAG, AT(map_reverse), NULL, "reverse the order of ranks"},
@@ -258,6 +260,7 @@ static int check_words(const struct opts *o)
             fprintf(stderr, "unisono-bench: %s takes one of %s, not '%s'\n", names[i], lists[i], values[i]);
         return 2;
     }
+    if (o->session && o->bridge) return complain("what --bridge spawns has no parents in", "--session", NULL);
     int logic = o->op && o->op[0] == 'b';
     if (logic && o->type && (!strcmp(o->type, "float") || !strcmp(o->type, "double")))
         return complain("a bitwise --op has no meaning on --type", o->type, NULL);
@@ -272,7 +275,7 @@ static void compat_apply(struct opts *o)
     if (!o->compat) return;
     if (!o->iterations) o->iterations = strcmp(o->compat, "mpm") ? 1000 : 100;
     if (!o->warmup) o->warmup = strcmp(o->compat, "imb") ? 100 : 1;
-    o->sync = SYNC_BATCH;
+    o->sync = strcmp(o->compat, "omb") ? SYNC_BATCH : SYNC_APART;
 }
 
 static void help(void)
@@ -280,8 +283,10 @@ static void help(void)
     puts("usage: unisono-bench ROW... [options]     under mpiexec; rows by name, family, or all\n"
          "       unisono-bench list                 every row and what it measures\n"
          "       unisono-bench floor                what this machine allows, without MPI\n"
+         "       unisono-bench costs                what the paths between two cores cost (unisono-tune --machine)\n"
          "       unisono-bench core                 the core figures of two ranks beside that floor\n"
          "       unisono-bench hello [--np N]       start-up of whole jobs, without mpiexec around it\n"
+         "       unisono-bench death                from a rank's death to its being known, under mpiexec --survive\n"
          "       unisono-bench project --profile F  what porting to partitioned would bring\n"
          "       unisono-bench compare ...          several MPIs side by side (see bench/compare --help)\n");
     for (int i = 0; i < OPTIONS; i++)

@@ -57,6 +57,10 @@ def install(name):
     return home
 
 
+# What makes a job go on when a rank dies; who is not here has no process failure, or not all of its functions.
+SURVIVE = {"ours": ["--survive"], "openmpi": ["--with-ft", "ulfm"]}
+
+
 class Mpi:
     """One MPI: name, title, compiler, environment and command of a job."""
 
@@ -74,6 +78,15 @@ class Mpi:
         """The same MPI made to send everything over TCP."""
         words, env = TCP[self.name]
         return Mpi(self.name, self.binary, [*self.mpiexec, *words], {**self.env, **env})
+
+    def surviving(self):
+        """The same MPI, whose jobs go on when a rank dies; None without process failure. Ours with the suite that it
+        was installed with: what is compiled for the standard ABI knows no extensions."""
+        if self.name not in SURVIVE:
+            return None
+        own = pathlib.Path(self.mpiexec[0]).with_name("unisono-bench")
+        binary = own if self.name == "ours" else self.binary
+        return Mpi(self.name, binary, [*self.mpiexec, *SURVIVE[self.name]], self.env)
 
     def command(self, np, args):
         return [*self.mpiexec, "-n", str(np), self.binary, *args]
@@ -132,9 +145,13 @@ def find_all(wanted, ours, built):
                     {"PATH": str(home / "bin"), "LD_LIBRARY_PATH": str(home / "lib")},
                 )
             )
-        elif name == "impi" and home and abi:
+        elif name == "impi" and home:
             env = {"PATH": str(home / "bin"), "LD_LIBRARY_PATH": str(home / "lib"), "I_MPI_FABRICS": "shm"}
-            mpis.append(Mpi(name, abi, [home / "bin" / "mpiexec"], env))
+            # Its library for the standard ABI takes MPI_SEEK_SET for another one (2021.18).
+            own = {**os.environ, "I_MPI_ROOT": str(home), "I_MPI_CC": "gcc"}
+            binary = compile_with(home / "bin" / "mpicc", built / "unisono-bench.impi", own) or abi
+            if binary:
+                mpis.append(Mpi(name, binary, [home / "bin" / "mpiexec"], env))
         elif name == "openmpi" and home:
             env = {"PATH": str(home / "bin")}
             path = {**os.environ, "PATH": f"{home / 'bin'}:{os.environ['PATH']}"}

@@ -14,6 +14,7 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import peers  # noqa: E402
 import targets  # noqa: E402
+import verdict  # noqa: E402
 from figures import key_of, short, target_lines  # noqa: E402
 
 COLOURS = {"ours": "#c0392b", "mpich": "#2c6fbb", "openmpi": "#2e8b57", "impi": "#8e6bbf"}
@@ -92,7 +93,15 @@ def draw_row(plt, key, per):
 
 def python_lines(data):
     """{label: [(size, time, what Python adds)]} of our library's ping-pong in C and by each way from Python."""
-    names, found = {"py-lat": "mpi4py, NumPy", "py-lat-raw": "unisono.fast", "py-lat-pickle": "mpi4py, pickle"}, {}
+    names, found = (
+        {
+            "py-lat": "mpi4py, NumPy",
+            "py-lat-raw": "unisono.fast, bound",
+            "py-lat-fast": "unisono.fast, NumPy",
+            "py-lat-pickle": "mpi4py, pickle",
+        },
+        {},
+    )
     for per in data["results"].values():
         for r in per.get("ours", []):
             if r.get("row") in names and "c_value" in r and r["size"] > 0:
@@ -105,7 +114,12 @@ def python_lines(data):
 def draw_python(plt, per):
     """Left: ping-pong from C and from Python on our library; right: what Python adds to C, in the same processes."""
     fig, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
-    looks = {"C": ("#444444", "x"), "unisono.fast": (COLOURS["ours"], "o"), "mpi4py, NumPy": ("#2c6fbb", "s")}
+    looks = {
+        "C": ("#444444", "x"),
+        "unisono.fast, bound": (COLOURS["ours"], "o"),
+        "unisono.fast, NumPy": ("#e08e0b", "v"),
+        "mpi4py, NumPy": ("#2c6fbb", "s"),
+    }
     sizes = sorted({s for points in per.values() for s, _, _ in points})
     for name in sorted(per, key=lambda n: per[n][0][1]):
         colour, mark = looks.get(name, ("#8e6bbf", "^"))
@@ -241,11 +255,6 @@ def all_rows(data):
     ]
 
 
-def markdown(head, body):
-    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
-    return "\n".join(lines + ["| " + " | ".join(cells) + " |" for cells in body])
-
-
 def failures(data):
     found = []
     for job, per in data["results"].items():
@@ -275,18 +284,22 @@ def write_docs(data, lines, path):
         "# Figures",
         f"Written by `bench/compare --docs` from the sets {', '.join(sets_of(data))}; do not edit by hand. "
         "Median of interleaved rounds; "
-        "how each figure is taken: docs/benchmarking.md.",
+        "how each figure is taken: docs/benchmarking.md. One-sided: docs/results-rma.md; files: docs/results-io.md; "
+        "jobs that meet and grow: docs/results-processes.md; "
+        "all else: docs/results.md.",
         f"Machine: {machine_line(data['machine'])}.",
         "Versions: " + "; ".join(versions(data)) + ".",
         "## Figures to reach",
-        markdown(*table_of(lines, data["names"])),
-        "## What the machine allows (`unisono-bench floor`)",
-        markdown(*floor_table(data)),
-        "## All rows",
-        markdown(*all_rows(data)),
+        verdict.markdown(*table_of(lines, data["names"])),
     ]
+    if data["floor"]:
+        parts += ["## What the machine allows (`unisono-bench floor`)", verdict.markdown(*floor_table(data))]
+    parts += ["## All rows", verdict.markdown(*all_rows(data))]
     if left:
         parts += ["## What did not run", "\n".join(f"- {line}" for line in left)]
+    records = verdict.records_in(path.parent / "sweep")
+    if records and "core" in sets_of(data):
+        parts.insert(2, verdict.section(records))
     path.write_text("\n\n".join(parts) + "\n")
 
 

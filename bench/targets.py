@@ -3,7 +3,7 @@
 
 A job is (set, ranks, arguments of unisono-bench). A target picks one figure from a job's records and compares ours
 with the best peer ("ratio", best = smallest or largest by `field`), with a constant ("limit"), or with another figure
-of ours ("own": the quotient, "beyond": the difference).
+of ours ("own": the quotient, times in seconds; "beyond": the difference).
 """
 
 BATCH = ["--sync", "batch"]
@@ -44,11 +44,20 @@ JOBS = {
     ),
     "halo": ("pattern", 8, ["halo3d", "--sizes", "64K", "--variant", "all", "--threads", "2"]),
     "sweep": ("pattern", 4, ["sweep3d", "--sizes", "64K", "--variant", "all", "--threads", "2"]),
+    "connect": ("grow", 2, ["connect"]),
+    "spawn4": ("grow", 1, ["spawn", "--depth", "4"]),
+    "hello4": ("grow", 4, ["hello"]),
+    "inlat": ("grow", 2, ["lat", "--sizes", "8,4K,64K,1M"]),
+    "inbw": ("grow", 2, ["bw", "--sizes", "8,64K,512K"]),
+    "bridgelat": ("grow", 1, ["lat", "--sizes", "8,4K,64K,1M", "--bridge"]),
+    "bridgebw": ("grow", 1, ["bw", "--sizes", "8,64K,512K", "--bridge"]),
     "tsock": ("tcp", 2, ["floor"]),
     "tlat": ("tcp", 2, ["lat", "--sizes", "1,4K,64K,1M,4M"]),
     "tbw": ("tcp", 2, ["bw", "--sizes", "8,64K,1M,4M"]),
     "tcoll": ("tcp", 2, ["allreduce", "--sizes", "8,64K", *BATCH]),
     "tput": ("tcp", 2, ["put-lat", "get-lat", "acc-lat", "--sizes", "8,64K,1M"]),
+    "death": ("survive", 8, ["death"]),
+    "agree": ("survive", 8, ["agree", "comm-shrink"]),
     "rma": ("rma", 2, ["put-lat", "get-lat", "acc-lat", "getacc-lat", "--sizes", "8,64K,1M"]),
     "rmasync": ("rma", 2, ["put-lat", "get-lat", "acc-lat", "--sizes", "8", "--variant", "all"]),
     "rmaword": ("rma", 2, ["fop-lat", "cas-lat", "rma-sync"]),
@@ -63,23 +72,26 @@ JOBS = {
 for kind in ("create", "shared", "dynamic"):
     row = ["put-lat", "get-lat", "acc-lat", "fop-lat", "cas-lat", "--sizes", "8,1M", "--win", kind]
     JOBS[f"rma{kind}"] = ("rma", 2, row)
-IO_ROWS = [f"io-write/{v}" for v in ("explicit", "individual", "collective", "shared", "ordered", "nonblocking")]
-IO_ROWS += [f"io-read/{v}" for v in ("explicit", "collective", "shared", "ordered", "nonblocking")]
+IO_ACCESS = ("explicit", "individual", "collective", "shared", "ordered", "nonblocking")
 IO_TILES = [f"io-tile-{d}/{how}" for d in ("write", "read") for how in ("tile", "tile-own", "small", "one")]
 for place, folder in (("disk", "/var/tmp"), ("memory", "/dev/shm")):  # a file system with a disk, and one in memory
     file = ["--file", f"{folder}/unisono-compare-io"]
     JOBS |= {
         f"iofloor-{place}": ("io", 1, ["io-floor", "io-beside", "--sizes", "4K,1M", *file]),
-        f"io-{place}": ("io", 2, ["io-write", "io-read", "--sizes", "4K,1M", "--variant", "all", *file]),
         f"iotile-{place}": ("io", 2, ["io-tile-write", "io-tile-read", "--sizes", "4M", *file]),
     }
+    for access in (*IO_ACCESS, "posix"):  # posix: the system's own calls, by both ranks at once
+        row = ["io-write", "io-read", "--sizes", "4K,1M", "--variant", access, *file]
+        JOBS[f"io-{place}-{access}"] = ("io", 2, row)
 PY_SIZES = ["--sizes", "1,8,64,512,4K,32K,256K,1M,4M", "--against-c"]
 JOBS |= {  # the suite in Python; --against-c: the figure in C from the same processes
     "pylat": ("python", 2, ["py", "lat", *PY_SIZES]),
     "pyraw": ("python", 2, ["py", "lat", "--buffer", "raw", *PY_SIZES]),
+    "pyfast": ("python", 2, ["py", "lat", "--buffer", "fast", *PY_SIZES]),
     "pypickle": ("python", 2, ["py", "lat", "--buffer", "pickle", *PY_SIZES]),
     "pybw": ("python", 2, ["py", "bw", "--sizes", "8,64K,1M"]),
     "pyrma": ("python", 2, ["py", "put-lat", "get-lat", "acc-lat", "fop-lat", "cas-lat", "--sizes", "8,64K"]),
+    "pyio": ("python", 2, ["py", "io-write", "io-read", "--sizes", "4K,1M", "--file", "/dev/shm/unisono-compare-io"]),
     "pycoll": ("python", 2, ["py", "barrier", "bcast", "allreduce", "alltoall", "--sizes", "8,64K", *BATCH]),
 }
 for parts in (1, 8, 32, 128):
@@ -184,6 +196,19 @@ TARGETS = [
         for size, text in ((8, "8 B"), (65536, "64 KiB"), (1 << 20, "1 MiB"))
     ),
     ratio("iallreduce 1 MiB with computation, us", "ovl", "ovl-coll/allreduce", 1 << 20, None),
+    limit("connect and accept, us", "connect", "connect", 1000),
+    against("spawn of 4 / start of a job of 4", "spawn4", "spawn", 0, 1.2, ("hello4", "hello", 0)),
+    ratio("spawn of 4, ms", "spawn4", "spawn", 0, None),
+    *(
+        against(
+            f"latency to a spawned rank / inside a job, {text}", "bridgelat", "lat", size, 1.1, ("inlat", "lat", size)
+        )
+        for size, text in ((8, "8 B"), (4096, "4 KiB"), (65536, "64 KiB"), (1 << 20, "1 MiB"))
+    ),
+    *(
+        against(f"a window to a spawned rank / inside a job, {text}", "bridgebw", "bw", size, 1.1, ("inbw", "bw", size))
+        for size, text in ((8, "8 B"), (65536, "64 KiB"), (1 << 19, "512 KiB"))
+    ),
     against("TCP: 1 B / plain spinning sockets", "tlat", "lat", 1, 1.15, ("tsock", "socket-lat", 1)),
     ratio("TCP: latency 1 B, us", "tlat", "lat", 1, None),
     ratio("TCP: latency 4 KiB, us", "tlat", "lat", 4096, None),
@@ -195,6 +220,9 @@ TARGETS = [
     ratio("TCP: bandwidth 1 MiB, MB/s", "tbw", "bw", 1 << 20, None, "MB_s", HIGH),
     ratio("TCP: bandwidth 4 MiB, MB/s", "tbw", "bw", 4 << 20, 1.0, "MB_s", HIGH),
     ratio("TCP: allreduce 8 B, us", "tcoll", "allreduce", 8, None),
+    limit("8 ranks: a death is known after, us", "death", "death", 1000),
+    limit("8 ranks: agree, us", "agree", "agree/agree", 200),
+    ratio("8 ranks: shrink and free, us", "agree", "comm-shrink", 0, None),
 ]
 for parts in (1, 8, 32, 128):
     for size, text in ((1024, "1 KiB"), (65536, "64 KiB"), (1 << 20, "1 MiB"), (4 << 20, "4 MiB")):
@@ -251,20 +279,28 @@ TARGETS += [
     ratio("Python (mpi4py): put 8 B and flush, us", "pyrma", "py-put-lat/flush", 8, None),
     ratio("Python (mpi4py): fetch_and_op, us", "pyrma", "py-fop-lat", 0, None),
     ratio("Python (mpi4py): allreduce 8 B, us", "pycoll", "py-allreduce", 8, None),
-    {
-        "kind": "own",
-        "name": "unisono.fast over C / mpi4py over C, 8 B",
-        "job": "pyraw",
-        "row": "py-lat-raw",
-        "size": 8,
-        "want": 0.5,
-        "field": "delta",
-        "better": LOW,
-        "against": ("pylat", "py-lat", 8),
-    },
+    *(
+        ratio(f"Python (mpi4py): {row} {text}, us", "pyio", f"py-{row}/individual", size, None)
+        for row in ("io-write", "io-read")
+        for size, text in ((4096, "4 KiB"), (1 << 20, "1 MiB"))
+    ),
+    *(
+        {
+            "kind": "own",
+            "name": f"unisono.fast over C / mpi4py over C, 8 B, {what}",
+            "job": f"py{buffer}",
+            "row": f"py-lat-{buffer}",
+            "size": 8,
+            "want": want,
+            "field": "delta",
+            "better": LOW,
+            "against": ("pylat", "py-lat", 8),
+        }
+        for what, buffer, want in (("bound", "raw", 0.5), ("NumPy arrays", "fast", 0.3))
+    ),
 ]
 for place in ("disk", "memory"):
-    floor, rows, tiles = f"iofloor-{place}", f"io-{place}", f"iotile-{place}"
+    floor, tiles = f"iofloor-{place}", f"iotile-{place}"
     TARGETS += [
         limit(f"file, {place}: write_at 1 MiB / pwrite", floor, "io-floor/write", 1.03, 1 << 20, "over_posix"),
         limit(f"file, {place}: write_at 4 KiB / pwrite", floor, "io-floor/write", 1.1, 4096, "over_posix"),
@@ -277,8 +313,12 @@ for place in ("disk", "memory"):
         ),
     ]
     TARGETS += [
-        ratio(f"file, {place}: {row} {text}, us", rows, row, size, 0.9)
-        for row in IO_ROWS
+        ratio(
+            f"file, {place}: io-{way}/{access} {text}, us",
+            *(f"io-{place}-{access}", f"io-{way}/{access}", size, None if access == "posix" else 0.9),
+        )
+        for access in (*IO_ACCESS, "posix")
+        for way in ("write", "read")
         for size, text in ((4096, "4 KiB"), (1 << 20, "1 MiB"))
     ]
     TARGETS += [ratio(f"file, {place}: {row} 4 MiB, us", tiles, row, 4 << 20, 0.9) for row in IO_TILES]

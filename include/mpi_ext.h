@@ -57,7 +57,7 @@ int MPIX_Comm_iconnect(const char *port_name, MPI_Info info, int root, MPI_Comm 
  *     MPIX_Comm_shrink(comm, &smaller);    a communicator of those that live
  *
  * See docs/survive.md. Errors of all: MPI_ERR_COMM; MPI_ERR_ARG a pointer is NULL; MPI_ERR_UNSUPPORTED_OPERATION the
- * communicator has processes of several jobs, or there is no mpiexec. */
+ * communicator is of one job and there is no mpiexec, or a process is in both of its groups. */
 #define MPIX_ERR_PROC_FAILED 16301         /* a process that the operation needs has failed */
 #define MPIX_ERR_PROC_FAILED_PENDING 16302 /* a receive from any source may wait for a failed one; it stays pending */
 #define MPIX_ERR_REVOKED 16303             /* the communicator was revoked */
@@ -86,7 +86,8 @@ int MPIX_Comm_agree(MPI_Comm comm, int *flag);
 int MPIX_Comm_iagree(MPI_Comm comm, int *flag, MPI_Request *request);
 
 /* A communicator of the living members in their old order, the same everywhere: all agree on who is dead. Works on a
- * revoked communicator. ishrink: *newcomm is MPI_COMM_NULL until the request ends. */
+ * revoked communicator. MPI_COMM_NULL where a group of an intercommunicator has died out. ishrink: *newcomm is
+ * MPI_COMM_NULL until the request ends. */
 int MPIX_Comm_shrink(MPI_Comm comm, MPI_Comm *newcomm);
 int MPIX_Comm_ishrink(MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *request);
 

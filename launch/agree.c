@@ -21,7 +21,7 @@ struct agreement {
 
 struct uno_agreements {
     struct agreement *first;
-    uint64_t *dead, *gone;    // by world rank
+    uint64_t *dead, *gone, *condemned;    // by world rank; condemned: to be killed, since another one cannot reach it
     size_t words;
     int deaths, well;    // well: that ended as they should
     int status;          // of the first death
@@ -32,8 +32,9 @@ static struct uno_agreements *of(struct uno_front_job *j)
     if (j->agreements == NULL) {
         struct uno_agreements *a = j->agreements = uno_xalloc(sizeof *a);
         a->words = ((size_t)j->plan->nranks + 63) / 64;
-        a->dead = uno_xalloc(2 * a->words * sizeof *a->dead);
+        a->dead = uno_xalloc(3 * a->words * sizeof *a->dead);
         a->gone = a->dead + a->words;
+        a->condemned = a->gone + a->words;
     }
     return j->agreements;
 }
@@ -41,6 +42,11 @@ static struct uno_agreements *of(struct uno_front_job *j)
 static void set_bit(uint64_t *set, int rank)
 {
     set[rank / 64] |= 1ULL << rank % 64;
+}
+
+static bool has_bit(const uint64_t *set, int rank)
+{
+    return set[rank / 64] >> rank % 64 & 1;
 }
 
 static void tell_all(struct uno_front_job *j, uint32_t type, int64_t arg, const void *data, size_t bytes)
@@ -129,6 +135,16 @@ static void count_vote(struct uno_front_job *j, int rank, const struct uno_ballo
     settle(j);
 }
 
+// Two ranks that cannot reach each other say so both: the one that is heard first goes on.
+static void condemn(struct uno_front_job *j, int by, int rank)
+{
+    struct uno_agreements *all = of(j);
+    if (!j->plan->survive || rank < 0 || rank >= j->plan->nranks || has_bit(all->condemned, by)) return;
+    struct uno_frame kill = {.type = UNO_KILL, .rank = rank, .node = -1};
+    set_bit(all->condemned, rank);
+    uno_relay_send(&j->down, &kill, NULL);
+}
+
 void uno_agree_take(struct uno_front_job *j, const struct uno_frame *fr, const char *data)
 {
     struct uno_ballot b;
@@ -139,9 +155,8 @@ void uno_agree_take(struct uno_front_job *j, const struct uno_frame *fr, const c
         count_vote(j, fr->rank, &b, data + sizeof b);
     } else if (b.kind == UNO_BALLOT_REVOKE && fr->bytes == sizeof b) {
         tell_all(j, UNO_NEWS, 0, &b, sizeof b);
-    } else if (b.kind == UNO_BALLOT_SUSPECT && j->plan->survive && b.flag >= 0 && b.flag < j->plan->nranks) {
-        struct uno_frame kill = {.type = UNO_KILL, .rank = b.flag, .node = -1};
-        uno_relay_send(&j->down, &kill, NULL);
+    } else if (b.kind == UNO_BALLOT_SUSPECT) {
+        condemn(j, fr->rank, b.flag);
     }
 }
 
@@ -210,7 +225,7 @@ void uno_agree_lost(struct uno_front_job *j, const struct uno_frame *fr, const c
         int host;
         memcpy(&host, data + at, sizeof host);
         for (int r = 0; r < j->plan->nranks; r++) {
-            if (j->plan->rank_host[r] != host || of(j)->gone[r / 64] >> r % 64 & 1) continue;
+            if (j->plan->rank_host[r] != host || has_bit(of(j)->gone, r)) continue;
             j->running--;
             note_death(j, r, 1);
             set_bit(j->agreements->gone, r);

@@ -38,9 +38,11 @@ static void refuse(int mpi_class, const char *text)
     _exit(0);
 }
 
+static int usage_class = MPI_ERR_INFO_VALUE;    // of what uno_usage() is told: while the request is read, a key's value
+
 static void refuse_usage(const char *text)
 {
-    refuse(MPI_ERR_SPAWN, text);
+    refuse(usage_class, text);
 }
 
 // Ranks that other jobs have on the hosts.
@@ -71,6 +73,7 @@ static _Noreturn void become_job(struct uno_front *f, int number, const char *wo
     close_others();
     uno_usage_told = refuse_usage;
     uno_childplan_read(&p, &from);
+    usage_class = MPI_ERR_SPAWN;
     count_taken(&p, f);
     uno_childplan_count(&p, &from);
     uno_plan_place(&p);
@@ -151,7 +154,7 @@ void uno_child_planned(struct uno_front_job *j, const char *data, size_t bytes)
     if (j->plan == NULL && uno_plan_unpack(p, data, bytes)) {
         j->own = p;
         copy_front(p, j->front->first->plan);
-        why = uno_outfiles_open(p, &files);
+        why = uno_outfiles_open(p, true, &files);
         uno_front_job_begin(j, p, files);
         uno_outfiles_free(files);
     } else {

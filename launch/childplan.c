@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/pm.h"
+#include "base/start.h"
 #include "layout.h"
 
 struct reading {
@@ -149,13 +150,33 @@ static void read_soft(struct reading *r, const char *key, const char *value)
     r->app->soft = uno_xstrdup(value);
 }
 
+static void read_errhandler(struct reading *r, const char *key, const char *value)
+{
+    size_t n, length = strlen(value);
+    const char *word;
+    for (int i = 0; (word = uno_word_of(uno_start_errhandler.choices, i, &n)) != NULL; i++) {
+        if (n != length || strncmp(word, value, n) != 0) continue;
+        uno_words_set(&r->app->env, UNO_ERRHANDLER_ENV, value);
+        return;
+    }
+    refuse(r, key, value, "mpi_errors_are_fatal, mpi_errors_abort or mpi_errors_return is expected");
+}
+
 static const struct {
     const char *key;
     void (*read)(struct reading *r, const char *key, const char *value);
 } keys[] = {
-    {"host", read_hosts}, {"add-host", read_hosts}, {"hostfile", read_hostfile}, {"add-hostfile", read_hostfile},
-    {"wdir", read_dir},   {"path", read_path},      {"env", read_env},           {"soft", read_soft},
-    {"map_by", read_map}, {"bind_to", read_bind},
+    {"host", read_hosts},
+    {"add-host", read_hosts},
+    {"hostfile", read_hostfile},
+    {"add-hostfile", read_hostfile},
+    {"wdir", read_dir},
+    {"path", read_path},
+    {"env", read_env},
+    {"soft", read_soft},
+    {"map_by", read_map},
+    {"bind_to", read_bind},
+    {"mpi_initial_errhandler", read_errhandler},
 };
 
 static void read_info(struct reading *r)
@@ -228,6 +249,7 @@ void uno_childplan_read(struct uno_plan *p, const struct uno_childplan *from)
     p->napps = p->nranks = 0;
     p->rank_app = p->rank_host = NULL;
     p->stdin_rank = UNO_STDIN_NONE;
+    p->gdb = NULL;
     p->env = (struct uno_words){0};
     for (int i = 0; i < first->env.count; i++) uno_words_add(&p->env, first->env.item[i]);
     copy_hosts(p, first);

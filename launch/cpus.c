@@ -94,6 +94,9 @@ int uno_cpus_count(const struct uno_plan *p)
     return p->hwthreads ? ncpus : ncores;
 }
 
+static int holder_fd = -1;    // the socket that has the name; -1 none
+static bool yielded;
+
 enum claim { CLAIM_MADE, CLAIM_OURS, CLAIM_STRANGER };
 
 // Takes a name of this user's, or finds out whether this user holds it: abstract names have no owner, so
@@ -105,7 +108,10 @@ static enum claim claim_name(int number)
     socklen_t len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0) return CLAIM_OURS;
-    if (bind(fd, (struct sockaddr *)&a, len) == 0 && listen(fd, SOMAXCONN) == 0) return CLAIM_MADE;
+    if (bind(fd, (struct sockaddr *)&a, len) == 0 && listen(fd, SOMAXCONN) == 0) {
+        holder_fd = fd;
+        return CLAIM_MADE;
+    }
     struct ucred holder = {.uid = (uid_t)-1};
     len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
     socklen_t room = sizeof holder;
@@ -115,16 +121,34 @@ static enum claim claim_name(int number)
     return told && holder.uid == getuid() ? CLAIM_OURS : CLAIM_STRANGER;
 }
 
-// True for one job of this user's on this host at a time. Names that a stranger holds are passed over; he cannot keep
-// our ranks from being bound.
+// Names that a stranger holds are passed over; he cannot keep our ranks from being bound.
+static enum claim try_names(void)
+{
+    enum claim c = CLAIM_STRANGER;
+    for (int i = 0; i < CLAIM_NAMES && c == CLAIM_STRANGER; i++) c = claim_name(i);
+    return c;
+}
+
+// True for one job of this user's on this host at a time.
 static bool claim_host(void)
 {
     static int claimed = -1;
-    if (claimed >= 0) return claimed;
-    enum claim c = CLAIM_STRANGER;
-    for (int i = 0; i < CLAIM_NAMES && c == CLAIM_STRANGER; i++) c = claim_name(i);
-    claimed = c != CLAIM_OURS;
+    if (claimed < 0) claimed = try_names() != CLAIM_OURS;
     return claimed;
+}
+
+void uno_cpus_yield(void)
+{
+    yielded = holder_fd >= 0;
+    if (yielded) close(holder_fd);
+    holder_fd = -1;
+}
+
+bool uno_cpus_retake(void)
+{
+    bool good = !yielded || try_names() != CLAIM_OURS;
+    yielded = false;
+    return good;
 }
 
 // The index of the core that sorted processor i is in.

@@ -21,6 +21,10 @@ char *uno_cpus_refusal(const struct uno_plan *p);
 // bound here.
 bool uno_cpus_bind(const struct uno_plan *p, int local, int nlocal, cpu_set_t *set);
 
+// Gives up the name that says that a job is bound here, if we have it, and takes it again. False: another job has it.
+void uno_cpus_yield(void);
+bool uno_cpus_retake(void);
+
 // How many processors this process may use.
 int uno_cpus_mine(void);
 

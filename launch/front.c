@@ -15,10 +15,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "checkpoint.h"
+#include "debug.h"
 #include "frontjob.h"
 #include "guest.h"
 #include "input.h"
 #include "request.h"
+#include "restart.h"
 
 #define NODE_MS 10000     // a node whose link has ended leaves within this time, or is killed
 #define ABANDON_MS 200    // after the ranks were killed for a signal: output that nobody reads is given up
@@ -44,9 +47,10 @@ static void fail_all(struct uno_front *f, int status, char *what)
     for (struct uno_front_job *j = f->jobs; j != NULL; j = j->next) uno_front_job_end(j, f->first->plan->grace_ms);
 }
 
+// Ranks under gdb are gdb's to stop.
 static void stop_and_go(struct uno_front *f)
 {
-    order_all(f, UNO_SIGNAL, SIGSTOP);
+    if (!uno_debug_runs(f->debugger)) order_all(f, UNO_SIGNAL, SIGSTOP);
     uno_sinks_flush(f->sinks);
     raise(SIGSTOP);
     order_all(f, UNO_SIGNAL, SIGCONT);
@@ -58,6 +62,7 @@ static void end_by_signal(struct uno_front *f, int sig)
     int running = count_running(f), grace = f->first->plan->grace_ms;
     order_all(f, f->signals ? UNO_END : UNO_SIGNAL, f->signals ? 0 : sig);
     f->signals++;
+    uno_debug_end(f->debugger);
     struct uno_verdict *v = &f->first->verdict;
     if (v->what == NULL) {
         v->status = 128 + sig;
@@ -69,19 +74,44 @@ static void end_by_signal(struct uno_front *f, int sig)
     f->abandon_at = f->kill_at + ABANDON_MS;
 }
 
+// Without gdb its job ends: nobody is there to let held ranks go. If all that it had have ended, the others do so, too.
+static void on_child(struct uno_front *f)
+{
+    uno_checkpoint_reap(f->checkpoint);
+    char *how = uno_debug_reap(f->debugger);
+    if (how == NULL) return;
+    int running = uno_debug_leaves(f->debugger) ? f->first->running : 0;
+    if (running > 0 && f->first->verdict.what == NULL)
+        uno_front_job_fail(f->first, 1,
+                           uno_xformat("%s; %d rank%s ended", how, running, running == 1 ? " was" : "s were"));
+    else if (running > 0)
+        uno_front_job_end(f->first, f->first->plan->grace_ms);
+    free(how);
+}
+
+// The terminal's Ctrl-C and Ctrl-\ mean gdb while it is there.
+static bool is_of_gdb(const struct uno_front *f, int sig)
+{
+    return (sig == SIGINT || sig == SIGQUIT) && uno_debug_runs(f->debugger);
+}
+
 static void on_signal(struct uno_front *f)
 {
     struct signalfd_siginfo info;
     while (read(f->sigfd, &info, sizeof info) == sizeof info) {
+        if (is_of_gdb(f, (int)info.ssi_signo)) continue;
         switch ((int)info.ssi_signo) {
         case SIGTSTP: stop_and_go(f); break;
-        case SIGUSR1:
-        case SIGUSR2: order_all(f, UNO_SIGNAL, (int)info.ssi_signo); break;
+        case SIGUSR2:
+            if (uno_checkpoint_ask(f->checkpoint)) break;
+            order_all(f, UNO_SIGNAL, SIGUSR2);
+            break;
+        case SIGUSR1: order_all(f, UNO_SIGNAL, SIGUSR1); break;
         case SIGCONT:
-            order_all(f, UNO_SIGNAL, SIGCONT);
+            if (!uno_debug_runs(f->debugger)) order_all(f, UNO_SIGNAL, SIGCONT);
             uno_input_resume(f->first->input);
             break;
-        case SIGCHLD: break;
+        case SIGCHLD: on_child(f); break;
         default: end_by_signal(f, (int)info.ssi_signo);
         }
     }
@@ -110,7 +140,7 @@ static void listen_to(struct uno_front *f, int fd, uint32_t events, int what, in
 static void adjust_link(struct uno_front *f, struct uno_front_job *j)
 {
     bool full = uno_sinks_full(f->sinks);
-    uint32_t events = (full ? 0 : EPOLLIN) | (j->down.out.len ? EPOLLOUT : 0);
+    uint32_t events = (full ? 0 : EPOLLIN) | (j->down.out.len && !j->down.held ? EPOLLOUT : 0);
     if (j->done || j->down.rd < 0) return;
     if (events != 0 || !j->paused) listen_to(f, j->down.rd, events, ON_DOWN, j->number);
     if (events == 0 && !j->paused) epoll_ctl(f->epoll, EPOLL_CTL_DEL, j->down.rd, NULL);
@@ -139,6 +169,8 @@ static int next_timeout(struct uno_front *f)
     if (f->timeout_at && (at == 0 || f->timeout_at < at)) at = f->timeout_at;
     if (f->kill_at && (at == 0 || f->kill_at < at)) at = f->kill_at;
     if (input && (at == 0 || input < at)) at = input;
+    int64_t checkpoint = uno_checkpoint_at(f->checkpoint);
+    if (checkpoint && (at == 0 || checkpoint < at)) at = checkpoint;
     if (f->abandon_at && (at == 0 || f->abandon_at < at)) at = f->abandon_at;
     uno_sinks_flush(f->sinks);
     return at == 0 ? -1 : at > now ? (int)(at - now) : 0;
@@ -163,11 +195,13 @@ static void on_time(struct uno_front *f)
         uno_sinks_abandon(f->sinks);
     }
     uno_input_tick(f->first->input, &f->first->down);
+    uno_checkpoint_tick(f->checkpoint);
     if (f->timeout_at && now >= f->timeout_at) {
         int running = count_running(f);
         f->timeout_at = 0;
         if (is_ending(f)) return;
         order_all(f, UNO_WHERE, 0);
+        uno_debug_end(f->debugger);
         fail_all(f, 124,
                  uno_xformat("the job did not end within %d s (--timeout); %d rank%s ended", f->first->plan->timeout_s,
                              running, running == 1 ? " was" : "s were"));
@@ -176,7 +210,7 @@ static void on_time(struct uno_front *f)
 
 static bool is_done(const struct uno_front *f)
 {
-    bool all = true;
+    bool all = !uno_debug_runs(f->debugger);
     for (const struct uno_front_job *j = f->jobs; j != NULL; j = j->next) all = all && j->done;
     return all;
 }
@@ -194,16 +228,19 @@ static void reap_any(void *unused)
     while (waitpid(-1, NULL, WNOHANG | __WALL) > 0) continue;
 }
 
-int uno_front_prepare(struct uno_front_ends *e)
+void uno_front_prepare(struct uno_front_ends *e, sigset_t *mask)
 {
     static const int sigs[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT, SIGCHLD};
-    sigset_t set;
+    sigset_t all, set;
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, mask);
     sigemptyset(&set);
     for (size_t i = 0; i < sizeof sigs / sizeof sigs[0]; i++) sigaddset(&set, sigs[i]);
     e->sigfd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
-    if (e->sigfd < 0) return errno;
-    e->epoll = epoll_create1(EPOLL_CLOEXEC);
-    return e->epoll < 0 ? errno : 0;
+    if (e->sigfd >= 0) e->epoll = epoll_create1(EPOLL_CLOEXEC);
+    if (e->sigfd < 0 || e->epoll < 0) uno_usage("cannot wait for signals and output: %s", uno_reason(errno));
+    int err = uno_guard_adopt();
+    if (err) uno_usage("cannot guard what the ranks start: %s", uno_reason(err));
 }
 
 // The node has left, was killed, or is out of reach: nothing of the job stays. Says how the node ended, should nothing
@@ -284,6 +321,7 @@ int uno_front_run(const struct uno_plan *p, const struct uno_front_ends *ends, i
 {
     struct uno_front f = {.setting = ends->setting, .sinks = uno_sinks_new(), .requests = uno_requests_new()};
     struct uno_front_job first = {.front = &f, .node = node, .asker.ticket = -1};
+    f.debugger = uno_debug_new(p, ends->setting);
     f.first = f.jobs = &first;
     f.epoll = ends->epoll;
     f.sigfd = ends->sigfd;
@@ -297,7 +335,10 @@ int uno_front_run(const struct uno_plan *p, const struct uno_front_ends *ends, i
     if (p->timeout_s) f.timeout_at = uno_ms_now() + (int64_t)p->timeout_s * 1000;
     listen_to(&f, f.guest >= 0 ? f.guest : ends->link, EPOLLIN, f.guest >= 0 ? ON_GUEST : ON_DOWN, 0);
     listen_to(&f, f.sigfd, EPOLLIN, ON_SIGNAL, 0);
+    f.checkpoint = uno_checkpoint_open(&f, ends->restart);
+    if (ends->restart) uno_restart_replay(&f, ends->restart);
     loop(&f);
+    uno_checkpoint_close(f.checkpoint);
     for (struct uno_front_job *j = first.next, *next; j != NULL; j = next) {
         next = j->next;
         retire_job(&f, j);

@@ -12,8 +12,12 @@ struct uno_front_ends {
     int guest;                     // instead of a link: socket of the process that has started mpiexec; -1 none
     struct uno_outfiles *files;    // NULL none
     const struct uno_setting *setting;
+    const struct uno_restart *restart;    // NULL: the job begins
 };
-int uno_front_prepare(struct uno_front_ends *e);    // epoll and sigfd; 0 or an errno value
+
+// Blocks signals (`mask`: those that were), makes epoll and sigfd, adopts what the ranks will start; ends mpiexec with
+// a message where one cannot be had.
+void uno_front_prepare(struct uno_front_ends *e, sigset_t *mask);
 
 // Runs the job over the link to the root node, whose process is `node` (-1: there is a guest instead). Returns the exit
 // status of mpiexec.

@@ -9,6 +9,8 @@
 #include <sys/wait.h>
 
 #include "agree.h"
+#include "checkpoint.h"
+#include "debug.h"
 #include "guest.h"
 #include "input.h"
 #include "request.h"
@@ -48,6 +50,16 @@ void uno_front_job_fail(struct uno_front_job *j, int status, char *what)
     j->verdict.others = 0;
 }
 
+// A rank has failed, and gdb may look at the others as long as it likes.
+static bool left_to_gdb(struct uno_front_job *j)
+{
+    if (j != j->front->first || !uno_debug_runs(j->front->debugger) || j->running == 0) return false;
+    char *text = uno_xformat("mpiexec: %s; the other ranks are left to gdb until it is quit", j->verdict.what);
+    uno_sinks_say(j->front->sinks, text);
+    free(text);
+    return true;
+}
+
 static void take_exit(struct uno_front_job *j, const struct uno_frame *fr, const char *data)
 {
     struct uno_exit e;
@@ -70,7 +82,7 @@ static void take_exit(struct uno_front_job *j, const struct uno_frame *fr, const
     uno_agree_gone(j, fr->rank);
     if (survives) return;
     if (j->ending || !uno_verdict_rank(&j->verdict, j->plan, fr->rank, &e, &ends_job)) return;
-    if (ends_job) uno_front_job_end(j, j->plan->grace_ms);
+    if (ends_job && !left_to_gdb(j)) uno_front_job_end(j, j->plan->grace_ms);
 }
 
 static void report_deadlock(struct uno_front_job *j)
@@ -90,9 +102,9 @@ static void add_waits(struct uno_front_job *j, const char *data, size_t bytes)
     j->nwait += count;
 }
 
-// A node says by itself (arg 1) that all its ranks sleep, or (arg 0) no longer. Of one node that is enough. When all of
-// several have said so, each is asked again (arg is the round, from 2 on): only then no message can have been between
-// two of them.
+// A node says by itself (arg 1) that all its ranks sleep, or (arg 0) no longer. When all have said so, each is asked
+// again (arg is the round, from 2 on): only then nothing can have been between two of them, nor between them and the
+// front, as a vote and the outcome that wakes who waits for it.
 static void take_quiet(struct uno_front_job *j, const struct uno_frame *fr, const char *data)
 {
     if (fr->node < 0 || fr->node >= j->plan->nhosts || j->ending || j->plan->keep_waiting) return;
@@ -102,13 +114,11 @@ static void take_quiet(struct uno_front_job *j, const struct uno_frame *fr, cons
         j->confirmed = 0;
         j->nwait = 0;
         if (j->quiet_nodes < j->nodes) return;
-        if (j->nodes > 1) {
-            j->round++;
-            uno_front_job_order(j, UNO_CONFIRM, j->round);
-            return;
-        }
+        j->round++;
+        uno_front_job_order(j, UNO_CONFIRM, j->round);
+        return;
     }
-    if (fr->arg > 1 && fr->arg != j->round) return;
+    if (fr->arg != j->round) return;
     add_waits(j, data, fr->bytes);
     if (++j->confirmed == j->nodes && j->nwait > 0) report_deadlock(j);
 }
@@ -138,6 +148,7 @@ static void take_start(struct uno_front_job *j, const struct uno_frame *fr, cons
     uno_output_started(j->output, fr->rank, pid);
     if (j->plan->verbose)
         say(j, uno_xformat("mpiexec: rank %d started on %s, pid %d", fr->rank, uno_plan_name(j->plan, fr->rank), pid));
+    if (j == j->front->first) uno_debug_started(j->front->debugger, fr->rank, pid);
     uno_child_started(j);
 }
 
@@ -145,12 +156,15 @@ static void take_failure(struct uno_front_job *j, const struct uno_frame *fr, co
 {
     bool lost = fr->type == UNO_LOST;
     int mpi_class = fr->rank > 0 ? fr->rank : MPI_ERR_SPAWN;
-    char *why = uno_xformat("%.*s%s", (int)fr->bytes, data, lost ? "; the job was ended" : "");
-    if (!uno_child_refused(j, mpi_class, why)) uno_front_job_fail(j, lost ? 1 : UNO_EXIT_USAGE, why);
+    char *why = uno_xformat("%.*s", (int)fr->bytes, data);
+    if (uno_child_refused(j, mpi_class, why)) return;
+    uno_front_job_fail(j, lost ? 1 : UNO_EXIT_USAGE, uno_xformat("%s%s", why, lost ? "; the job was ended" : ""));
+    free(why);
 }
 
 static void take_frame(struct uno_front_job *j, const struct uno_frame *fr, const char *data)
 {
+    if (j == j->front->first) uno_checkpoint_hear(j->front->checkpoint, fr, data);
     if (fr->type == UNO_DONE) j->done = true;
     if (fr->type == UNO_PLAN) uno_child_planned(j, data, fr->bytes);
     if (fr->type == UNO_CANNOT || fr->type == UNO_LOST) take_failure(j, fr, data);
@@ -180,6 +194,16 @@ void uno_front_job_hear(struct uno_front_job *j)
     uno_relay_fill(&j->down);
     while (uno_relay_next(&j->down, &fr, &data)) take_frame(j, &fr, data);
     if (j->down.ended && !j->done) j->done = j->broken = true;
+}
+
+void uno_front_job_replay(struct uno_front_job *j, const struct uno_bytes *frames)
+{
+    struct uno_relay past = {.rd = -1, .wr = -1};
+    struct uno_frame fr;
+    const char *data;
+    if (frames->len > 0) uno_bytes_add(&past.in, uno_bytes_first(frames), frames->len);
+    while (uno_relay_next(&past, &fr, &data)) take_frame(j, &fr, data);
+    uno_bytes_free(&past.in);
 }
 
 void uno_front_job_begin(struct uno_front_job *j, const struct uno_plan *p, const struct uno_outfiles *files)

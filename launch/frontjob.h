@@ -16,11 +16,13 @@ struct uno_front {
     const struct uno_setting *setting;
     struct uno_sinks *sinks;
     struct uno_requests *requests;
-    int epoll, sigfd, signals;    // signals: how many asked for the end
-    int guest;                    // socket of the process that stands for the first job (guest.h); -1 none
-    int spawned;                  // jobs that ever were
-    int status;                   // of the first spawned job that failed; 0 none
-    bool closed[2];               // by stream: nobody reads it any more
+    int epoll, sigfd, signals;            // signals: how many asked for the end
+    int guest;                            // socket of the process that stands for the first job (guest.h); -1 none
+    int spawned;                          // jobs that ever were
+    struct uno_debugger *debugger;        // mpiexec --gdb; NULL without
+    struct uno_checkpoint *checkpoint;    // mpiexec --checkpoint-to; NULL without
+    int status;                           // of the first spawned job that failed; 0 none
+    bool closed[2];                       // by stream: nobody reads it any more
     int64_t kill_at, timeout_at, abandon_at;
 };
 
@@ -58,6 +60,7 @@ struct uno_front_job {
 // The plan is known: what depends on its ranks is made.
 void uno_front_job_begin(struct uno_front_job *j, const struct uno_plan *p, const struct uno_outfiles *files);
 void uno_front_job_hear(struct uno_front_job *j);    // the link can be read or written
+void uno_front_job_replay(struct uno_front_job *j, const struct uno_bytes *frames);    // as if the link had them
 void uno_front_job_order(struct uno_front_job *j, uint32_t type, int64_t arg);
 // Ends the ranks, and those of the jobs that they have spawned: SIGTERM, `grace` ms, SIGKILL.
 void uno_front_job_end(struct uno_front_job *j, int64_t grace);

@@ -5,7 +5,6 @@
 // all of them, daemons included.
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,29 +38,17 @@ bool uno_guard_alone(void)
     return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) != 0 && errno == ECHILD;
 }
 
-// The parent's id in a /proc/PID/stat line; the name in parentheses may hold anything.
-static int parent_of(const char *pid)
-{
-    char path[64], text[512];
-    snprintf(path, sizeof path, "/proc/%.20s/stat", pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC), parent = -1;
-    if (fd < 0) return -1;
-    ssize_t n = read(fd, text, sizeof text - 1);
-    close(fd);
-    text[n > 0 ? n : 0] = '\0';
-    const char *close_paren = strrchr(text, ')');
-    if (close_paren == NULL || sscanf(close_paren + 1, " %*c %d", &parent) != 1) return -1;
-    return parent;
-}
-
 // For kernels that do not list children.
 static void kill_by_scan(void)
 {
     DIR *proc = opendir("/proc");
     const struct dirent *e;
     while (proc != NULL && (e = readdir(proc)) != NULL) {
-        if (e->d_name[0] >= '1' && e->d_name[0] <= '9' && parent_of(e->d_name) == getpid())
-            kill(atoi(e->d_name), SIGKILL);
+        char folder[32], state;
+        int parent;
+        if (e->d_name[0] < '1' || e->d_name[0] > '9') continue;
+        snprintf(folder, sizeof folder, "/proc/%.20s", e->d_name);
+        if (uno_proc_stat(folder, &state, &parent) && parent == getpid()) kill(atoi(e->d_name), SIGKILL);
     }
     if (proc != NULL) closedir(proc);
 }

@@ -98,7 +98,24 @@ void uno_input_room(struct uno_input *in, int rank, int64_t bytes)
 {
     int i = rank - in->first;
     if (i < 0 || i >= in->count || in->unread[i] < 0) return;
-    in->unread[i] = bytes < 0 ? -1 : in->unread[i] - bytes;
+    // What an mpiexec before us has passed on, in a job that was made anew from a checkpoint, was never counted here.
+    if (bytes < 0)
+        in->unread[i] = -1;
+    else
+        in->unread[i] = in->unread[i] > bytes ? in->unread[i] - bytes : 0;
+}
+
+bool uno_input_forwards(const struct uno_input *in)
+{
+    return in->open;
+}
+
+void uno_input_parts(const struct uno_input *in, struct uno_bytes *b)
+{
+    for (int i = 0; i < in->count; i++) {
+        struct uno_frame f = {.type = UNO_STDIN_ROOM, .rank = in->first + i, .node = -1, .arg = -1};
+        if (in->unread[i] < 0) uno_bytes_add(b, &f, sizeof f);
+    }
 }
 
 void uno_input_gone(struct uno_input *in, int rank)

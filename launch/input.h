@@ -14,6 +14,8 @@ int64_t uno_input_retry(struct uno_input *in);    // when to look again, 0 never
 void uno_input_resume(struct uno_input *in);      // mpiexec may be in the foreground again
 void uno_input_at_once(struct uno_input *in);     // standard input cannot be waited on: it is always ready
 void uno_input_read(struct uno_input *in, struct uno_relay *down);
-void uno_input_tick(struct uno_input *in, struct uno_relay *down);     // reads from a file, which is always ready
-void uno_input_room(struct uno_input *in, int rank, int64_t bytes);    // the rank took so many; -1: it takes no more
+void uno_input_tick(struct uno_input *in, struct uno_relay *down);        // reads from a file, which is always ready
+void uno_input_room(struct uno_input *in, int rank, int64_t bytes);       // the rank took so many; -1: it takes no more
+bool uno_input_forwards(const struct uno_input *in);                      // there may be more of it
+void uno_input_parts(const struct uno_input *in, struct uno_bytes *b);    // adds frames that say who reads no more
 void uno_input_gone(struct uno_input *in, int rank);

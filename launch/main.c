@@ -10,11 +10,15 @@
 
 #include "base/pm.h"
 #include "base/streams.h"
+#include "alloc.h"
 #include "begin.h"
+#include "checkpoint.h"
 #include "cpus.h"
+#include "debug.h"
 #include "front.h"
 #include "node.h"
 #include "options.h"
+#include "restart.h"
 #include "tree.h"
 
 // True if the descriptor is what a rank's environment says it is: by now the number may be that of a file of the
@@ -67,31 +71,30 @@ static void tell_ignored(const struct uno_plan *p)
     fprintf(stderr, " (--set NAME=VALUE sets a parameter; unisono-info lists them)\n");
 }
 
-static void plan_words(struct uno_plan *p, int argc, char **argv)
+// `alone`: this host, whatever a resource manager has given.
+static void plan_words(struct uno_plan *p, int argc, char **argv, bool alone)
 {
     *p = (struct uno_plan){0};
     char *cwd = getcwd(NULL, 0);
     if (cwd == NULL) uno_usage("the working directory cannot be read: %s", strerror(errno));
     p->cwd = cwd;
     uno_options_read(p, argc, argv);
+    if (p->restart) return;
+    if (!alone) uno_alloc_take(p);
     uno_plan_place(p);
 }
 
 // What the front needs is made before anything is started.
 static int run(struct uno_plan *p, struct uno_setting *s)
 {
-    int pair[2], size = 1 << 20, reader = p->stdin_rank, err;
+    int pair[2], size = 1 << 20, reader = p->stdin_rank;
     struct uno_front_ends ends = {.guest = -1, .setting = s};
-    sigset_t all;
-    char *why = uno_outfiles_open(p, &ends.files);
+    char *why = uno_outfiles_open(p, true, &ends.files);
     if (why) uno_usage("%s", why);
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
         uno_usage("cannot make a socket pair: %s", uno_reason(errno));
     for (int i = 0; i < 2; i++) setsockopt(pair[i], SOL_SOCKET, SO_SNDBUF, &size, sizeof size);
-    sigfillset(&all);
-    sigprocmask(SIG_SETMASK, &all, &s->mask);
-    if ((err = uno_front_prepare(&ends)) != 0) uno_usage("cannot wait for signals and output: %s", uno_reason(err));
-    if ((err = uno_guard_adopt()) != 0) uno_usage("cannot guard what the ranks start: %s", uno_reason(err));
+    uno_front_prepare(&ends, &s->mask);
     s->pass_stdin = reader >= 0 && !isatty(0) && p->host[p->rank_host[reader]].local;
     pid_t node = fork();
     if (node < 0) uno_usage("cannot start a process: %s", uno_reason(errno));
@@ -115,19 +118,14 @@ static int attend(struct uno_setting *s, int fd)
                             (char *)(uintptr_t) "itself", NULL};
     struct uno_front_ends ends = {.link = -1, .guest = fd, .setting = s};
     struct uno_plan p;
-    sigset_t all;
     pid_t pid = fork();
     if (pid != 0) return pid < 0;
     if (fd > 3) close_range(3, (unsigned)fd - 1, 0);
     close_range((unsigned)fd + 1, ~0u, 0);
     uno_cloexec(fd, true);
     forget_outer_job();
-    plan_words(&p, 4, words);
-    sigfillset(&all);
-    sigprocmask(SIG_SETMASK, &all, &s->mask);
-    int err = uno_front_prepare(&ends);
-    if (!err) err = uno_guard_adopt();
-    if (err) uno_usage("cannot wait for signals and output: %s", uno_reason(err));
+    plan_words(&p, 4, words, true);
+    uno_front_prepare(&ends, &s->mask);
     signal(SIGPIPE, SIG_IGN);
     return uno_front_run(&p, &ends, -1, false);
 }
@@ -136,6 +134,7 @@ int main(int argc, char **argv)
 {
     struct uno_plan plan;
     struct uno_setting s = {.argc = argc, .argv = argv};
+    if (argc > 3 && strcmp(argv[1], UNO_HOLD_OPTION) == 0) return uno_debug_hold(argv + 2);
     int err = uno_streams_hold();
     if (err) uno_usage("cannot open what was closed of the standard streams: %s", uno_reason(err));
     getrlimit(RLIMIT_NOFILE, &s.files);
@@ -144,13 +143,16 @@ int main(int argc, char **argv)
     setrlimit(RLIMIT_NOFILE, &most);
     if (argc == 3 && strcmp(argv[1], "--attend") == 0) return attend(&s, atoi(argv[2]));
     forget_outer_job();
-    plan_words(&plan, argc, argv);
+    plan_words(&plan, argc, argv, false);
+    if (plan.restart) return uno_restart_run(&plan, &s);
     uno_begin_check(&plan);
+    uno_debug_check(&plan);
     tell_ignored(&plan);
     if (plan.dry_run) {
         describe_plan(&plan, stdout, "");
         return fflush(stdout) == 0 ? 0 : 1;
     }
+    uno_checkpoint_check(&plan);
     if (plan.display_map) describe_plan(&plan, stderr, "mpiexec: ");
     return run(&plan, &s);
 }

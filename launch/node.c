@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "cpus.h"
+#include "debug.h"
 #include "pm.h"
 #include "profile.h"
 #include "stats.h"
@@ -188,6 +189,7 @@ static void take_frame(struct uno_node *n, const struct uno_frame *f, const char
     case UNO_SIGNAL: signal_ranks(n, (int)f->arg); break;
     case UNO_END: end_ranks(n, f->arg); break;
     case UNO_STDIN: take_stdin(n, f, data); break;
+    case UNO_REST: n->resting = true; return;
     case UNO_CONFIRM: uno_watch_confirm(n->watch, f->arg); break;
     case UNO_WHERE: uno_watch_where(n->watch); break;
     case UNO_PM_FENCE: uno_pm_fence_over(n); return;
@@ -245,7 +247,7 @@ static void dispatch(struct uno_node *n, const struct epoll_event *e)
 // Output is read only while the link upwards has room, so a slow reader slows the ranks and not our memory.
 static void adjust(struct uno_node *n)
 {
-    bool full = n->up.out.len > UNO_RELAY_FULL;
+    bool full = n->resting || n->up.out.len > UNO_RELAY_FULL;
     if (full != n->paused) {
         n->paused = full;
         if (full)
@@ -283,10 +285,10 @@ static bool deadline(struct uno_node *n, int64_t now)
 // A host that says nothing for long is lost: its link may not end by itself.
 static void beat(struct uno_node *n, int64_t now)
 {
-    uno_tree_listen_for_life(n);
-    if (n->root || now < n->beat_at) return;
+    if (now < n->beat_at) return;
     n->beat_at = now + UNO_BEAT_MS;
-    uno_node_tell(n, UNO_BEAT, -1, 0, NULL, 0);
+    uno_tree_listen_for_life(n);
+    if (!n->root) uno_node_tell(n, UNO_BEAT, -1, 0, NULL, 0);
 }
 
 static void loop(struct uno_node *n)
@@ -299,12 +301,13 @@ static void loop(struct uno_node *n)
         if (count < 0 && errno != EINTR) n->fault = errno;
         for (int i = 0; i < count; i++) dispatch(n, &e[i]);
         if (n->up.ended || n->up.deaf || n->fault) return;
+        if (n->resting && uno_rest_stand(n)) on_up(n);
         adjust(n);
         int64_t now = uno_ms_now();
         if (deadline(n, now)) return;
         if (now >= tick) {
             if (!n->ending) uno_watch_tick(n->watch);
-            if (n->plan->survive) beat(n, now);
+            if (n->plan->nhosts > 1) beat(n, now);
             tick = now + UNO_WATCH_MS;
         }
     }
@@ -340,7 +343,7 @@ static int make_output(struct uno_node *n, int index, int stream)
 static bool start_rank(struct uno_node *n, int i, const char *path, char **why)
 {
     struct uno_node_rank *r = &n->rank[i];
-    struct uno_start s = {.node = n, .rank = r, .local = i};
+    struct uno_start s = {.node = n, .rank = r, .local = i, .held = uno_debug_wants(n->plan, r->world)};
     cpu_set_t set;
     bool bound = uno_cpus_bind(n->plan, i, n->nlocal, &set);
     s.out = s.err = s.pm = -1;

@@ -49,6 +49,7 @@ struct uno_node {
     struct uno_relay up;
     int epoll, outputs, sigfd;    // `outputs` is an epoll of its own inside `epoll`, left out while `up` is full
     bool paused, ending, killed;
+    bool resting;                 // it is to stand still as soon as nothing waits for its link
     int64_t beat_at;              // when to say that this node lives
     int64_t kill_at, sweep_at;    // deadlines in uno_ms_now(); 0 none
     int job_fd, stdin_fd;         // stdin_fd: handed to the stdin rank as it is; -1 none
@@ -86,6 +87,7 @@ struct uno_start {
     const struct uno_node *node;
     const struct uno_node_rank *rank;
     int local, in, out, err, pm;    // the rank's ends
+    bool held;                      // until gdb lets it go (debug.h)
 };
 char *uno_spawn_find(const struct uno_plan *p, const struct uno_app *a,
                      char **why);    // path of the program, or NULL and why
@@ -107,6 +109,9 @@ void uno_survive_died(struct uno_node *n, int index);                           
 bool uno_survive_frame(struct uno_node *n, const struct uno_frame *f, const char *data);    // false: none of its own
 void uno_survive_vote(struct uno_node *n, int index, const char *ballot, size_t bytes);     // what a rank says
 void uno_survive_flush(struct uno_node *n, int index);    // its socket may have room again
+
+// rest.c: standing still while a checkpoint is made, and going on in processes that were made anew from one.
+bool uno_rest_stand(struct uno_node *n);    // when nothing waits for the link; true: frames may have come
 
 // watch.c: which ranks sleep in MPI.
 struct uno_watch *uno_watch_new(struct uno_node *n);

@@ -16,6 +16,7 @@
 #include "base/start.h"
 #include "layout.h"
 #include "cpus.h"
+#include "debug.h"
 #include "outfile.h"
 #include "profile.h"
 #include "stats.h"
@@ -54,6 +55,14 @@ static void set_parameter(struct uno_plan *p, const char *option, const char *te
     uno_words_set(&p->env, name, eq + 1);
     uno_words_add(&given, name);
     free(name);
+}
+
+// An option that is a parameter by another name.
+static void set_named(struct uno_plan *p, const char *option, const char *name, const char *value)
+{
+    char *text = uno_xformat("%s=%s", name, value);
+    set_parameter(p, option, text);
+    free(text);
 }
 
 static void working_dir(struct uno_app *a, const char *option, const char *dir)
@@ -146,7 +155,9 @@ static void launcher(struct uno_plan *p, const char *opt, const char *name)
     if (strcmp(name, "ssh") != 0 && strcmp(name, "rsh") != 0)
         uno_usage("%s %s: ssh, rsh or fork is expected; for another, --launch-agent CMD, called as CMD HOST COMMAND",
                   opt, name);
-    if (strcmp(name, "rsh") == 0) uno_words_set(&p->env, "UNISONO_LAUNCH_AGENT", name);
+    const char *own = getenv("UNISONO_LAUNCH_AGENT"), *agent = strcmp(name, "rsh") == 0 ? name : uno_start_agent.text;
+    // ssh is said, and the user's own way of calling it stays.
+    if (strcmp(name, "rsh") == 0 || own == NULL) uno_words_set(&p->env, "UNISONO_LAUNCH_AGENT", agent);
 }
 
 static void set_pass(struct uno_plan *p, enum uno_pass pass)
@@ -209,8 +220,13 @@ static void apply_job(struct uno_plan *p, enum uno_opt id, const char *opt, char
     case UNO_OPT_TIMEOUT: p->timeout_s = (int)uno_layout_number(opt, arg[0], 1, 1 << 30); break;
     case UNO_OPT_KEEP: p->keep_waiting = true; break;
     case UNO_OPT_SURVIVE: p->survive = true; break;
+    case UNO_OPT_ERRHANDLER: set_named(p, opt, uno_start_errhandler.name, arg[0]); break;
+    case UNO_OPT_CHECKPOINT: p->checkpoint_to = uno_xstrdup(arg[0]); break;
+    case UNO_OPT_EVERY: p->every_s = (int)uno_layout_number(opt, arg[0], 1, 1 << 30); break;
+    case UNO_OPT_RESTART: p->restart = uno_xstrdup(arg[0]); break;
     case UNO_OPT_SET: set_parameter(p, opt, arg[0]); break;
     case UNO_OPT_PROFILE: p->profile = uno_xstrdup(arg[0]); break;
+    case UNO_OPT_GDB: p->gdb = uno_xstrdup(arg[0]); break;
     case UNO_OPT_STATS: p->stats = uno_xstrdup(arg[0]); break;
     case UNO_OPT_VERBOSE: p->verbose = true; break;
     case UNO_OPT_DRY: p->dry_run = true; break;
@@ -235,6 +251,12 @@ static int count_args(const struct uno_opt_row *r)
 {
     if (r->args[0] == '\0' || r->args[0] == '[') return 0;
     return strchr(r->args, ' ') ? 2 : 1;
+}
+
+// Whether the argument of an option, which may be left out, is there as the next word.
+static bool has_optional(const struct uno_opt_row *r, const char *next)
+{
+    return r->args[0] == '[' && r->args[1] != '=' && next != NULL && uno_debug_is_list(next);
 }
 
 // The arguments of an option: `first`, if it was written behind an equals sign, then words from word[i] on. Where two
@@ -266,6 +288,21 @@ static void note_ignored(struct uno_plan *p, const char *opt, const struct uno_o
     free(text);
 }
 
+// Options that may be said of a job that goes on from a checkpoint.
+static bool fits_restart(enum uno_opt id)
+{
+    switch (id) {
+    case UNO_OPT_CHECKPOINT:
+    case UNO_OPT_EVERY:
+    case UNO_OPT_RESTART:
+    case UNO_OPT_TIMEOUT:
+    case UNO_OPT_QUIET:
+    case UNO_OPT_VERBOSE:
+    case UNO_OPT_SET: return true;
+    default: return false;
+    }
+}
+
 // Reads one option at word[i]; returns the index behind it.
 static int read_option(struct uno_plan *p, struct uno_app *a, struct uno_words *word, int i)
 {
@@ -287,10 +324,12 @@ static int read_option(struct uno_plan *p, struct uno_app *a, struct uno_words *
     char none[] = "", *arg[2] = {none, none}, *opt = uno_xformat("%.*s", (int)len, w);
     if (eq != NULL && r->args[0] == '\0') uno_usage("%s takes no value", opt);
     if (eq != NULL && r->args[0] == '[') arg[0] = uno_xstrdup(eq + 1);
+    if (eq == NULL && has_optional(r, i < word->count ? word->item[i] : NULL)) arg[0] = word->item[i++];
     if (eq != NULL) glued = eq + 1;
     i = take_args(r, opt, glued != NULL ? uno_xstrdup(glued) : NULL, word, i, arg);
     if (r->id == UNO_OPT_WARNED) note_ignored(p, opt, r, arg);
     apply(p, a, r->id, opt, arg);
+    if (p->unfit == NULL && !fits_restart(r->id)) p->unfit = uno_xstrdup(opt);
     free(opt);
     return i;
 }
@@ -305,7 +344,10 @@ static int read_app(struct uno_plan *p, struct uno_words *word, int i)
         i = read_option(p, a, word, i);
     if (i < word->count && strcmp(word->item[i], "--") == 0) i++;
     for (; i < word->count && strcmp(word->item[i], ":") != 0; i++) uno_words_add(&a->argv, word->item[i]);
-    if (a->argv.count == 0) uno_usage("no program to run (mpiexec -n 2 ./program; mpiexec --help says more)");
+    if (p->restart && a->argv.count > 0)
+        uno_usage("--restart takes no program, and %s is one: the job goes on with its own", a->argv.item[0]);
+    if (a->argv.count == 0 && !p->restart)
+        uno_usage("no program to run (mpiexec -n 2 ./program; mpiexec --help says more)");
     return i < word->count ? i + 1 : i;
 }
 
@@ -363,7 +405,8 @@ static void expand(struct uno_words *word, int argc, char **argv, int depth)
             options = false;
         if (!options || r == NULL || r->id != UNO_OPT_CONFIG) {
             uno_words_add(word, argv[i]);
-            for (int k = r && options ? count_args(r) : 0; k > 0 && i + 1 < argc; k--) uno_words_add(word, argv[++i]);
+            int args = r && options ? count_args(r) + has_optional(r, i + 1 < argc ? argv[i + 1] : NULL) : 0;
+            for (; args > 0 && i + 1 < argc; args--) uno_words_add(word, argv[++i]);
             continue;
         }
         if (i + 1 >= argc) uno_usage("%s: FILE is missing", argv[i]);
@@ -430,6 +473,15 @@ static void read_parameters(struct uno_plan *p)
     }
 }
 
+// gdb reads standard input; and ranks that it has stopped let the others wait.
+static void leave_to_gdb(struct uno_plan *p)
+{
+    if (p->stdin_rank != 0 && p->stdin_rank != UNO_STDIN_NONE)
+        uno_usage("--stdin: with --gdb, gdb reads standard input");
+    p->stdin_rank = UNO_STDIN_NONE;
+    p->keep_waiting = true;
+}
+
 void uno_options_read(struct uno_plan *p, int argc, char **argv)
 {
     struct uno_words word = {0};
@@ -442,4 +494,5 @@ void uno_options_read(struct uno_plan *p, int argc, char **argv)
     read_parameters(p);
     if (p->profile) uno_profile_prepare(p);
     if (p->stats) uno_stats_prepare(p);
+    if (p->gdb) leave_to_gdb(p);
 }

@@ -47,11 +47,16 @@ enum uno_opt {
     UNO_OPT_QUIET,
     UNO_OPT_TIMEOUT,
     UNO_OPT_CODES,
+    UNO_OPT_CHECKPOINT,
+    UNO_OPT_EVERY,
+    UNO_OPT_RESTART,
     UNO_OPT_KEEP,
     UNO_OPT_SURVIVE,
+    UNO_OPT_ERRHANDLER,
     UNO_OPT_SET,
     UNO_OPT_PROFILE,
     UNO_OPT_STATS,
+    UNO_OPT_GDB,
     UNO_OPT_USIZE,
     UNO_OPT_IFACE,
     UNO_OPT_LAUNCHER,
@@ -68,7 +73,8 @@ enum uno_opt {
 struct uno_opt_row {
     enum uno_opt id;
     const char *names;    // separated by blanks, without dashes; the first ones are shown by --help
-    const char *args;     // as shown by --help; one word per argument; "" none; [=X] only behind an equals sign
+    const char *args;     // as shown by --help; one word per argument; "" none; [=X] only behind an equals sign,
+                          // [X] also as the next word, if that is a list of numbers
     const char *help;     // for UNO_OPT_OTHER: what to use instead
 };
 extern const struct uno_opt_row

@@ -96,7 +96,7 @@ void uno_outfiles_free(struct uno_outfiles *o)
     free(o);
 }
 
-char *uno_outfiles_open(const struct uno_plan *p, struct uno_outfiles **files)
+char *uno_outfiles_open(const struct uno_plan *p, bool fresh, struct uno_outfiles **files)
 {
     char *why = NULL;
     *files = NULL;
@@ -108,9 +108,10 @@ char *uno_outfiles_open(const struct uno_plan *p, struct uno_outfiles **files)
         const char *pattern = err ? p->err_pattern : p->out_pattern;
         o->of[i] = -1;
         if (pattern)
-            why = open_file(o, uno_pattern_fill(p, pattern, i / 2), p->number == 0 || strstr(pattern, "%g"), &o->of[i]);
+            why = open_file(o, uno_pattern_fill(p, pattern, i / 2), fresh && (p->number == 0 || strstr(pattern, "%g")),
+                            &o->of[i]);
         else if (p->out_dir)
-            why = open_file(o, in_folder(p, i / 2, err ? "stderr" : "stdout"), true, &o->of[i]);
+            why = open_file(o, in_folder(p, i / 2, err ? "stderr" : "stdout"), fresh, &o->of[i]);
     }
     return why;
 }

@@ -16,8 +16,9 @@ struct uno_outfiles {
     int *of;    // by rank * 2 + (1 for standard error): index of its file, -1 none
 };
 
-// *files: NULL where the user wants none. Returns NULL, or why a file cannot be made; the caller frees that.
-char *uno_outfiles_open(const struct uno_plan *p, struct uno_outfiles **files);
+// *files: NULL where the user wants none. `fresh`: what earlier runs have written there goes. Returns NULL, or why a
+// file cannot be made; the caller frees that.
+char *uno_outfiles_open(const struct uno_plan *p, bool fresh, struct uno_outfiles **files);
 void uno_outfiles_free(struct uno_outfiles *o);    // the files stay open
 
 // Refuses a pattern with an unknown letter.

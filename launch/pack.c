@@ -178,3 +178,28 @@ bool uno_plan_unpack(struct uno_plan *p, const char *data, size_t len)
     p->rank_host = get_ranks(&r, p->nranks, p->nhosts);
     return !r.bad && p->cwd != NULL && p->agent != NULL;
 }
+
+void uno_plan_pack_front(const struct uno_plan *p, struct uno_bytes *b)
+{
+    const int number[] = {p->keep_waiting, p->exit_codes, p->quiet,     p->merge,
+                          p->keep_copy,    p->tags,       p->timeout_s, p->every_s};
+    const char *text[] = {p->profile, p->stats, p->out_pattern, p->err_pattern, p->out_dir, p->tag_pattern};
+    uno_bytes_add(b, number, sizeof number);
+    for (size_t i = 0; i < sizeof text / sizeof text[0]; i++) put_text(b, text[i]);
+}
+
+bool uno_plan_unpack_front(struct uno_plan *p, const char *data, size_t len)
+{
+    struct reader r = {.at = data, .end = data + len};
+    p->keep_waiting = get_int(&r, 0, 1);
+    p->exit_codes = get_int(&r, 0, 1);
+    p->quiet = get_int(&r, 0, 1);
+    p->merge = get_int(&r, 0, 1);
+    p->keep_copy = get_int(&r, 0, 1);
+    p->tags = get_int(&r, 0, UNO_TAG_RANK | UNO_TAG_TIME);
+    p->timeout_s = get_int(&r, 0, 1 << 30);
+    p->every_s = get_int(&r, 0, 1 << 30);
+    char **text[] = {&p->profile, &p->stats, &p->out_pattern, &p->err_pattern, &p->out_dir, &p->tag_pattern};
+    for (size_t i = 0; i < sizeof text / sizeof text[0]; i++) *text[i] = get_text(&r);
+    return !r.bad;
+}

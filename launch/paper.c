@@ -2,6 +2,7 @@
 // Text of reports, and writing it to a file (paper.h).
 #include "paper.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -45,8 +46,12 @@ char *uno_paper_finish(const char *path, const char *option, struct uno_bytes *t
     uno_bytes_add(text, "", 1);
     if (path[0] == '\0') return uno_bytes_first(text);
     FILE *file = fopen(path, "w");
-    bool written = file && fputs(uno_bytes_first(text), file) >= 0;
-    if (file && fclose(file) != 0) written = false;
+    int number = file && fputs(uno_bytes_first(text), file) >= 0 ? 0 : errno;
+    if (file && fclose(file) != 0 && !number) number = errno;
+    char *rest = NULL;    // what cannot be had again goes to standard error
+    if (number)
+        rest = uno_xformat("mpiexec: %s: cannot write %s: %s; this was for it:\n%s", option, path, uno_reason(number),
+                           uno_bytes_first(text));
     uno_bytes_free(text);
-    return written ? NULL : uno_xformat("mpiexec: %s: cannot write %s", option, path);
+    return rest;
 }

@@ -10,5 +10,5 @@ const char *uno_paper_human(uint64_t bytes, char text[16]);
 // The file that the user named, for the job of that number: run.json, run.1.json. "" stays: standard error.
 char *uno_paper_path(const char *name, int number);
 bool uno_paper_is_json(const char *path);
-// The text itself if no file was named, for the caller to free; else writes it, and gives NULL or what went wrong.
+// Writes it and gives NULL. The text itself, for the caller to free, if no file was named; and after what went wrong.
 char *uno_paper_finish(const char *path, const char *option, struct uno_bytes *text);

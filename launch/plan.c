@@ -22,6 +22,8 @@ struct uno_host *uno_plan_host(struct uno_plan *p, const char *name, size_t len,
         h->slots += slots;
         return h;
     }
+    // It would be an option of the command that starts the daemon there.
+    if (name[0] == '-') uno_usage("host %.*s: the name of a host does not begin with -", (int)len, name);
     p->host = uno_xrealloc(p->host, ((size_t)p->nhosts + 1) * sizeof *p->host);
     struct uno_host *h = &p->host[p->nhosts++];
     *h = (struct uno_host){.name = uno_xformat("%.*s", (int)len, name), .slots = slots};
@@ -79,7 +81,10 @@ static void read_line(struct uno_plan *p, const char *path, int lineno, char *li
         long n = value != NULL ? strtol(value + 1, &stop, 10) : 0;
         bool most = strncmp(word, "max_slots=", 10) == 0 || strncmp(word, "max-slots=", 10) == 0;
         bool known = most || strncmp(word, "slots=", 6) == 0;
-        if (!known || *stop != '\0' || stop == value + 1 || n < 1 || n > 1 << 20)
+        if (known && *stop == '\0' && stop > value + 1 && n < 1)
+            uno_usage("%s:%d: \"%s\": a positive number of slots is expected; leave the line out to leave out the host",
+                      path, lineno, word);
+        if (!known || *stop != '\0' || stop == value + 1 || n > 1 << 20)
             uno_usage("%s:%d: \"%s\" is not understood (NAME, NAME:N or NAME slots=N max_slots=N expected)", path,
                       lineno, word);
         if (most)

@@ -58,6 +58,7 @@ struct uno_plan {
     bool report_bindings, verbose, dry_run, keep_waiting, no_oversubscribe, survive;
     bool united;                                                        // uno_names_unite() has seen the hosts
     bool no_local, display_map, exit_codes, quiet, merge, keep_copy;    // of the front alone, like what follows
+    char *gdb;                // ranks that run under gdb, as a list; "": all of this host; NULL: none
     char *profile, *stats;    // NULL: none; "": a table on standard error; else the file (front alone)
     char *out_pattern, *err_pattern, *out_dir;    // files for the ranks' output (outfile.h); keep_copy: and as usual
     char *tag_pattern;                            // begins every line; NULL none
@@ -67,7 +68,10 @@ struct uno_plan {
     enum uno_pass { UNO_PASS_ALL, UNO_PASS_NONE, UNO_PASS_LISTED } pass;    // which variables of mpiexec's own
     struct uno_words passed;                                                // UNO_PASS_LISTED: their names
     int stdin_rank, tags, timeout_s, grace_ms;
-    int number;    // of the job: 0, or, of one that a rank has spawned, 1 and up
+    char *checkpoint_to, *restart;    // folders, absolute; NULL none. Front alone, like the next two
+    int every_s;                      // between checkpoints; 0: when asked only
+    char *unfit;                      // the first option that has no meaning with `restart`; NULL none
+    int number;                       // of the job: 0, or, of one that a rank has spawned, 1 and up
     uint64_t job_id;
     unsigned char secret[32];
 };
@@ -85,4 +89,7 @@ const char *uno_plan_name(const struct uno_plan *p, int rank);           // its 
 
 void uno_plan_pack(const struct uno_plan *p, struct uno_bytes *b);
 bool uno_plan_unpack(struct uno_plan *p, const char *data, size_t len);    // false: malformed
-void uno_plan_free(struct uno_plan *p);                                    // what unpacking has made
+// The same of what the front alone knows, for a job that goes on from a checkpoint.
+void uno_plan_pack_front(const struct uno_plan *p, struct uno_bytes *b);
+bool uno_plan_unpack_front(struct uno_plan *p, const char *data, size_t len);
+void uno_plan_free(struct uno_plan *p);    // what unpacking has made

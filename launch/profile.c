@@ -19,7 +19,7 @@
 // What travels: this, the modules' names, the sites in use, the peers.
 struct packed {
     int32_t rank, nranks;
-    uint64_t begun, ended, lost;
+    uint64_t begun, ended, in_mpi, lost;
     uint32_t modules, sites;
 };
 
@@ -57,6 +57,9 @@ void uno_profile_pack(struct uno_job_head *job, struct uno_board *b, struct uno_
         clock_gettime(CLOCK_MONOTONIC, &t);
         h.ended = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
     }
+    h.in_mpi = atomic_load_explicit(&p->in_mpi, memory_order_relaxed);
+    uint64_t since = atomic_load_explicit(&p->since, memory_order_relaxed);    // it died in a call
+    if (atomic_load_explicit(&p->inside, memory_order_relaxed) && h.ended > since) h.in_mpi += h.ended - since;
     for (int i = 0; i < UNO_PROF_SITES; i++)
         h.sites += atomic_load_explicit(&p->site[i].key, memory_order_relaxed) != 0;
     uno_bytes_add(out, &h, sizeof h);
@@ -107,8 +110,6 @@ static void add_site(struct uno_profile *f, int rank, const struct uno_prof_site
     s->bytes += get(&from->bytes);
     s->sized += get(&from->sized);
     s->rank_ns[rank] += get(&from->ns);
-    if (!strstr(uno_prof_call[call], "_Init") && !strstr(uno_prof_call[call], "_Final"))
-        f->rank[rank].mpi_ns += get(&from->ns);    // app_ns begins and ends between them
     for (int c = 0; c < UNO_PROF_CLASSES; c++) s->size[c] += get(&from->size[c]);
 }
 
@@ -124,6 +125,7 @@ void uno_profile_take(struct uno_profile *f, const char *data, size_t bytes)
     struct uno_profile_rank *r = &f->rank[h.rank];
     r->there = true;
     r->app_ns = h.ended > h.begun && h.begun ? h.ended - h.begun : 0;
+    r->mpi_ns = h.in_mpi;
     f->lost += h.lost;
     for (uint32_t i = 0; i < h.sites; i++) {
         struct uno_prof_site s;

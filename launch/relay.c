@@ -32,6 +32,7 @@ void uno_relay_close(struct uno_relay *l)
 
 void uno_relay_flush(struct uno_relay *l)
 {
+    if (l->held) return;
     while (l->out.len > 0 && !l->ended && !l->deaf) {
         ssize_t n = write(l->wr, uno_bytes_first(&l->out), l->out.len);
         if (n >= 0) {

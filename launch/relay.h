@@ -25,6 +25,7 @@ enum uno_frame_type {
     UNO_VOTE,          // rank; payload: struct uno_ballot and its sets (src/base/pm.h)
     UNO_GONE,          // hosts are lost and their ranks with them; payload: their indices; then UNO_LOST says why
     UNO_BEAT,          // a daemon is alive
+    UNO_RESTED,        // arg = process id of the node, which stands still; payload: inode of its end of the link
     UNO_DONE,          // nothing of the job is left on the node and below it
     // from the front to nodes
     UNO_PLAN = 32,    // payload: the plan (plan.h)
@@ -39,6 +40,8 @@ enum uno_frame_type {
     UNO_KILL,         // rank: it is to be dead
     UNO_NEWS,         // payload: struct uno_ballot and its sets, for the ranks
     UNO_WHERE,        // say where your ranks are; from a node: struct uno_wait each
+    UNO_REST,         // say RESTED and stand still
+    UNO_GO,           // go on; arg = 1: as processes made anew from a checkpoint
     // between nodes
     UNO_PM_GET = 64,    // rank = owner of the key, arg = ticket, node = asker; payload: key
     UNO_PM_VALUE,       // node = asker, arg = ticket; payload: value
@@ -57,6 +60,7 @@ struct uno_relay {
     int rd, wr;    // may be the same descriptor
     struct uno_bytes in, out;
     bool ended;    // the other end is gone
+    bool held;     // what is sent waits: the other end stands still
     bool deaf;     // the other end reads no more; what it wrote before may still come
 };
 

@@ -51,6 +51,7 @@ static struct spread spread_of(const uint64_t *ns, int n)
 
 struct totals {
     double app, mpi;    // seconds over all ranks
+    double calls;       // in all calls, those of several threads added up
     int there;
 };
 
@@ -62,6 +63,7 @@ static struct totals totals_of(const struct uno_profile *f)
         t.mpi += (double)f->rank[r].mpi_ns * 1e-9;
         t.there += f->rank[r].there;
     }
+    for (size_t i = 0; i < f->nsites; i++) t.calls += (double)f->site[i].ns * 1e-9;
     return t;
 }
 
@@ -70,11 +72,12 @@ static void put_row(struct uno_bytes *out, const char *name, const char *site, c
 {
     char data[16] = "";
     struct spread x = spread_of(s->rank_ns, f->nranks);
-    double mpi = totals_of(f).mpi;
+    double calls = totals_of(f).calls;
     if (s->sized) uno_paper_human(s->bytes, data);
     uno_paper_put(out, "%-24s %-*.*s %10llu %10.4f %6.1f %9.4f %9.4f %9.4f %9.4f %9s\n", name, SITE_WIDTH, SITE_WIDTH,
-                  site, (unsigned long long)s->count, (double)s->ns * 1e-9, mpi > 0 ? (double)s->ns * 1e-7 / mpi : 0,
-                  x.least, x.mean, x.most, (double)s->wait_ns * 1e-9, data);
+                  site, (unsigned long long)s->count, (double)s->ns * 1e-9,
+                  calls > 0 ? (double)s->ns * 1e-7 / calls : 0, x.least, x.mean, x.most, (double)s->wait_ns * 1e-9,
+                  data);
 }
 
 static void put_head(struct uno_bytes *out, const char *what, const char *site)

@@ -14,7 +14,7 @@ struct uno_profile_site {
 
 struct uno_profile_rank {
     bool there;
-    uint64_t app_ns, mpi_ns;
+    uint64_t app_ns, mpi_ns;       // from MPI_Init to MPI_Finalize, and in MPI meanwhile, in whatever thread
     struct uno_prof_peer *peer;    // [nranks], NULL: not there
 };
 

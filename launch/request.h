@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What ranks ask of the front (src/base/pm.h, uno_pm_command): publish SERVICE PORT, unpublish SERVICE PORT, lookup
-// SERVICE, spawn ... (childplan.h). Each request gets one answer: an MPI error class and a text. The exception is
-// met TICKET: the job spawned by the request of that ticket has met its parents. Called by frontjob.c.
+// SERVICE, components RANK HOST LIST (src/chan/alike.c), spawn ... (childplan.h). Each request gets one answer: an MPI
+// error class and a text. The exception is met TICKET: the job spawned by the request of that ticket has met its
+// parents. Called by frontjob.c.
 #pragma once
 #include "frontjob.h"
 

@@ -233,6 +233,18 @@ void uno_output_end(struct uno_output *o, int rank)
     }
 }
 
+void uno_output_parts(const struct uno_output *o, struct uno_bytes *b)
+{
+    for (int i = 0; i < o->plan->nranks * 2; i++) {
+        const struct stream *t = &o->stream[i];
+        struct uno_frame f = {
+            .bytes = (uint32_t)t->part.len, .type = UNO_OUTPUT, .rank = t->rank, .node = -1, .arg = t->err + 1};
+        if (t->part.len == 0) continue;
+        uno_bytes_add(b, &f, sizeof f);
+        uno_bytes_add(b, uno_bytes_first(&t->part), t->part.len);
+    }
+}
+
 static void forget_line(struct sink *k, const struct uno_output *o)
 {
     if (k->open_line != NULL && k->open_line->of == o) k->open_line = &ended_stream;

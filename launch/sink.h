@@ -16,8 +16,9 @@ struct uno_sinks *uno_sinks_new(void);
 struct uno_output *uno_output_new(struct uno_sinks *s, const struct uno_plan *p, const struct uno_outfiles *files);
 void uno_output_put(struct uno_output *o, int rank, int stream, const char *data, size_t n);    // stream: 1 or 2
 void uno_output_started(struct uno_output *o, int rank, int pid);
-void uno_output_end(struct uno_output *o, int rank);    // the rank writes no more
-void uno_output_free(struct uno_output *o);             // the job is over
+void uno_output_end(struct uno_output *o, int rank);                       // the rank writes no more
+void uno_output_parts(const struct uno_output *o, struct uno_bytes *b);    // adds frames: begun lines, unwritten
+void uno_output_free(struct uno_output *o);                                // the job is over
 
 void uno_sinks_say(struct uno_sinks *s, const char *text);    // one line of mpiexec's own on standard error
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/start.h"
+#include "debug.h"
 #include "node.h"
 
 #define STACK_BYTES (64 * 1024)
@@ -72,16 +73,19 @@ char *uno_spawn_find(const struct uno_plan *p, const struct uno_app *a, char **w
     char *here = join(dir, name);
     char *found = strchr(name, '/') ? NULL : search(p, a, dir);
     const char *bad = found ? NULL : refusal(here);
-    free(dir);
-    if (found != NULL) {
-        free(here);
-        return found;
+    if (found != NULL || bad == NULL) {
+        free(dir);
+        if (found != NULL) free(here);
+        return found != NULL ? found : here;
     }
-    if (bad == NULL) return here;
-    if (strchr(name, '/') || access(here, F_OK) == 0)
+    bool there = strchr(name, '/') || access(here, F_OK) == 0;
+    if (there && a->wdir && name[0] != '/')
+        *why = uno_xformat("cannot run %s in the working directory %s: %s", name, dir, bad);
+    else if (there)
         *why = uno_xformat("cannot run %s: %s", name, bad);
     else
         *why = uno_xformat("cannot run %s: no such program in PATH or in the working directory", name);
+    free(dir);
     free(here);
     return NULL;
 }
@@ -100,6 +104,8 @@ static int born(void *arg)
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != b->parent) _exit(127);
+    sigset_t mask = s->node->mask;
+    if (s->held) uno_debug_hold_begin(&mask);
     if (b->cpus != NULL) sched_setaffinity(0, sizeof *b->cpus, b->cpus);
     if (dup2(s->in, 0) < 0 || dup2(s->out, 1) < 0 || dup2(s->err, 2) < 0)
         return fail(b, "pass on its standard streams");
@@ -108,7 +114,7 @@ static int born(void *arg)
     if (chdir(b->dir) != 0) return fail(b, "change to its working directory");
     signal(SIGPIPE, SIG_DFL);
     setrlimit(RLIMIT_NOFILE, &s->node->files);
-    sigprocmask(SIG_SETMASK, &s->node->mask, NULL);
+    sigprocmask(SIG_SETMASK, &mask, NULL);
     execve(b->path, b->argv, b->env);
     if (errno == ENOEXEC) execve("/bin/sh", b->shell_argv, b->env);
     return fail(b, "execute it");
@@ -171,20 +177,30 @@ static void free_words(struct uno_words *l)
     free(l->item);
 }
 
+// What a rank executes that waits for gdb: this mpiexec, which is then told to execute the program.
+static void hold_words(struct uno_words *held, const char *path, const struct uno_words *argv)
+{
+    uno_words_add(held, "mpiexec");
+    uno_words_add(held, UNO_HOLD_OPTION);
+    uno_words_add(held, path);
+    for (int i = 0; i < argv->count; i++) uno_words_add(held, argv->item[i]);
+}
+
 pid_t uno_spawn(const struct uno_start *s, const char *path, const cpu_set_t *cpus, char **why)
 {
     static char stack[STACK_BYTES] __attribute__((aligned(16)));
     const struct uno_app *a = &s->node->plan->app[s->rank->app];
-    struct uno_words env = {0}, shell = {0};
+    struct uno_words env = {0}, shell = {0}, held = {0};
     environment(s, &env);
+    if (s->held) hold_words(&held, path, &a->argv);
     uno_words_add(&shell, "sh");
     uno_words_add(&shell, path);
     for (int i = 1; i < a->argv.count; i++) uno_words_add(&shell, a->argv.item[i]);
     char *dir = a->wdir ? join(s->node->plan->cwd, a->wdir) : uno_xstrdup(s->node->plan->cwd);
     struct birth b = {.start = s,
-                      .path = path,
+                      .path = s->held ? "/proc/self/exe" : path,
                       .dir = dir,
-                      .argv = a->argv.item,
+                      .argv = s->held ? held.item : a->argv.item,
                       .shell_argv = shell.item,
                       .env = env.item,
                       .cpus = cpus,
@@ -197,5 +213,6 @@ pid_t uno_spawn(const struct uno_start *s, const char *path, const cpu_set_t *cp
     free(dir);
     free_words(&env);
     free_words(&shell);
+    free_words(&held);
     return pid < 0 || b.step != NULL ? -1 : pid;
 }

@@ -128,8 +128,9 @@ static void put_traffic(struct uno_statistics *s, struct uno_bytes *out)
             if (messages->value[r] > most) most = messages->value[r];
         }
         if (n == 0) continue;
-        if (took) snprintf(time, sizeof time, "%.4f", (double)total(s, took) * 1e-9);
-        *strchr(stem, '_') = ' ';
+        if (took) snprintf(time, sizeof time, "%.6f", (double)total(s, took) * 1e-9);
+        char *gap = strchr(stem, '_');    // none where no channel has a part in it
+        if (gap) *gap = ' ';
         uno_paper_put(out, "%-24s %12llu %10s %10s %12s %12llu %12llu\n", stem, (unsigned long long)n,
                       uno_paper_human(all, data), uno_paper_human(all / n, mean), time, (unsigned long long)least,
                       (unsigned long long)most);
@@ -140,7 +141,7 @@ static void put_value(struct uno_bytes *out, uint32_t kind, double value)
 {
     char text[16];
     if (kind == UNO_PVAR_IS_TIME)
-        uno_paper_put(out, " %12.4f", value * 1e-9);
+        uno_paper_put(out, " %12.6f", value * 1e-9);
     else if (kind == UNO_PVAR_IS_SUM || kind == UNO_PVAR_IS_HIGH)
         uno_paper_put(out, " %12s", uno_paper_human((uint64_t)value, text));
     else

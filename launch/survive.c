@@ -24,7 +24,8 @@ static void mark(struct uno_node *n, int world)
     uint64_t bit = 1ULL << world % 64;
     // Release: pairs with the acquire in uno_ft_look; raised before the word of news.
     if (atomic_fetch_or_explicit(&uno_job_failed(n->job)[world / 64], bit, memory_order_release) & bit) return;
-    for (int i = 0; i < n->nlocal; i++) ring(n, i);
+    for (int i = 0; i < n->nlocal; i++)
+        if (!n->rank[i].exited) uno_bell_death(uno_job_door(n->job, (uint32_t)i));
 }
 
 void uno_survive_died(struct uno_node *n, int index)

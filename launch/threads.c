@@ -41,15 +41,9 @@ static enum parking parking_of(const char *task)
 // Whether the kernel says that a thread sleeps: not one that was stopped (T), is traced (t) or could run (R).
 static bool sleeps(const char *task)
 {
-    char path[300], text[512];
-    snprintf(path, sizeof path, "%s/stat", task);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return false;
-    ssize_t len = read(fd, text, sizeof text - 1);
-    close(fd);
-    text[len > 0 ? len : 0] = '\0';
-    const char *name_end = strrchr(text, ')');    // the name may hold anything
-    return name_end != NULL && strncmp(name_end, ") S ", 4) == 0;
+    char state;
+    int parent;
+    return uno_proc_stat(task, &state, &parent) && state == 'S';
 }
 
 bool uno_threads_parked(int pid, int sleeper)

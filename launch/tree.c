@@ -21,7 +21,7 @@
 #include "base/streams.h"
 #include "pm.h"
 
-#define SILENT_MS 10000    // a daemon says every UNO_BEAT_MS that it is alive
+#define SILENT_S 10    // in a job that survives, unless the user says another time (host_silence)
 
 // A question on its way to a subtree: the rank that asked for a key.
 struct asked {
@@ -36,7 +36,8 @@ struct child {
     struct uno_bytes line;    // of it, incomplete
     int *host, nhosts;        // of the subtree, its own first
     bool greeted, done;
-    int64_t heard_at;       // something came from there
+    bool silent;            // it was given up for that
+    int unheard;            // beats of this process since something came from there
     struct asked *asked;    // not yet answered
     int nasked;
 };
@@ -270,7 +271,7 @@ void uno_tree_event(struct uno_node *n, int index)
     }
     send_to(n, index / 2, NULL, NULL);
     uno_relay_fill(&c->link);
-    c->heard_at = uno_ms_now();
+    c->unheard = 0;
     if (!greets(c)) {
         lose(n, c,
              uno_xstrdup("what answers there is not mpiexec; does a start-up file of the shell print something?"));
@@ -281,14 +282,24 @@ void uno_tree_event(struct uno_node *n, int index)
     if (c->link.ended && c->link.rd >= 0) uno_relay_close(&c->link);    // the agent's end says more: uno_tree_reaped()
 }
 
+// How many beats may pass without a sign of life from a host; 0: any number.
+static int most_unheard(const struct uno_node *n)
+{
+    bool given = uno_start_silence.origin != UNO_PARAM_DEFAULT;
+    int64_t seconds = n->plan->survive && !given ? SILENT_S : uno_start_silence.num;
+    return (int)(seconds * 1000 / UNO_BEAT_MS);
+}
+
 void uno_tree_listen_for_life(struct uno_node *n)
 {
-    int64_t now = uno_ms_now();
+    int most = most_unheard(n);
     for (int i = 0; i < n->tree->count; i++) {
         struct child *c = &n->tree->child[i];
-        if (!c->greeted || c->done || c->pid <= 0 || now - c->heard_at < SILENT_MS) continue;
+        // Own beats count, not the clock: nobody is lost because this host was suspended, or all of them were.
+        if (!c->greeted || c->done || c->pid <= 0 || ++c->unheard < most || most == 0) continue;
+        c->silent = true;
         kill(c->pid, SIGKILL);    // uno_tree_reaped() says the rest
-        c->heard_at = now;
+        c->unheard = 0;
     }
 }
 
@@ -333,6 +344,11 @@ int uno_tree_children(const struct uno_tree *t)
 static void tell_end(struct uno_node *n, struct child *c, int status)
 {
     const struct uno_host *h = &n->plan->host[c->host[0]];
+    if (c->silent) {
+        int seconds = most_unheard(n) * UNO_BEAT_MS / 1000;
+        lose(n, c, uno_xformat("its daemon has given no sign of life for %d s (parameter host_silence)", seconds));
+        return;
+    }
     const char *what = c->greeted ? "the link to its daemon broke" : "its daemon could not be started";
     char *hint =
         !c->greeted && h->unknown ? uno_xformat("; the name is not known here: %s", h->unknown) : uno_xstrdup("");

@@ -11,7 +11,7 @@ void uno_tree_down(struct uno_node *n, const struct uno_frame *f,
                    const char *data);    // to all children, or to the one that has f->rank
 void uno_tree_route(struct uno_node *n, const struct uno_frame *f,
                     const char *data);                // to the node f->node, up or down
-void uno_tree_listen_for_life(struct uno_node *n);    // a job that survives: a child that is silent for long is lost
+void uno_tree_listen_for_life(struct uno_node *n);    // once per beat: a child that is silent for long is lost
 bool uno_tree_done(const struct uno_tree *t);         // nothing is left below
 int uno_tree_children(const struct uno_tree *t);
 bool uno_tree_reaped(struct uno_node *n, int pid, int status);    // true if that was an agent of ours

@@ -91,6 +91,19 @@ int64_t uno_ms_now(void)
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
+bool uno_proc_stat(const char *folder, char *state, int *parent)
+{
+    char path[300], text[512];
+    snprintf(path, sizeof path, "%s/stat", folder);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return false;
+    ssize_t n = read(fd, text, sizeof text - 1);
+    close(fd);
+    text[n > 0 ? n : 0] = '\0';
+    const char *name_end = strrchr(text, ')');    // the name in parentheses may hold anything
+    return name_end != NULL && sscanf(name_end + 1, " %c %d", state, parent) == 2;
+}
+
 const char *uno_reason(int err)
 {
     static const struct {

@@ -30,6 +30,10 @@ static inline char *uno_bytes_first(const struct uno_bytes *b)
 
 int64_t uno_ms_now(void);    // monotonic
 
+// State and parent of a process or a thread by its folder below /proc; false: there is none. Takes one descriptor for a
+// moment.
+bool uno_proc_stat(const char *folder, char *state, int *parent);
+
 // "Too many open files (raise the limit of open files: ulimit -n)": what the error is and, where it is known, what the
 // user can do. The text lives until the next call.
 const char *uno_reason(int err);

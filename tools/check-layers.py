@@ -43,8 +43,11 @@ def direction():
 
 
 def outside():
-    """Sources of the library that include the launcher or the benchmarks; the launcher may use base alone."""
-    allowed = {"src": set(LAYERS), "launch": {"base", "launch"}}
+    """Sources of the library that include the launcher or the benchmarks; the launcher may use base alone.
+
+    Both may use the contracts that are installed for components (include/unisono).
+    """
+    allowed = {"src": {*LAYERS, "unisono"}, "launch": {"base", "launch", "unisono"}}
     for top, folders in allowed.items():
         for path in tracked(".c", ".h", under=top):
             for number, line in enumerate(text_of(path).splitlines(), 1):

@@ -16,7 +16,7 @@ ATOMIC = re.compile(r"\b(?:atomic_(?!init|bool|int|uint|flag_clear_init)\w+|__at
 PARTNER = re.compile(r"pair|partner|acquire|release|acq_rel|seq_cst|relaxed", re.IGNORECASE)
 MACHINE = re.compile(
     r"/(?:work|root)/|\.\./shared|shared/(?:DESIGN|STYLE|SYSTEMS|BENCH)|/tmp/brief"
-    r"|\bhttps?://(?!opensource\.org|spdx\.org|www\.mpi-forum\.org|github\.com)"
+    r"|\bhttps?://(?!opensource\.org|spdx\.org|www\.mpi-forum\.org|www\.w3\.org|github\.com)"
 )
 
 

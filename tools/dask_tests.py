@@ -7,6 +7,7 @@ suite 70-dask and by judge dask (tools/judges).
 
 import os
 import pathlib
+import re
 import subprocess
 
 TOP = pathlib.Path(__file__).resolve().parent.parent
@@ -53,11 +54,14 @@ def source():
 
 
 AS_TCP = TOP / "tests/dask/as_tcp"
-# What the judge runs: connections, servers, workers and their faults, clients, schedulers, shuffles.
-FILES = """comm/tests/test_comms tests/test_core tests/test_batched tests/test_queues tests/test_locks tests/test_actor
+PATIENT = TOP / "tests/dask/patient"
+# What concerns connections comes first in the judge's work: connections, servers, workers and their faults, clients,
+# schedulers, shuffles.
+FIRST = """comm/tests/test_comms tests/test_core tests/test_batched tests/test_queues tests/test_locks tests/test_actor
     tests/test_utils_comm tests/test_failed_workers tests/test_nanny tests/test_worker tests/test_client_executor
     tests/test_worker_client deploy/tests/test_local tests/test_steal tests/test_client tests/test_scheduler
     shuffle/tests/test_merge shuffle/tests/test_shuffle""".split()
+CONNECTED = re.compile(r"gen_cluster|cluster\(|\bc, s\b|connect\(|listen|Client|Scheduler|Nanny|popen")
 WAYS = {
     "direct": "its helpers with addresses mpi://",
     "scheme": "mpi:// as the default scheme",
@@ -66,15 +70,23 @@ WAYS = {
 }
 
 
+def files(folder):
+    """Its files with tests that can meet a connection, relative to the folder of the source; FIRST ones first."""
+    first = [f"distributed/{name}.py" for name in FIRST]
+    found = sorted((folder / "distributed").rglob("test_*.py"))
+    names = [str(path.relative_to(folder)) for path in found if CONNECTED.search(path.read_text(encoding="utf-8"))]
+    return first + [name for name in names if name not in first]
+
+
 def pytest_words(python, *files):
     """The words that run some of its tests; one line per failure, at the end."""
     usual = (
-        "-q",
+        "-v",
         "-rfE",
         "-p",
         "no:cacheprovider",
         "--timeout",
-        "150",
+        "600",
         "-o",
         "timeout_method=signal",
         "-o",
@@ -85,9 +97,10 @@ def pytest_words(python, *files):
 
 def environment(way, site):
     """What makes the tests run one of WAYS; site is where unisono-dask is installed."""
-    given = {"PYTHONPATH": str(site)}
+    given = {"PYTHONPATH": f"{site}:{PATIENT}", "PYTEST_PLUGINS": "patient"}
     if way == "scheme":
         given["DASK_DISTRIBUTED__COMM__DEFAULT_SCHEME"] = "mpi"
     if way == "name":
         given["PYTHONPATH"] += f":{AS_TCP}"
+        given["PYTEST_PLUGINS"] += ",mpi_as_tcp"
     return given

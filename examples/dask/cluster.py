@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A Dask cluster on this machine whose bytes travel by MPI: the sum of an array and its transpose.
 
+pip install "dask[array]"
 python examples/dask/cluster.py
 """
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The same under mpiexec, with dask-mpi: rank 0 is the scheduler, rank 1 runs this script, the others are workers.
 
-pip install dask-mpi
+MPICC=mpicc pip install --no-binary=mpi4py dask-mpi "dask[array]"
 mpiexec -n 4 python examples/dask/ranks.py
 """
 

@@ -30,7 +30,9 @@ struct uno_prof_peer {
 
 struct uno_prof {
     int32_t rank, nranks;
-    _Atomic uint64_t begun, ended;    // monotonic ns: after MPI_Init, before MPI_Finalize; 0 not yet
+    _Atomic uint64_t begun, ended;     // monotonic ns: after MPI_Init, before MPI_Finalize; 0 not yet
+    _Atomic uint64_t in_mpi;           // ns between them in which it was in one call or more
+    _Atomic uint64_t inside, since;    // calls that it is in now, and when the first of them began
     _Atomic uint64_t lost;
     _Atomic uint32_t modules;
     char module[UNO_PROF_MODULES][240];

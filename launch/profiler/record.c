@@ -22,6 +22,8 @@
 
 static struct uno_prof *prof;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t span = PTHREAD_MUTEX_INITIALIZER;    // guards inside, since, left and in_mpi
+static uint64_t left;                                       // when the last call ended
 
 // Operations that were started: a handle's slot, searched from its hash on.
 static struct started {
@@ -39,17 +41,27 @@ static struct known {
 } known[COMMS];
 static int next_known;
 
-uint64_t prof_now(void)
+static uint64_t now(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+// Relaxed: what is recorded orders nothing; it is read when the process is gone.
 static void add(_Atomic uint64_t *counter, uint64_t n)
 {
-    // Relaxed: counters order nothing; they are read when the process is gone.
     atomic_fetch_add_explicit(counter, n, memory_order_relaxed);
+}
+
+static uint64_t get(const _Atomic uint64_t *word)
+{
+    return atomic_load_explicit(word, memory_order_relaxed);
+}
+
+static void put(_Atomic uint64_t *word, uint64_t value)
+{
+    atomic_store_explicit(word, value, memory_order_relaxed);
 }
 
 // Takes chunks of the job's heap and names them on this rank's board.
@@ -83,14 +95,45 @@ void prof_prepare(void)
 void prof_open(void)
 {
     pthread_mutex_lock(&lock);
-    if (prof && !atomic_load_explicit(&prof->begun, memory_order_relaxed))
-        atomic_store_explicit(&prof->begun, prof_now(), memory_order_relaxed);
+    if (prof && !get(&prof->begun)) put(&prof->begun, now());
     pthread_mutex_unlock(&lock);
 }
 
-void prof_close(void)
+// ---- time in MPI: that in which the rank is in one call or more, of any threads ----
+
+struct prof_call prof_begin(int call, const void *place)
 {
-    if (prof) atomic_store_explicit(&prof->ended, prof_now(), memory_order_relaxed);
+    struct prof_call c = {call, place, now(), PROF_NONE, MPI_PROC_NULL, MPI_COMM_NULL, false};
+    if (!prof) return c;
+    pthread_mutex_lock(&span);
+    uint64_t least = get(&prof->begun);
+    c.inside = least > 0;
+    if (c.inside) {
+        put(&prof->ended, 0);    // after a session another one goes on
+        if (left > least) least = left;
+        if (get(&prof->inside) == 0) put(&prof->since, c.start > least ? c.start : least);
+        put(&prof->inside, get(&prof->inside) + 1);
+    }
+    pthread_mutex_unlock(&span);
+    return c;
+}
+
+static void leave(struct prof_call *c, uint64_t end)
+{
+    if (!c->inside) return;
+    pthread_mutex_lock(&span);
+    put(&prof->inside, get(&prof->inside) - 1);
+    uint64_t since = get(&prof->since);
+    if (end > left) left = end;
+    if (get(&prof->inside) == 0 && left > since) put(&prof->in_mpi, get(&prof->in_mpi) + left - since);
+    pthread_mutex_unlock(&span);
+    c->inside = false;
+}
+
+void prof_close(struct prof_call *c)
+{
+    leave(c, c->start);
+    if (prof) put(&prof->ended, now());
 }
 
 // ---- sites ----
@@ -245,10 +288,11 @@ static void remember(MPI_Request request, const struct started *what)
     pthread_mutex_unlock(&lock);
 }
 
-void prof_end(const struct prof_call *c, const MPI_Request *request, int persistent)
+void prof_end(struct prof_call *c, const MPI_Request *request, int persistent)
 {
-    uint64_t end = prof_now();
+    uint64_t end = now();
     if (!prof) return;
+    leave(c, end);
     struct uno_prof_site *s = find_site(c->call, c->place);
     if (!s) return;
     int world = c->peer == MPI_PROC_NULL ? -1 : world_of(c->comm, c->peer);
@@ -261,9 +305,10 @@ void prof_end(const struct prof_call *c, const MPI_Request *request, int persist
     if (request) remember(*request, &(struct started){NULL, s, c->bytes, world, persistent});
 }
 
-void prof_started(const struct prof_call *c, int n, const MPI_Request *requests)
+void prof_started(struct prof_call *c, int n, const MPI_Request *requests)
 {
-    uint64_t end = prof_now();
+    uint64_t end = now();
+    leave(c, end);
     struct uno_prof_site *s = prof ? find_site(c->call, c->place) : NULL;
     if (!s) return;
     add(&s->count, 1);
@@ -286,9 +331,10 @@ int prof_keep(MPI_Request kept[PROF_WAITS], int n, const MPI_Request *requests)
 }
 
 // The time of a wait belongs in equal parts to the operations it waited for.
-void prof_waited(const struct prof_call *c, int n, const MPI_Request *kept, const MPI_Request *requests)
+void prof_waited(struct prof_call *c, int n, const MPI_Request *kept, const MPI_Request *requests)
 {
-    uint64_t took = prof_now() - c->start;
+    uint64_t end = now(), took = end - c->start;
+    leave(c, end);
     struct uno_prof_site *s = prof ? find_site(c->call, c->place) : NULL;
     if (!s) return;
     add(&s->count, 1);

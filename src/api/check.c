@@ -12,6 +12,7 @@
 #include "core/errh.h"
 #include "core/info.h"
 #include "core/session.h"
+#include "core/type_make.h"
 #include "io/file.h"
 
 #undef uno_raise_comm    // what the analyzer sees in their place
@@ -50,7 +51,8 @@ static bool running(void)
     return atomic_load_explicit(&uno_world.phase, memory_order_acquire) == UNO_RUNNING;
 }
 
-// What all kinds of handlers share: true when the error is to be returned, false when a user's handler is to be called.
+// What all kinds of handlers share. A user's handler is given a copy of the code, which the call returns as it left it.
+// True when the error is to be returned, false when a user's handler is to be called.
 static bool settle(const struct MPI_ABI_Errhandler *e, int err)
 {
     if (e == &uno_errors_return) {
@@ -64,23 +66,26 @@ static bool settle(const struct MPI_ABI_Errhandler *e, int err)
 static int raise_on(struct MPI_ABI_Comm *c, const char *call, int err, bool named)
 {
     compose(call, err, !named ? NULL : c->name[0] ? c->name : "a communicator", c->rank);
-    if (!running()) uno_world_abort(err, raised);
-    struct MPI_ABI_Errhandler *e = c->errhandler;
+    bool up = running();
+    struct MPI_ABI_Errhandler *e = up ? c->errhandler : uno_errh_initial();
     uno_errh_hold(e);
-    uno_leave();
+    int code = err;
+    if (up) uno_leave();
     if (!settle(e, err)) {
         MPI_Comm handle = c->handle;
         MPI_File file = c->owner ? c->owner : MPI_FILE_NULL;
-        int code = err;
+        MPI_Win win = c->owner ? c->owner : MPI_WIN_NULL;
         if (e->kind == UNO_ERRH_FILE)
             e->fn.file(&file, &code);
+        else if (e->kind == UNO_ERRH_WIN)
+            e->fn.win(&win, &code);
         else
             e->fn.comm(&handle, &code);
     }
     uno_lock();
     uno_errh_drop(e);
     uno_unlock();
-    return err;
+    return code;
 }
 
 int uno_raise_comm(MPI_Comm comm, const char *call, int err)
@@ -101,29 +106,15 @@ int uno_raise_session(MPI_Session session, const char *call, int err)
     compose(call, err, NULL, 0);
     struct MPI_ABI_Errhandler *e = s->errhandler;
     uno_leave();
-    if (!settle(e, err)) {
-        int code = err;
-        e->fn.session(&session, &code);
-    }
-    return err;
+    int code = err;
+    if (!settle(e, err)) e->fn.session(&session, &code);
+    return code;
 }
 
 int uno_raise_win(MPI_Win win, const char *call, int err)
 {
     struct MPI_ABI_Win *w = uno_win(win);
-    if (!w || !running()) return uno_raise_self(call, err);
-    compose(call, err, w->name[0] ? w->name : "a window", w->comm->rank);
-    struct MPI_ABI_Errhandler *e = w->errhandler;
-    uno_errh_hold(e);
-    uno_leave();
-    if (!settle(e, err)) {
-        int code = err;
-        e->fn.win(&win, &code);
-    }
-    uno_lock();
-    uno_errh_drop(e);
-    uno_unlock();
-    return err;
+    return w && running() ? raise_on(w->comm, call, err, true) : uno_raise_self(call, err);
 }
 
 int uno_raise_file(MPI_File file, const char *call, int err)
@@ -134,15 +125,13 @@ int uno_raise_file(MPI_File file, const char *call, int err)
     struct MPI_ABI_Errhandler *e = uno_file_errhandler;
     uno_errh_hold(e);
     uno_leave();
-    if (!settle(e, err)) {
-        MPI_File none = MPI_FILE_NULL;
-        int code = err;
-        e->fn.file(&none, &code);
-    }
+    MPI_File none = MPI_FILE_NULL;
+    int code = err;
+    if (!settle(e, err)) e->fn.file(&none, &code);
     uno_lock();
     uno_errh_drop(e);
     uno_unlock();
-    return err;
+    return code;
 }
 
 int uno_raise_given(MPI_Errhandler errhandler, const char *call, int err)
@@ -160,7 +149,7 @@ int uno_raise_given(MPI_Errhandler errhandler, const char *call, int err)
     uno_lock();
     uno_errh_drop(e);
     uno_unlock();
-    return err;
+    return code;
 }
 
 int uno_keep_raised(const char *call, int err)
@@ -215,7 +204,7 @@ int uno_check_type(MPI_Datatype type)
         return uno_fail(MPI_ERR_TYPE, "datatype %p is not a datatype (was it freed?)", (void *)type);
     }
     if (uno_type(type)->flags & UNO_TYPE_COMMITTED) return MPI_SUCCESS;
-    return uno_fail(MPI_ERR_TYPE, "datatype %s is not committed (call MPI_Type_commit first)", uno_type(type)->name);
+    return uno_type_ask(uno_type(type), "datatype");
 }
 
 int uno_check_buffer(const void *buf, MPI_Count count, const struct MPI_ABI_Datatype *type)

@@ -37,8 +37,9 @@ static inline void uno_leave(void)
 }
 
 // Called between uno_enter and uno_leave, in place of the latter: each lets the lock go, calls the handler of the
-// object (for a handle that is invalid: of MPI_COMM_SELF, as MPI-4 says) and returns err for the entry point to return.
-// Before MPI_Init and after MPI_Finalize they print and abort.
+// object (for a handle that is invalid: of MPI_COMM_SELF, as MPI-4 says) and returns what the entry point is to return:
+// err, or the code that a user's handler has put in its place.
+// Before MPI_Init and after MPI_Finalize the initial error handler decides.
 int uno_raise_comm(MPI_Comm comm, const char *call, int err);
 int uno_raise_self(const char *call, int err);    // no object: MPI_COMM_SELF's handler (datatypes, groups, info, ...)
 int uno_raise_session(MPI_Session session, const char *call, int err);
@@ -131,3 +132,11 @@ int uno_check_reduction(const struct MPI_ABI_Op *op, const struct MPI_ABI_Dataty
 #ifdef __clang_analyzer__
 #define uno_check_pointer(p, name) ((p) ? MPI_SUCCESS : MPI_ERR_ARG)
 #endif
+
+// The least level of thread support that gives what is asked for; all of it where that is no level.
+static inline int uno_thread_level(int required)
+{
+    if (required < MPI_THREAD_SINGLE || required > MPI_THREAD_SERIALIZED) return MPI_THREAD_MULTIPLE;
+    if (required > MPI_THREAD_FUNNELED) return MPI_THREAD_SERIALIZED;
+    return required > MPI_THREAD_SINGLE ? MPI_THREAD_FUNNELED : MPI_THREAD_SINGLE;
+}

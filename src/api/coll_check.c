@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "api/coll_call.h"
+#include "core/type_make.h"
 
 // One side of the call as arrays: n blocks of counts at displacements.
 struct side {
@@ -70,9 +71,8 @@ static int check_side(const struct side *s)
     }
     if (err) return err;
     if (s->typed) return check_w(s);
-    if (!(s->type->flags & UNO_TYPE_COMMITTED))
-        return uno_fail(MPI_ERR_TYPE, "%s %s is not committed (call MPI_Type_commit first)", s->type_name,
-                        s->type->name);
+    if (!(s->type->flags & UNO_TYPE_COMMITTED)) err = uno_type_ask(s->type, s->type_name);
+    if (err) return err;
     if (s->buf == MPI_IN_PLACE)
         return uno_fail(MPI_ERR_BUFFER, "%s is MPI_IN_PLACE, which has no meaning here", s->buf_name);
     if (!s->vector || !s->displ_name) return uno_check_buffer(s->buf, s->count, s->type);

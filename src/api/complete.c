@@ -118,6 +118,16 @@ static int finish_all(int count, MPI_Request requests[], MPI_Status statuses[])
     return failed;
 }
 
+// Where nothing but accesses to files is waited for, this thread does those that nobody has begun, or the first of
+// them. Beside them messages must move on, so that the I/O thread does the accesses then.
+static void do_accesses(int count, const MPI_Request requests[], bool first)
+{
+    for (int i = 0; i < count; i++)
+        if (!has_ended(requests[i]) && !uno_request_is_own_work(requests[i])) return;
+    for (int i = 0; i < count; i++)
+        if (!has_ended(requests[i]) && requests[i]->ops->poll(requests[i]) && first) return;
+}
+
 int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[])
 {
     uno_enter("MPI_Waitall");
@@ -126,6 +136,7 @@ int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[])
     struct uno_waiting what = {0};
     for (int i = 0; i < count; i++) {
         if (has_ended(requests[i])) continue;
+        do_accesses(count - i, requests + i, false);
         what = (struct uno_waiting){.comm = requests[i]->comm, .peer = requests[i]->rank, .tag = requests[i]->tag};
         struct set s = {count, requests, i};
         uno_wait_until(all_ended, &s, &what);
@@ -180,6 +191,7 @@ int MPI_Waitany(int count, MPI_Request requests[], int *index, MPI_Status *statu
     int err = check_array(count, requests);
     if (err) return uno_raise_self("MPI_Waitany", err);
     struct set s = {count, requests, 0};
+    if (!any_ended(&s)) do_accesses(count, requests, true);
     uno_wait_until(any_ended, &s, NULL);
     return finish_any("MPI_Waitany", &s, index, status);
 }
@@ -236,6 +248,7 @@ int MPI_Waitsome(int incount, MPI_Request requests[], int *outcount, int indices
     if (!err && incount > 0) err = uno_check_pointer(indices, "array_of_indices");
     if (err) return uno_raise_self("MPI_Waitsome", err);
     struct set s = {incount, requests, 0};
+    if (!any_ended(&s)) do_accesses(incount, requests, true);
     uno_wait_until(any_ended, &s, NULL);
     return finish_some("MPI_Waitsome", &s, outcount, indices, statuses);
 }

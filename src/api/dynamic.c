@@ -14,7 +14,7 @@ int MPI_Open_port(MPI_Info info, char *port_name)
     int err = uno_check_running();
     if (!err) err = uno_check_info(info);
     if (!err) err = uno_check_pointer(port_name, "port_name");
-    if (!err) err = uno_port_open(port_name);
+    if (!err) err = uno_port_open(port_name, true);
     return uno_finish_self(call, err);
 }
 

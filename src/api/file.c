@@ -20,7 +20,7 @@ int uno_check_random(MPI_File fh)
     int err = uno_check_file(fh);
     if (err || !(uno_file(fh)->amode & MPI_MODE_SEQUENTIAL)) return err;
     return uno_fail(MPI_ERR_UNSUPPORTED_OPERATION,
-                    "fh was opened with MPI_MODE_SEQUENTIAL (shared pointers and the ordered forms allowed)");
+                    "fh was opened with MPI_MODE_SEQUENTIAL (reading and writing at the shared pointer allowed)");
 }
 
 static int check_amode(int amode)

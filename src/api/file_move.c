@@ -32,6 +32,17 @@ static int check_call(const struct uno_file_call *c)
     return uno_fail(MPI_ERR_ARG, "offset %lld is out of range (0 or more allowed)", (long long)c->offset);
 }
 
+// The shared pointer goes back where the access would end beyond what files can hold.
+static int find_shared(struct uno_access *a)
+{
+    uint64_t undone;
+    int err = uno_pointer_add(a->file, a->bytes, &a->pos);
+    if (err) return err;
+    err = uno_view_fits(a->view, a->pos, a->bytes);
+    if (err && uno_pointer_add(a->file, -a->bytes, &undone)) uno_log(2, "the shared pointer was not put back");
+    return err;
+}
+
 // Where the access begins; pointers move on by what was asked for.
 static int find_begin(const struct uno_file_call *c, struct uno_access *a, int err)
 {
@@ -42,7 +53,7 @@ static int find_begin(const struct uno_file_call *c, struct uno_access *a, int e
         a->pos = f->position;
         if (!err) f->position += a->bytes;
         break;
-    case UNO_FILE_SHARED: return err ? err : uno_pointer_add(f, a->bytes, &a->pos);
+    case UNO_FILE_SHARED: return err ? err : find_shared(a);
     case UNO_FILE_ORDERED: return uno_pointer_order(f, err, a->bytes, &a->pos);
     }
     return err;
@@ -68,10 +79,37 @@ static uint64_t unit_of(const struct uno_access *a)
     return (uint64_t)a->view->unit;
 }
 
+static void tell_status(MPI_Status *status, MPI_Count moved)
+{
+    if (status == MPI_STATUS_IGNORE) return;
+    int kept = status->MPI_ERROR;
+    memset(status, 0, sizeof *status);
+    uno_status_empty(status);
+    status->MPI_ERROR = kept;
+    uno_status_set_bytes(status, moved);
+}
+
+// Whether it was an access of the usual kind, and is done. All others, and what is wrong, are for the general way.
+static bool is_done_at_once(const struct uno_file_call *c, MPI_Status *status)
+{
+    const int usual = UNO_TYPE_PLAIN | UNO_TYPE_COMMITTED;
+    const MPI_Count most = 1 << 30;    // of a count and a size: no product overflows
+    struct MPI_ABI_File *f = uno_file(c->fh);
+    if (!f || c->all || c->place != UNO_FILE_AT || check_mode(f, c) || !uno_type_is_live(c->type)) return false;
+    const struct MPI_ABI_Datatype *t = uno_type(c->type);
+    if ((t->flags & usual) != usual || c->count <= 0 || c->count > most || t->size > most) return false;
+    if (!c->buf || c->buf == MPI_IN_PLACE || uno_check_running()) return false;
+    size_t n = (size_t)(c->count * t->size);
+    if (!uno_access_at_once(f, c->write, (void *)(uintptr_t)c->buf, n, c->offset)) return false;
+    tell_status(status, (MPI_Count)n);
+    return true;
+}
+
 int uno_file_move(const struct uno_file_call *c, MPI_Status *status)
 {
     struct uno_access a;
     uno_enter(c->call);
+    if (is_done_at_once(c, status)) return uno_finish_file(c->fh, c->call, MPI_SUCCESS);
     int err = uno_check_file(c->fh);
     if (err) return uno_raise_file(c->fh, c->call, err);
     err = uno_file_set_up(c, &a);
@@ -87,21 +125,17 @@ int uno_file_move(const struct uno_file_call *c, MPI_Status *status)
         if (c->place == UNO_FILE_OWN && a.done < a.bytes) a.file->position = a.pos + a.done - a.done % unit_of(&a);
         uno_access_end(&a);
     }
-    if (!err && status != MPI_STATUS_IGNORE) {
-        int kept = status->MPI_ERROR;
-        memset(status, 0, sizeof *status);
-        uno_status_empty(status);
-        status->MPI_ERROR = kept;
-        uno_status_set_bytes(status, a.moved);
-    }
+    if (!err) tell_status(status, a.moved);
     return uno_finish_file(c->fh, c->call, err);
 }
 
 static int start(const struct uno_file_call *c, MPI_Request *request)
 {
     struct uno_access a;
-    int err = uno_file_set_up(c, &a);
+    int err = uno_check_pointer(request, "request");
+    if (!err) err = uno_file_set_up(c, &a);
     if (err) return err;
+    a.agreed = c->all && a.file->comm->size > 1;
     err = uno_async_start(&a, request);
     if (err) uno_access_end(&a);
     return err;
@@ -111,7 +145,8 @@ int uno_file_start(const struct uno_file_call *c, MPI_Request *request)
 {
     uno_enter(c->call);
     int err = uno_check_file(c->fh);
-    if (!err) err = uno_check_pointer(request, "request");
-    if (!err) err = start(c, request);
+    if (err) return uno_raise_file(c->fh, c->call, err);
+    err = start(c, request);
+    if (err && c->all && uno_file(c->fh)->comm->size > 1) err = uno_async_refused(uno_file(c->fh), err);
     return uno_finish_file(c->fh, c->call, err);
 }

@@ -50,6 +50,8 @@ int uno_file_split_end(const char *call, MPI_File fh, const void *buf, MPI_Statu
     else if (!pairs(f->split_call, call))
         err = uno_fail(MPI_ERR_OTHER, "the split collective under way was begun by %s", f->split_call);
     if (begun) err = uno_file_agree(f, err);
+    bool given_up = err && begun && f->comm->broken;    // by a failure: it has no end any more
+    if (given_up && uno_wait(&f->split, MPI_STATUS_IGNORE)) uno_log(2, "a split access failed too");
     if (!err) err = uno_file_agree(f, uno_wait(&f->split, status));
     return uno_finish_file(fh, call, err);
 }

@@ -94,7 +94,7 @@ int MPI_File_get_byte_offset(MPI_File fh, MPI_Offset offset, MPI_Offset *disp)
     uint64_t pos = 0;
     int64_t at = 0;
     uno_enter(call);
-    int err = uno_check_random(fh);
+    int err = uno_check_file(fh);
     if (!err) err = uno_check_pointer(disp, "disp");
     if (!err && (offset < 0 || __builtin_mul_overflow((uint64_t)offset, (uint64_t)uno_file(fh)->view->unit, &pos)))
         err = uno_fail(MPI_ERR_ARG, "offset %lld is out of range", (long long)offset);
@@ -164,7 +164,7 @@ int MPI_File_seek_shared(MPI_File fh, MPI_Offset offset, int whence)
 {
     static const char call[] = "MPI_File_seek_shared";
     uno_enter(call);
-    int err = uno_check_file(fh);
+    int err = uno_check_random(fh);
     if (!err) err = seek_shared(uno_file(fh), offset, whence);
     return uno_finish_file(fh, call, err);
 }
@@ -174,7 +174,7 @@ int MPI_File_get_position_shared(MPI_File fh, MPI_Offset *offset)
     static const char call[] = "MPI_File_get_position_shared";
     uint64_t current = 0;
     uno_enter(call);
-    int err = uno_check_file(fh);
+    int err = uno_check_random(fh);
     if (!err) err = uno_check_pointer(offset, "offset");
     if (!err) err = uno_pointer_add(uno_file(fh), 0, &current);
     if (!err) *offset = (MPI_Offset)current / uno_file(fh)->view->unit;

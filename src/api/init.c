@@ -40,6 +40,7 @@ static void close_for_good(void)
     uno_helper_stop();
     uno_lock();    // whose rules hold here too, although no other thread calls MPI any more
     uno_dpm_close();
+    uno_ft_close();
     uno_peers_close();
     uno_unlock();
     uno_world_close();
@@ -83,10 +84,12 @@ void uno_library_close(void)
     if (atomic_fetch_sub_explicit(&uno_world.opens, 1, memory_order_relaxed) > 1) return;
     uno_lock();
     bool together = atomic_load_explicit(&world_model, memory_order_relaxed) == 1;
-    if (together)
+    if (together) {
         told(uno_world.job->survive ? uno_ft_finish() : uno_p2p_finish());
-    else
+    } else {
         uno_peers_flush();
+        uno_dpm_close();    // nobody would serve the ports
+    }
     uno_unlock();
     if (together) {
         close_for_good();
@@ -103,7 +106,7 @@ static int init(const char *call, int required, int *provided)
     int state = atomic_load_explicit(&world_model, memory_order_relaxed);
     if (state == 1) return refuse(call, "MPI was initialized already");
     if (state == 2) return refuse(call, "MPI was finalized and cannot be initialized again (sessions can)");
-    if (required < MPI_THREAD_SINGLE || required > MPI_THREAD_MULTIPLE) required = MPI_THREAD_MULTIPLE;
+    required = uno_thread_level(required);
     int err = uno_library_open(required);
     uno_lock();
     if (!err) err = uno_dpm_meet_parents();

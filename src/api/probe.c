@@ -52,7 +52,7 @@ static void tell_status(const struct uno_unexp *u, MPI_Status *status)
     if (u) {
         status->MPI_SOURCE = u->src;
         status->MPI_TAG = u->tag;
-        uno_status_set_bytes(status, (MPI_Count)u->bytes);
+        uno_status_set_bytes(status, (MPI_Count)uno_unexp_bytes(u));
     } else {
         status->MPI_SOURCE = MPI_PROC_NULL;
     }

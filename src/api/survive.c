@@ -14,8 +14,10 @@ static int enter(MPI_Comm comm, const char *call)
 {
     uno_enter(call);
     int err = uno_check_comm(comm);
-    if (!err) uno_ft_look();
-    return err;
+    if (err) return err;
+    uno_ft_look();
+    uno_guests_look();    // whoever asks over and over may still owe the others a message
+    return MPI_SUCCESS;
 }
 
 int MPIX_Comm_revoke(MPI_Comm comm)

@@ -79,8 +79,7 @@ int MPI_T_init_thread(int required, int *provided)
     uno_tool_lock();
     int err = uno_tool_check(provided, "provided");
     if (!err) err = uno_tool_open();
-    if (!err)
-        *provided = required < MPI_THREAD_SINGLE || required > MPI_THREAD_MULTIPLE ? MPI_THREAD_MULTIPLE : required;
+    if (!err) *provided = uno_thread_level(required);
     return uno_tool_leave(__func__, err);
 }
 

@@ -33,6 +33,7 @@ int uno_check_win_rank(const struct MPI_ABI_Win *w, int rank, const char *name)
 
 static int may_go(const struct MPI_ABI_Win *w)
 {
+    if (w->comm->broken) return MPI_SUCCESS;    // a member has failed: what is open ends with the window
     if (w->locks || w->all_locked) return uno_fail(MPI_ERR_RMA_SYNC, "a lock is held (unlock first)");
     if (w->started) return uno_fail(MPI_ERR_RMA_SYNC, "the epoch of MPI_Win_start is open (call MPI_Win_complete)");
     if (w->exposed) return uno_fail(MPI_ERR_RMA_SYNC, "the epoch of MPI_Win_post is open (call MPI_Win_wait)");
@@ -203,8 +204,8 @@ int MPI_Win_set_errhandler(MPI_Win win, MPI_Errhandler errhandler)
         struct MPI_ABI_Win *w = uno_win(win);
         struct MPI_ABI_Errhandler *e = uno_errh(errhandler);
         uno_errh_hold(e);
-        uno_errh_drop(w->errhandler);
-        w->errhandler = e;
+        uno_errh_drop(w->comm->errhandler);
+        w->comm->errhandler = e;
     }
     return uno_finish_win(win, call, err);
 }
@@ -216,8 +217,8 @@ int MPI_Win_get_errhandler(MPI_Win win, MPI_Errhandler *errhandler)
     int err = uno_check_win(win);
     if (!err) err = uno_check_pointer(errhandler, "errhandler");
     if (!err) {
-        uno_errh_hold(uno_win(win)->errhandler);
-        *errhandler = uno_errh_give(uno_win(win)->errhandler);
+        uno_errh_hold(uno_win(win)->comm->errhandler);
+        *errhandler = uno_errh_give(uno_win(win)->comm->errhandler);
     }
     return uno_finish_win(win, call, err);
 }

@@ -166,8 +166,8 @@ static bool is_done(MPI_Win win, int rank)
     uno_lock();
     bool done = uno_rma_is_flushed(win, rank);
     uno_unlock();
-    // Release: what was stored before is there when anything stored later is. Loads later on: uno_rma_order.
-    atomic_thread_fence(memory_order_release);
+    // Acq_rel: as in flush_part of rma/passive.c.
+    atomic_thread_fence(memory_order_acq_rel);
     return done;
 }
 

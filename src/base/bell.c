@@ -5,11 +5,11 @@
 #include "base/bell.h"
 
 #include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/hex.h"
 #include "base/wait.h"
 
 static int ring_fd = -1;    // -1 until needed
@@ -21,8 +21,7 @@ socklen_t uno_bell_name(const struct uno_door *d, struct sockaddr_un *a)
     memset(a, 0, sizeof *a);
     a->sun_family = AF_UNIX;
     memcpy(a->sun_path + 1, prefix, sizeof prefix - 1);
-    for (size_t i = 0; i < sizeof d->name; i++) to += sprintf(to, "%02x", d->name[i]);
-    return (socklen_t)(to - (char *)a);
+    return (socklen_t)(uno_hex_put(to, d->name, sizeof d->name) - (char *)a);
 }
 
 void uno_bell_sound(struct uno_door *d, uint32_t mode)
@@ -53,4 +52,13 @@ void uno_bell_news(struct uno_door *d)
     atomic_fetch_add(&d->news, 1);
     uint32_t mode = atomic_exchange(&d->mode, UNO_DOOR_AWAKE);
     if (mode != UNO_DOOR_AWAKE) uno_bell_sound(d, mode);
+}
+
+void uno_bell_death(struct uno_door *d)
+{
+    // Seq_cst, both: as in uno_bell_news.
+    atomic_fetch_add(&d->news, 1);
+    atomic_store(&d->mode, UNO_DOOR_AWAKE);
+    uno_bell_sound(d, UNO_DOOR_FUTEX);
+    uno_bell_sound(d, UNO_DOOR_FD);
 }

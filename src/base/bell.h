@@ -17,3 +17,7 @@ void uno_bell_close(void);
 
 // mpiexec has left something for this rank: raises its word of news and wakes it.
 void uno_bell_news(struct uno_door *d);
+
+// The same of a death, whatever the mode says: who died may have been in the middle of ringing, with the mode taken and
+// nobody woken.
+void uno_bell_death(struct uno_door *d);

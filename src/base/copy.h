@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copies for the message path: a few bytes without a call (slots), and everything else by the C library's memcpy.
 #pragma once
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -34,18 +35,45 @@ static inline void uno_copy_small(void *dst, const void *src, size_t n)
     }
 }
 
-// Into memory that another core has read, and out of memory that another core has written: in whole lines by the widest
-// instructions there are. For writing, lines are asked for eight ahead, because a store that misses holds up all later
-// ones. Together they save a third of a 4 KiB message (bench: lat --sizes 256:8K).
-void uno_copy_out(void *dst, const void *src, size_t n);
+// Into memory that another core has read, and out of memory that another core has written. Where the machine gains by
+// it (uno_copy_decide): in whole lines by the widest instructions there are, and for writing, lines are asked for eight
+// ahead, because a store that misses holds up all later ones; that saves a third of a 4 KiB message (bench: lat --sizes
+// 256:8K). Else by the C library's memcpy. told: where the store after the copy tells the reader that it is there; that
+// line is asked for ahead, too (2 KiB: a tenth less). NULL: there is none.
+#define UNO_COPY_AHEAD 512
+void uno_copy_out(void *dst, const void *src, size_t n, const void *told);
 void uno_copy_in(void *dst, const void *src, size_t n);
 
-// Asks for lines that another core has read and this one will write soon by other means (packing: a fifth faster).
-static inline void uno_copy_own(char *dst, size_t n)
+// To memory that nobody reads soon, past the caches: a store that misses would read the line first (bench: bcast
+// --np 8 --sizes 8M:64M).
+void uno_copy_past(void *dst, const void *src, size_t n);
+
+// Whether lines are asked for ahead (base/thresholds.h decides, before threads copy).
+extern bool uno_copy_ahead;
+void uno_copy_decide(bool ahead);
+
+// Asks for the first lines of what another core has written and this one will copy after it has looked what to do with
+// it (a message whose receive must be found: 1 to 4 KiB a tenth less).
+static inline void uno_copy_soon(const char *src, size_t n)
+{
+    for (size_t i = 0; i < UNO_COPY_AHEAD && i < n; i += 64) __builtin_prefetch(src + i);
+}
+
+// Asks for lines that this core will write.
+static inline void uno_copy_ask(const char *lines, size_t n)
 {
 #if defined(__x86_64__)
-    for (size_t i = 0; i < n; i += 64) __asm__ volatile("prefetchw %0" : : "m"(dst[i]));
+    for (size_t i = 0; i < n; i += 64) __asm__ volatile("prefetchw %0" : : "m"(lines[i]));
+#elif defined(__aarch64__)
+    for (size_t i = 0; i < n; i += 64) __asm__ volatile("prfm pstl1keep, %0" : : "Q"(lines[i]));
 #else
-    (void)dst, (void)n;
+    for (size_t i = 0; i < n; i += 64) __builtin_prefetch(lines + i, 1);
 #endif
+}
+
+// The same where the machine gains by it: lines that another core has read and this one will write soon by other means
+// (packing: a fifth faster).
+static inline void uno_copy_own(char *dst, size_t n)
+{
+    if (uno_copy_ahead) uno_copy_ask(dst, n);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Blocks of IEEE binary16 to and from float, eight at a time with the F16C instructions where the processor has them
-// (every one with AVX2 has them), chosen at load. Called by the reduction loops.
+// Blocks of IEEE binary16 to and from float: eight at a time with the F16C instructions where the processor has them
+// (every one with AVX2 has them), chosen at load; four at a time with those that every aarch64 has. Called by the
+// reduction loops.
 #include "base/half.h"
 
 #include "base/isa.h"
@@ -47,6 +48,38 @@ __attribute__((constructor)) static void choose(void)
     if (uno_isa() == UNO_ISA_BASE) return;
     widen = widen_f16c;
     narrow = narrow_f16c;
+}
+#elif defined(__aarch64__)
+#include <arm_neon.h>
+
+static void widen_neon(float *out, const void *halves, size_t n)
+{
+    const uno_half *in = halves;
+    size_t i = 0;
+    for (; i + 4 <= n; i += 4) {
+        uint16_t four[4];
+        memcpy(four, in + i, sizeof four);
+        vst1q_f32(out + i, vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(four))));
+    }
+    widen_base(out + i, in + i, n - i);
+}
+
+static void narrow_neon(void *halves, const float *in, size_t n)
+{
+    uno_half *out = halves;
+    size_t i = 0;
+    for (; i + 4 <= n; i += 4) {
+        uint16_t four[4];
+        vst1_u16(four, vreinterpret_u16_f16(vcvt_f16_f32(vld1q_f32(in + i))));
+        memcpy(out + i, four, sizeof four);
+    }
+    narrow_base(out + i, in + i, n - i);
+}
+
+__attribute__((constructor)) static void choose(void)
+{
+    widen = widen_neon;
+    narrow = narrow_neon;
 }
 #endif
 

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/param.h"
 #include "base/wait.h"
@@ -22,9 +23,10 @@
 #define REGIONS 512
 #define TOO_LONG_NS 50000000    // the kernel had to look for memory: do not ask again
 
-static struct uno_param after = UNO_PARAM_INT("huge_after", 16 << 20, 0, 1LL << 40,
-                                              "bytes that peers copy from or to 2 MiB of a buffer before these are "
-                                              "gathered into one huge page (0: never)");
+static struct uno_param after =
+    UNO_PARAM_BY_MACHINE("huge_after", 16 << 20, 0, 1LL << 40,
+                         "bytes that peers copy from or to 2 MiB of a buffer before these are "
+                         "gathered into one huge page (0: never)");
 UNO_PARAM_DECLARE(after);
 
 // What is known of a region; two that fall on one entry push each other out and start anew.
@@ -47,10 +49,10 @@ static bool allowed(void)
 
 static void gather(uintptr_t number)
 {
-    unsigned char there[(1 << SHIFT) / 4096];
+    unsigned char there[(1 << SHIFT) / 4096];    // no page is smaller
     void *at = (void *)(number << SHIFT);
     if (!allowed() || mincore(at, 1 << SHIFT, there) != 0) return;
-    for (size_t i = 0; i < sizeof there; i++)
+    for (size_t i = 0, n = ((size_t)1 << SHIFT) / (size_t)sysconf(_SC_PAGESIZE); i < n; i++)
         if (!(there[i] & 1)) return;
     uint64_t start = uno_now_ns();
     madvise(at, 1 << SHIFT, MADV_COLLAPSE);

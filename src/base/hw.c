@@ -15,7 +15,7 @@
 #include "base/fail.h"
 #include "base/param.h"
 
-#if __has_include(<hwloc.h>)
+#if __has_include(<hwloc.h>) && __has_include(<hwloc/autogen/config.h>)    // the latter is of one machine type
 #include <hwloc.h>
 #define HAVE_HWLOC 1
 #endif

@@ -12,8 +12,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/machine.h"
+
 #define PAGE 4096UL
-#define LAYOUT ((uint32_t)(sizeof(struct uno_job_head) << 12 ^ sizeof(struct uno_board)))
+#define LAYOUT                                                                                                         \
+    ((uint32_t)(sizeof(struct uno_machine) << 24 ^ sizeof(struct uno_door) << 18 ^ sizeof(struct uno_job_head) << 12 ^ \
+                sizeof(struct uno_board)))
 
 static size_t round_up(size_t n, size_t unit)
 {
@@ -22,7 +26,8 @@ static size_t round_up(size_t n, size_t unit)
 
 static void lay_out_job(struct uno_job_head *h, uint32_t nlocal, uint32_t nworld)
 {
-    size_t at = round_up(sizeof *h, PAGE);
+    h->machine_off = round_up(sizeof *h, UNO_LINE);
+    size_t at = round_up(h->machine_off + sizeof(struct uno_machine), PAGE);
     h->board_off = at;
     at = round_up(at + nlocal * sizeof(struct uno_board), PAGE);
     h->door_off = at;
@@ -32,7 +37,7 @@ static void lay_out_job(struct uno_job_head *h, uint32_t nlocal, uint32_t nworld
     h->failed_off = at;
     at = round_up(at + ((size_t)nworld + 63) / 64 * sizeof(uint64_t), PAGE);
     h->pair_off = at;
-    at += (size_t)nlocal * nlocal * UNO_PAIR_BYTES;
+    at = round_up(at + (size_t)nlocal * nlocal * UNO_PAIR_BYTES, UNO_HEAP_CHUNK);
     h->heap_off = at;
     h->bytes = at + (size_t)UNO_HEAP_CHUNKS * UNO_HEAP_CHUNK;
 }
@@ -58,7 +63,10 @@ static void format(struct uno_job_head *h, const struct uno_job_spec *spec)
     h->job_id = spec->job_id;
     memcpy(h->secret, spec->secret, sizeof h->secret);
     lay_out_job(h, spec->nlocal, spec->nworld);
+    uno_machine_find(uno_job_machine(h));
+    h->ordered = spec->nlocal == spec->nworld;
     for (uint32_t i = 0; i < spec->nlocal; i++) {
+        h->ordered &= spec->world_rank[i] == (int)i;
         struct uno_board *b = uno_job_board(h, i);
         b->world_rank = spec->world_rank[i];
         b->appnum = spec->appnum[i];
@@ -98,17 +106,22 @@ static bool is_segment(int fd)
            memcmp(magic, UNO_JOB_MAGIC, sizeof magic) == 0;
 }
 
-int uno_job_find(const char *text, int *fd, int *local_index)
+int uno_open_of(int pid, int fd)
 {
     char path[64];
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", pid, fd);
+    return open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
+}
+
+int uno_job_find(const char *text, int *fd, int *local_index)
+{
     int number, local, keeper = 0;
     *local_index = -1;
     if (sscanf(text, "%d:%d:%d", &number, &local, &keeper) < 2 || local < 0) return EINVAL;
     *local_index = local;
     *fd = number;
     if (is_segment(number)) return 0;
-    snprintf(path, sizeof path, "/proc/%d/fd/%d", keeper, number);
-    int f = open(path, O_RDWR | O_CLOEXEC);
+    int f = uno_open_of(keeper, number);
     if (f < 0) return errno;
     *fd = f;
     return 0;
@@ -157,9 +170,19 @@ int64_t uno_job_take(struct uno_job_head *h, size_t count)
     return -1;
 }
 
+// The pages go back, and are zero when they are next used. Emulators and sandboxes may take the advice and do nothing:
+// then it is done by hand, as a word that is still there tells.
+static void clear_chunks(void *at, size_t bytes)
+{
+    static const uint64_t mark = UINT64_MAX;
+    memcpy(at, &mark, sizeof mark);
+    uint64_t left = mark;
+    if (madvise(at, bytes, MADV_REMOVE) == 0) memcpy(&left, at, sizeof left);
+    if (left) memset(at, 0, bytes);
+}
+
 void uno_job_give(struct uno_job_head *h, size_t first, size_t count)
 {
-    // The pages go back, and are zero when they are next used.
-    madvise(uno_job_chunk(h, first), count * UNO_HEAP_CHUNK, MADV_REMOVE);
+    clear_chunks(uno_job_chunk(h, first), count * UNO_HEAP_CHUNK);
     give_back(h, first, count);
 }

@@ -19,11 +19,11 @@
 #define UNO_JOB_ENV "UNISONO_JOB"
 #define UNO_LINE 64
 #define UNO_PAIR_BYTES (128 * 1024)    // slots, rendezvous descriptors and byte ring of one direction of one pair
-#define UNO_HEAP_CHUNK (64 * 1024)
-#define UNO_HEAP_CHUNKS 16384    // 1 GiB of address space; touched pages alone cost memory
+#define UNO_HEAP_CHUNK (64 * 1024)     // no smaller than a page of any machine
+#define UNO_HEAP_CHUNKS 16384          // 1 GiB of address space; touched pages alone cost memory
 #define UNO_NAME_MAX 32
 #define UNO_HOLDS_ALL (-1)    // the locks of all ranks
-#define UNO_CARD_BYTES 96     // of a rank's network addresses (the tcp channel's business)
+#define UNO_CARD_BYTES 168    // of a rank's network addresses (the tcp channel's business)
 #define UNO_PROBE 0x756e6970726f6265u
 
 enum uno_rank_state {
@@ -62,6 +62,7 @@ struct uno_board {
     unsigned char card[UNO_CARD_BYTES];
     _Atomic uint32_t profile;    // under mpiexec --profile: first heap chunk of what the rank recorded, plus 1
     _Atomic uint32_t stats;      // under mpiexec --stats: heap chunk of what the rank counted, plus 1
+    _Atomic uint32_t fabric;     // heap chunk with how it is reached by libfabric (the ofi channel's business), plus 1
     char why[256];               // reason of an abort, one line, for the launcher's message
 } __attribute__((aligned(UNO_LINE)));
 
@@ -77,7 +78,20 @@ struct uno_door {
     _Atomic uint32_t news;     // bumped when mpiexec has left something: a failed rank, a message (base/pm.h)
     unsigned char name[16], key[8];    // random, of the rank's doorbell socket: written before the mode is FD
     _Atomic uint32_t guests;    // rings of processes of other jobs not taken yet: first heap chunk of the last, plus 1
+    // A line that no ringer looks at, for the owner stores here whenever it yields.
+    _Atomic uint32_t turns __attribute__((aligned(UNO_LINE)));    // times it came back after a yield or a sleep
+    _Atomic uint32_t ran;                                         // where it did, plus 1
+    _Atomic uint64_t run;                                         // ticks from there to its next yield, all in all
 } __attribute__((aligned(UNO_LINE)));
+
+struct uno_machine;    // base/machine.h
+
+// What the first rank of this host has loaded (chan/alike.c).
+struct uno_job_list {
+    _Atomic uint32_t state;
+    int32_t rank;
+    char text[1024];    // as base/component.h has it
+};
 
 struct uno_job_head {
     char magic[8];
@@ -87,10 +101,12 @@ struct uno_job_head {
     uint32_t nhosts, host;    // of this segment
     uint32_t processors;      // of this host that the job may use; 0: not known
     uint32_t survive;         // the job goes on when a rank dies (mpiexec --survive)
-    uint64_t board_off, door_off, active_off, failed_off, pair_off, heap_off, bytes;
+    uint32_t ordered;         // all ranks of the job are in this segment, and numbered alike in both ways
+    uint64_t machine_off, board_off, door_off, active_off, failed_off, pair_off, heap_off, bytes;
     uint64_t job_id;             // random, not secret
     unsigned char secret[32];    // the job's secret for the TCP handshake
     _Atomic uint32_t cma;        // 0 not yet tried, 1 cross-memory attach between ranks works, 2 it does not
+    struct uno_job_list components;
     _Atomic uint64_t heap_used[UNO_HEAP_CHUNKS / 64];    // bit set = chunk taken
 };
 
@@ -107,12 +123,22 @@ struct uno_job_spec {
 // Creates the memfd (no close-on-exec), sizes and formats it. 0, or an errno value; *fd on success.
 int uno_job_create(const struct uno_job_spec *spec, int *fd) UNO_MUST_USE;
 
+// Opens what process pid has under descriptor fd: memory that it made for others. A new descriptor, or -1 and errno.
+// Where processes are numbered apart the path may lead to something else: the caller looks whether it is what it meant.
+int uno_open_of(int pid, int fd) UNO_MUST_USE;
+
 // The descriptor and the local index that the environment variable holds; -1 in *local_index if it is malformed. Opens
 // the keeper's descriptor if our own is not the segment. The caller closes *fd. 0 or an errno value.
 int uno_job_find(const char *text, int *fd, int *local_index) UNO_MUST_USE;
 
 // Maps the segment. 0 or an errno value (EPROTO: the layout is of another version); *head on success.
 int uno_job_map(int fd, struct uno_job_head **head) UNO_MUST_USE;
+
+// What the paths of this host cost.
+static inline struct uno_machine *uno_job_machine(struct uno_job_head *h)
+{
+    return (struct uno_machine *)((char *)h + h->machine_off);
+}
 
 static inline struct uno_board *uno_job_board(struct uno_job_head *h, uint32_t local)
 {
@@ -155,3 +181,9 @@ static inline void *uno_job_chunk(struct uno_job_head *h, size_t first)
 {
     return (char *)h + h->heap_off + first * UNO_HEAP_CHUNK;
 }
+
+// Core files leave out what ranks share, as it is large and sparse, and writing it would touch every page
+// (MADV_DONTDUMP where it is mapped). With the parameter share_dump they hold what this process uses of it: whole
+// pages.
+void uno_dump_keep(void *p, size_t bytes);
+void uno_dump_forget(void *p, size_t bytes);    // it is used no more

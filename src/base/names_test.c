@@ -4,7 +4,7 @@
 #include "base/names.h"
 
 #include <dirent.h>
-#include <errno.h>
+#include <mpi.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -15,6 +15,8 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+
+#include "base/param.h"
 
 static char folder[] = "/tmp/unisono-names-test-XXXXXX";
 
@@ -48,7 +50,7 @@ static void test_publish(void **state)
     struct uno_names here = {0}, there = {0};
     char port[64];
     (void)state;
-    assert_int_equal(uno_names_look_up(&there, "a", port, sizeof port), ENOENT);
+    assert_int_equal(uno_names_look_up(&there, "a", port, sizeof port), MPI_ERR_NAME);
     assert_int_equal(uno_names_publish(&here, "a", "port 1", 1), 0);
     assert_int_equal(uno_names_publish(&here, "", "port 2", 2), 0);
     assert_int_equal(uno_names_look_up(&here, "a", port, sizeof port), 0);
@@ -57,13 +59,13 @@ static void test_publish(void **state)
     assert_string_equal(port, "port 1");
     assert_int_equal(uno_names_look_up(&there, "", port, sizeof port), 0);
     assert_string_equal(port, "port 2");
-    assert_int_equal(uno_names_look_up(&there, "a", port, 3), EMSGSIZE);
-    assert_int_equal(uno_names_publish(&there, "a", "other", 1), EEXIST);
-    assert_int_equal(uno_names_publish(&here, "a", "other", 1), EEXIST);
-    assert_int_equal(uno_names_unpublish(&there, "a"), ENOENT);
+    assert_int_equal(uno_names_look_up(&there, "a", port, 3), MPI_ERR_NAME);
+    assert_int_equal(uno_names_publish(&there, "a", "other", 1), MPI_ERR_SERVICE);
+    assert_int_equal(uno_names_publish(&here, "a", "other", 1), MPI_ERR_SERVICE);
+    assert_int_equal(uno_names_unpublish(&there, "a"), MPI_ERR_SERVICE);
     assert_int_equal(uno_names_unpublish(&here, "a"), 0);
-    assert_int_equal(uno_names_unpublish(&here, "a"), ENOENT);
-    assert_int_equal(uno_names_look_up(&there, "a", port, sizeof port), ENOENT);
+    assert_int_equal(uno_names_unpublish(&here, "a"), MPI_ERR_SERVICE);
+    assert_int_equal(uno_names_look_up(&there, "a", port, sizeof port), MPI_ERR_NAME);
     assert_int_equal(count_files(), 1);
     uno_names_close(&here);
     assert_int_equal(count_files(), 0);
@@ -78,8 +80,8 @@ static void test_owners(void **state)
     assert_int_equal(uno_names_publish(&t, "b", "2", 8), 0);
     assert_int_equal(uno_names_publish(&t, "c", "3", 7), 0);
     uno_names_drop(&t, 7);
-    assert_int_equal(uno_names_look_up(&t, "a", port, sizeof port), ENOENT);
-    assert_int_equal(uno_names_look_up(&t, "c", port, sizeof port), ENOENT);
+    assert_int_equal(uno_names_look_up(&t, "a", port, sizeof port), MPI_ERR_NAME);
+    assert_int_equal(uno_names_look_up(&t, "c", port, sizeof port), MPI_ERR_NAME);
     assert_int_equal(uno_names_look_up(&t, "b", port, sizeof port), 0);
     uno_names_close(&t);
 }
@@ -96,7 +98,7 @@ static void test_stale(void **state)
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_int_equal(status, 0);
     assert_int_equal(count_files(), 1);
-    assert_int_equal(uno_names_look_up(&t, "left", port, sizeof port), ENOENT);
+    assert_int_equal(uno_names_look_up(&t, "left", port, sizeof port), MPI_ERR_NAME);
     assert_int_equal(uno_names_publish(&t, "left", "here", 1), 0);
     assert_int_equal(uno_names_look_up(&t, "left", port, sizeof port), 0);
     assert_string_equal(port, "here");
@@ -131,16 +133,55 @@ static void test_open_folder(void **state)
     assert_int_equal(chmod(path, 0755), 0);
     assert_int_equal(uno_names_publish(&here, "a", "1", 1), 0);
     assert_int_equal(uno_names_look_up(&here, "a", port, sizeof port), 0);
-    assert_int_equal(uno_names_look_up(&there, "a", port, sizeof port), ENOENT);
+    assert_int_equal(uno_names_look_up(&there, "a", port, sizeof port), MPI_ERR_NAME);
     assert_int_equal(count_files(), 0);
     uno_names_close(&here);
     assert_int_equal(chmod(path, 0700), 0);
 }
 
+static void choose(const char *path)
+{
+    setenv("UNISONO_NAME_FOLDER", path, 1);
+    assert_int_equal(uno_params_load(), 0);
+}
+
+// A folder that was asked for is used whatever the host's own is, and what is wrong with it is told, not passed over.
+static void test_chosen_folder(void **state)
+{
+    struct uno_names here = {0}, there = {0};
+    char path[300], port[64];
+    (void)state;
+    snprintf(path, sizeof path, "%s/shared", folder);
+    choose(path);
+    assert_int_equal(uno_names_publish(&here, "a", "1", 1), 0);
+    setenv("XDG_RUNTIME_DIR", "/nowhere", 1);    // as on another host
+    assert_int_equal(uno_names_look_up(&there, "a", port, sizeof port), 0);
+    assert_string_equal(port, "1");
+    assert_int_equal(uno_names_publish(&there, "a", "2", 1), MPI_ERR_SERVICE);
+    assert_int_equal(chmod(path, 0750), 0);
+    assert_int_equal(uno_names_look_up(&there, "a", port, sizeof port), MPI_ERR_NAME);
+    assert_non_null(strstr(uno_fail_text(), "open to others (mode 750"));
+    assert_int_equal(uno_names_publish(&there, "b", "2", 1), MPI_ERR_OTHER);
+    assert_non_null(strstr(uno_fail_text(), "open to others (mode 750"));
+    assert_int_equal(chmod(path, 0700), 0);
+    uno_names_close(&here);
+    assert_int_equal(rmdir(path), 0);    // nothing was left behind
+    choose("shared");
+    assert_int_equal(uno_names_publish(&here, "a", "1", 1), MPI_ERR_OTHER);
+    assert_non_null(strstr(uno_fail_text(), "begins with / or ~/"));
+    setenv("HOME", folder, 1);
+    choose("~/shared");
+    assert_int_equal(uno_names_publish(&here, "a", "1", 1), 0);
+    uno_names_close(&here);
+    assert_int_equal(rmdir(path), 0);
+    choose("");
+    setenv("XDG_RUNTIME_DIR", folder, 1);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_publish), cmocka_unit_test(test_owners),
-                                       cmocka_unit_test(test_stale), cmocka_unit_test(test_fork),
-                                       cmocka_unit_test(test_open_folder)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_publish),     cmocka_unit_test(test_owners),
+                                       cmocka_unit_test(test_stale),       cmocka_unit_test(test_fork),
+                                       cmocka_unit_test(test_open_folder), cmocka_unit_test(test_chosen_folder)};
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

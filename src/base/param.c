@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/auxv.h>
 
 #include "base/fail.h"
 
@@ -206,6 +207,13 @@ int uno_param_write(struct uno_param *p, int64_t num, const char *text)
     return 0;
 }
 
+void uno_param_derive(struct uno_param *p, int64_t num)
+{
+    if (p->origin != UNO_PARAM_DEFAULT && p->origin != UNO_PARAM_FROM_MACHINE) return;
+    p->num = num < p->min ? p->min : num > p->max ? p->max : num;
+    p->origin = UNO_PARAM_FROM_MACHINE;
+}
+
 static char *trim(char *s)
 {
     s += strspn(s, " \t\r\n");
@@ -269,12 +277,22 @@ static int load_variable(const char *variable)
     return p ? set_value(p, where, strchr(variable, '=') + 1, UNO_PARAM_FROM_ENV) : unknown(where, name);
 }
 
+bool uno_param_is_foreign(const struct uno_param *p)
+{
+    return getauxval(AT_SECURE) && (p->origin == UNO_PARAM_FROM_FILE || p->origin == UNO_PARAM_FROM_ENV);
+}
+
 int uno_params_load(void)
 {
     for (struct uno_param *const *p = first_param; p < end_param; p++)
         if ((*p)->kind == UNO_PARAM_IS_CHOICE) (*p)->num = choice_index((*p)->choices, (*p)->text);
     const char *path = getenv(FILE_ENV);
-    int err = path && *path ? load_file(path) : 0;
+    bool foreign = path && *path && getauxval(AT_SECURE);
+    if (foreign)
+        uno_log(0,
+                FILE_ENV " is not followed: this program has more rights than its caller (setuid), who may not read %s",
+                path);
+    int err = path && *path && !foreign ? load_file(path) : 0;
     for (char **e = environ; e && *e && !err; e++)
         if (strncmp(*e, PREFIX, sizeof PREFIX - 1) == 0 && strchr(*e, '=')) err = load_variable(*e);
     return err;

@@ -8,16 +8,24 @@
 //   ... spin.num ...
 //
 // Values come, strongest first, from a tool that wrote them (MPI_T), from the environment UNISONO_<NAME> (which mpiexec
-// --set writes), then from the file that UNISONO_PARAM_FILE names, else the default. uno_params_load() reads them once
+// --set writes), then from the file that UNISONO_PARAM_FILE names, else the default,
+// which may follow from the machine. uno_params_load() reads them once
 // in MPI_Init, before anything else runs.
 #pragma once
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/fail.h"
 
 enum uno_param_kind { UNO_PARAM_IS_INT, UNO_PARAM_IS_BOOL, UNO_PARAM_IS_TEXT, UNO_PARAM_IS_CHOICE };
-enum uno_param_origin { UNO_PARAM_DEFAULT, UNO_PARAM_FROM_FILE, UNO_PARAM_FROM_ENV, UNO_PARAM_FROM_TOOL };
+enum uno_param_origin {
+    UNO_PARAM_DEFAULT,
+    UNO_PARAM_FROM_FILE,
+    UNO_PARAM_FROM_ENV,
+    UNO_PARAM_FROM_TOOL,
+    UNO_PARAM_FROM_MACHINE
+};
 
 struct uno_param {
     const char *name;    // lower case with underscores; environment UNISONO_<NAME in upper case>
@@ -28,11 +36,16 @@ struct uno_param {
     const char *choices;    // CHOICE: words separated by `|`
     const char *help;
     enum uno_param_origin origin;
+    bool by_machine;    // the default follows from the machine (base/thresholds.h); num, until then: of Sapphire Rapids
 };
 
 #define UNO_PARAM_INT(n, def, lo, hi, h)                                                                               \
     {                                                                                                                  \
         .name = n, .kind = UNO_PARAM_IS_INT, .num = def, .min = lo, .max = hi, .help = h                               \
+    }
+#define UNO_PARAM_BY_MACHINE(n, def, lo, hi, h)                                                                        \
+    {                                                                                                                  \
+        .name = n, .kind = UNO_PARAM_IS_INT, .num = def, .min = lo, .max = hi, .help = h, .by_machine = true           \
     }
 #define UNO_PARAM_BOOL(n, def, h)                                                                                      \
     {                                                                                                                  \
@@ -53,9 +66,15 @@ struct uno_param {
 // uno_fail_text() (unknown name with the nearest one, malformed value).
 int uno_params_load(void) UNO_MUST_USE;
 
+// Whether the caller of a setuid program, which has more rights than that caller, says what it is.
+bool uno_param_is_foreign(const struct uno_param *p);
+
 // What a tool writes before MPI_Init: num for INT, BOOL and CHOICE (the index), text for TEXT. 0, or MPI_ERR_ARG with
 // the reason in uno_fail_text().
 int uno_param_write(struct uno_param *p, int64_t num, const char *text) UNO_MUST_USE;
+
+// Sets a parameter that nobody has set to what follows from the machine, within its range.
+void uno_param_derive(struct uno_param *p, int64_t num);
 
 // The word number `index` of `a|b|c` and its length; NULL when there are fewer.
 const char *uno_word_of(const char *words, int index, size_t *len);

@@ -11,10 +11,10 @@
 #include "base/stats.h"
 #include "base/wait.h"
 
-static struct uno_param spin_us =
-    UNO_PARAM_INT("wait_spin_us", 50, 0, 1000000,
-                  "microseconds a wait looks again and again before it sleeps (0: it sleeps at once, without a yield "
-                  "either; ranks that outnumber their processors yield instead, see wait_yields)");
+static struct uno_param spin_us = UNO_PARAM_BY_MACHINE(
+    "wait_spin_us", 50, 0, 1000000,
+    "microseconds a wait looks again and again before it sleeps (0: it sleeps at once, without a yield "
+    "either; ranks that outnumber their processors yield instead, see wait_yields)");
 UNO_PARAM_DECLARE(spin_us);
 // A wake of another core costs about 30 us, a yield 0.7: `mpiexec -n 16 unisono-bench barrier` on two cores takes 70 us
 // with 40 yields and 30 with 400, and mpi4py's tests at 3 ranks 54 s and 48 s.
@@ -23,13 +23,38 @@ static struct uno_param yields =
                   "times a wait gives the core away before it sleeps, when ranks outnumber their processors");
 UNO_PARAM_DECLARE(yields);
 
+static struct uno_param homes = UNO_PARAM_BOOL(
+    "wait_homes", 1,
+    "twice or more times as many ranks as processors take these in turn (0: they stay where the kernel put them)");
+UNO_PARAM_DECLARE(homes);
+
 // A process that yields goes behind all others on the core, one that sleeps keeps its turn: beside other programs, or
 // ranks that compute, a yield may cost as many slices as there are others. Where one yield in LOST_OFTEN did, waits
 // sleep for LOST_SHARE times what was lost. (Rarer losses are ends of slices, which would have come anyway.) Two ranks
 // on one core beside 10 busy programs of the same session: a round trip of 61 ms with yields, 0.1 without.
+// What ranks of the job used of it, from a turn to the next yield or sleep, was not lost to others. One that computes
+// still has not told: all ranks of this processor are suspects, until each has waited since or sleeps, and what they
+// then tell makes up for what was lost. If it does not, it was others.
 #define LOST_US 1000
 #define LOST_OFTEN 32
 #define LOST_SHARE 8
+
+// Ranks that outnumber their processors and were woken within KEEP_US had better gone on to yield: a sleep and a wake
+// cost more than a hundred yields, and who sleeps comes late itself, so that one who sleeps makes all sleep. Later
+// waits yield for longer than such a sleep took; one long sleep ends that. (16 ranks on two cores: a barrier takes 15
+// us, or, once they slept, 1,400 us for up to a second.)
+#define KEEP_US 5000
+
+// The kernel lays ranks out by chance when they start, and what only yields it has no reason to move. Where they are
+// as many on each processor, a rank looks every HOME_FROM turns whether it is on its own, and goes back; each time it
+// had to, it looks half as often, so that the kernel has the last word where processors are not alike. (8 ranks on two
+// cores, 8 bytes between ranks r and r + 4: 2.0 us where each pair has a core, 2.5 to 4.8 where not; windows of 2 KiB,
+// 4 ranks: 13 us and 27.)
+#define HOME_FROM 64
+#define HOME_MOST 65536
+
+#define SUSPECTS 64      // more ranks than that on one processor are not looked into
+#define LOOKED_AT 256    // ranks whose runs are added up
 
 #define GUESTS 64    // whose doors are looked at; more than that want no processor of one's own
 
@@ -60,8 +85,144 @@ bool uno_patience_spin_slow(struct uno_patience *p)
     return !p->met;
 }
 
+void uno_patience_home(uint32_t turn, uint32_t ranks)
+{
+    cpu_set_t set;
+    uno_patience.home = 0;
+    if (!homes.num || sched_getaffinity(0, sizeof set, &set) != 0) return;
+    uint32_t n = (uint32_t)CPU_COUNT(&set);
+    if (n < 2 || ranks <= n || ranks % n != 0) return;
+    uint32_t skip = turn % n, cpu = 0;
+    while (!CPU_ISSET(cpu, &set) || skip-- > 0) cpu++;
+    uno_patience.home = cpu + 1;
+}
+
+// Bound there for a moment, this thread moves; what it was bound to before, by the user too, it is bound to again.
+static void go_home(void)
+{
+    cpu_set_t may, home;
+    if (sched_getaffinity(0, sizeof may, &may) != 0 || !CPU_ISSET(uno_patience.home - 1, &may)) return;
+    CPU_ZERO(&home);
+    CPU_SET(uno_patience.home - 1, &home);
+    if (sched_setaffinity(0, sizeof home, &home) == 0) sched_setaffinity(0, sizeof may, &may);
+}
+
+// Relaxed, all: threads that look at the same time spoil a distance, no more.
+static void look_home(uint32_t turn)
+{
+    static _Atomic uint32_t last, distance = HOME_FROM;
+    uint32_t d = atomic_load_explicit(&distance, memory_order_relaxed);
+    if (turn - atomic_load_explicit(&last, memory_order_relaxed) < d) return;
+    atomic_store_explicit(&last, turn, memory_order_relaxed);
+    bool away = (uint32_t)sched_getcpu() + 1 != uno_patience.home;
+    if (away) go_home();
+    d = away ? 2 * d : d / 2;
+    d = d < HOME_FROM ? HOME_FROM : d > HOME_MOST ? HOME_MOST : d;
+    atomic_store_explicit(&distance, d, memory_order_relaxed);
+}
+
+// This process has a processor again.
+static void count_turn(void)
+{
+    if (!uno_patience.doors) return;
+    struct uno_door *d = &uno_patience.doors[uno_patience.own];
+    // Relaxed, both: hints.
+    uint32_t turns = atomic_fetch_add_explicit(&d->turns, 1, memory_order_relaxed) + 1;
+    if (uno_patience.home && turns % HOME_FROM == 0) look_home(turns);
+    atomic_store_explicit(&d->ran, (uint32_t)sched_getcpu() + 1, memory_order_relaxed);
+}
+
+// How long the other ranks have run on this processor, in ticks, since some time. Of very many ranks one of each `skip`
+// stands for them, another one in each: all of them look at each other here, and 2,048 ranks on two cores spent a fifth
+// of their time on it.
+static uint64_t run_here(void)
+{
+    uint32_t here = (uint32_t)sched_getcpu() + 1, n = uno_patience.doors ? uno_patience.ndoors : 0;
+    uint32_t skip = n / LOOKED_AT + 1;
+    uint64_t run = 0;
+    for (uint32_t k = 0; k * skip + k % skip < n; k++) {
+        uint32_t i = k * skip + k % skip;
+        const struct uno_door *d = &uno_patience.doors[i];
+        // Relaxed, both: hints.
+        if (i != uno_patience.own && atomic_load_explicit(&d->ran, memory_order_relaxed) == here)
+            run += skip * atomic_load_explicit(&d->run, memory_order_relaxed);
+    }
+    return run;
+}
+
+static _Thread_local uint64_t back;    // when this thread last had a processor again, in ticks
+
+// It gives its processor away.
+static void count_run(uint64_t now)
+{
+    if (back == 0 || !uno_patience.doors) return;
+    // Relaxed: a hint.
+    atomic_fetch_add_explicit(&uno_patience.doors[uno_patience.own].run, now - back, memory_order_relaxed);
+}
+
+// Ranks that were on this processor when a yield was lost, and their turns and runs then. Hints, all of them.
+static struct {
+    _Atomic uint32_t n, door[SUSPECTS], turns[SUSPECTS];
+    _Atomic uint64_t run[SUSPECTS], lost;    // ticks
+} suspects;
+
+static void suspect(uint64_t lost)
+{
+    uint32_t here = (uint32_t)sched_getcpu() + 1, n = 0;
+    for (uint32_t i = 0; n <= SUSPECTS && uno_patience.doors && i < uno_patience.ndoors; i++) {
+        const struct uno_door *d = &uno_patience.doors[i];
+        if (i == uno_patience.own || atomic_load_explicit(&d->ran, memory_order_relaxed) != here) continue;
+        if (atomic_load_explicit(&d->mode, memory_order_relaxed) != UNO_DOOR_AWAKE) continue;
+        if (n < SUSPECTS) {
+            uint32_t turns = atomic_load_explicit(&d->turns, memory_order_relaxed);
+            uint64_t run = atomic_load_explicit(&d->run, memory_order_relaxed);
+            atomic_store_explicit(&suspects.door[n], i, memory_order_relaxed);
+            atomic_store_explicit(&suspects.turns[n], turns, memory_order_relaxed);
+            atomic_store_explicit(&suspects.run[n], run, memory_order_relaxed);
+        }
+        n++;
+    }
+    atomic_store_explicit(&suspects.lost, lost, memory_order_relaxed);
+    atomic_store_explicit(&suspects.n, n <= SUSPECTS ? n : 0, memory_order_relaxed);
+}
+
+// Whether every suspect has waited since, or sleeps, and they have run for as long as was lost.
+static bool all_cleared(void)
+{
+    uint32_t n = atomic_load_explicit(&suspects.n, memory_order_relaxed);
+    uint64_t run = LOST_US * uno_ticks_per_us();
+    for (uint32_t i = 0; i < n; i++) {
+        const struct uno_door *d = &uno_patience.doors[atomic_load_explicit(&suspects.door[i], memory_order_relaxed)];
+        uint32_t turns = atomic_load_explicit(&suspects.turns[i], memory_order_relaxed);
+        if (atomic_load_explicit(&d->turns, memory_order_relaxed) == turns &&
+            atomic_load_explicit(&d->mode, memory_order_relaxed) == UNO_DOOR_AWAKE)
+            return false;
+        uint64_t before = atomic_load_explicit(&suspects.run[i], memory_order_relaxed);
+        run += atomic_load_explicit(&d->run, memory_order_relaxed) - before;
+    }
+    return n > 0 && run >= atomic_load_explicit(&suspects.lost, memory_order_relaxed);
+}
+
+// Relaxed, all: hints.
+static void learn(uint64_t ticks)
+{
+    uint64_t keep = atomic_load_explicit(&uno_patience.keep, memory_order_relaxed);
+    keep = ticks < KEEP_US * uno_ticks_per_us() ? keep / 2 + 2 * ticks : 0;
+    atomic_store_explicit(&uno_patience.keep, keep, memory_order_relaxed);
+}
+
+uint64_t uno_patience_sleeps(void)
+{
+    uint64_t now = uno_ticks();
+    count_run(now);
+    return now;
+}
+
 void uno_patience_slept(uint64_t ticks)
 {
+    back = uno_ticks();
+    count_turn();
+    learn(ticks);
     uno_count_add(&uno_patience.slept, 1);
     uno_count_add(&uno_patience.asleep, ticks);
     uno_stats_leave();
@@ -126,6 +287,13 @@ bool uno_patience_meets(void)
     return guests && meets_guest(here);
 }
 
+bool uno_patience_beside(const struct uno_door *door)
+{
+    // Relaxed: a hint.
+    return uno_patience.crowded &&
+           atomic_load_explicit(&door->ran, memory_order_relaxed) == (uint32_t)sched_getcpu() + 1;
+}
+
 void uno_rest(void)
 {
     uno_pause();
@@ -133,22 +301,40 @@ void uno_rest(void)
 
 bool uno_patience_yield(struct uno_patience *p)
 {
-    if (!uno_patience.crowded && !p->met) return false;
-    if (p->yields++ >= uno_patience.yields) return false;
-    // Relaxed: a hint.
-    return uno_ticks() >= atomic_load_explicit(&uno_patience.no_yield, memory_order_relaxed);
+    if (uno_patience.yields == 0 || (!uno_patience.crowded && !p->met)) return false;
+    uint64_t now = uno_ticks();
+    if (p->start == 0) p->start = now;
+    // Relaxed, both: hints.
+    if (p->yields++ >= uno_patience.yields &&
+        now - p->start >= atomic_load_explicit(&uno_patience.keep, memory_order_relaxed))
+        return false;
+    if (now >= atomic_load_explicit(&uno_patience.no_yield, memory_order_relaxed)) return true;
+    if (!all_cleared()) return false;
+    atomic_store_explicit(&uno_patience.no_yield, 0, memory_order_relaxed);
+    return true;
+}
+
+void uno_patience_yielded(uint64_t now, uint64_t lost, uint64_t used)
+{
+    uint64_t most = LOST_US * uno_ticks_per_us();
+    // Relaxed, all of them: hints.
+    uint32_t since = atomic_fetch_add_explicit(&uno_patience.since, 1, memory_order_relaxed);
+    if (lost < most) return;
+    atomic_store_explicit(&uno_patience.since, 0, memory_order_relaxed);
+    if (since >= LOST_OFTEN || used + most > lost) return;
+    suspect(lost - used);
+    atomic_store_explicit(&uno_patience.no_yield, now + LOST_SHARE * lost, memory_order_relaxed);
 }
 
 void uno_give_core(void)
 {
-    uint64_t start = uno_ticks();
+    // Relaxed: a hint. Who ran is only of interest where the last yields were lost.
+    bool watched = atomic_load_explicit(&uno_patience.since, memory_order_relaxed) < LOST_OFTEN;
+    uint64_t used = watched ? run_here() : 0, start = uno_ticks();
     uno_count_add(&uno_patience.yielded, 1);
+    count_run(start);
     sched_yield();
-    uint64_t now = uno_ticks(), lost = now - start;
-    // Relaxed, all of them: hints.
-    uint32_t since = atomic_fetch_add_explicit(&uno_patience.since, 1, memory_order_relaxed);
-    if (lost < LOST_US * uno_ticks_per_us()) return;
-    atomic_store_explicit(&uno_patience.since, 0, memory_order_relaxed);
-    if (since >= LOST_OFTEN) return;
-    atomic_store_explicit(&uno_patience.no_yield, now + LOST_SHARE * lost, memory_order_relaxed);
+    back = uno_ticks();
+    count_turn();
+    uno_patience_yielded(back, back - start, watched ? run_here() - used : 0);
 }

@@ -34,7 +34,8 @@ struct uno_door;
 // statistics (count.h).
 struct uno_patience_policy {
     uint64_t spin;                // ticks that a wait may spin; 0: never
-    uint32_t yields;              // times that it then gives the core away before it sleeps
+    uint32_t yields;              // times that it then gives the core away before it sleeps, at least
+    _Atomic uint64_t keep;        // ticks that a wait goes on with that: about as long as the last waits took
     bool crowded;                 // more ranks than processors here: a spinning rank keeps another off its core
     _Atomic uint64_t no_yield;    // in ticks: until then others are known to take the core for long
     _Atomic uint32_t since;       // yields since the last that took it for long
@@ -42,6 +43,7 @@ struct uno_patience_policy {
     _Atomic uint64_t asleep;                  // ticks
     struct uno_door *doors;                   // of the ranks that share processors with this one, itself among them
     uint32_t ndoors, own;
+    uint32_t home;               // the processor that this rank goes back to now and then, plus 1; 0: none
     _Atomic uint32_t nguests;    // processes of other jobs that may run on them, too
 };
 extern struct uno_patience_policy uno_patience;
@@ -51,12 +53,22 @@ void uno_patience_decide(uint32_t ranks, uint32_t processors);
 
 void uno_give_core(void);
 
-void uno_patience_slept(uint64_t ticks);    // counts a sleep of a wait
+// How much of the time that a yield took went to others than ranks of the job decides whether waits yield or sleep:
+// a yield that ended at `now` took `lost` ticks, of which ranks of the job ran `used` here.
+void uno_patience_yielded(uint64_t now, uint64_t lost, uint64_t used);
+
+// A wait goes to sleep: returns the time, in ticks. It has slept so long: counted, and learnt from.
+uint64_t uno_patience_sleeps(void);
+void uno_patience_slept(uint64_t ticks);
 
 void uno_rest(void);    // the processor, for a moment: for what another core is about to write
 
 // Names the ranks that may come to run on this one's processor: those of `doors` ([n], this process's own among them).
 void uno_patience_neighbours(struct uno_door *doors, uint32_t n, uint32_t own);
+
+// The ranks of this host, which may all run on the same processors and outnumber them, are laid out over these in turn;
+// `turn` is this one's.
+void uno_patience_home(uint32_t turn, uint32_t ranks);
 
 // A process of another job on this host, by its door, may come to run there too; or is not to be asked any more: when
 // this returns, nobody looks at that door.
@@ -64,6 +76,9 @@ void uno_patience_guest(struct uno_door *door, bool there);
 
 // Says in this process's door where it runs; true if another awake process was last seen there too.
 bool uno_patience_meets(void);
+
+// Whether ranks share processors and the owner of this door was last seen to run on this one: it does not run now.
+bool uno_patience_beside(const struct uno_door *door);
 
 // Every 64 looks the clock is read. False: the time is over, or another rank wants this processor.
 bool uno_patience_spin_slow(struct uno_patience *p);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The policy of waits: who may spin, for how long, who yields instead, and what the counts say.
+#define _GNU_SOURCE
 #include "base/patience.h"
 
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "base/job.h"
 #include "base/param.h"
 #include "base/wait.h"
 
@@ -71,6 +74,73 @@ static void crowded_yields_instead(void **state)
     assert_int_equal(yield_out(), 7);
 }
 
+static uint64_t us(uint64_t n)
+{
+    return n * uno_ticks_per_us();
+}
+
+// Yields until it may not. Returns how long that was, in ticks.
+static uint64_t yield_time(void)
+{
+    uint64_t start = uno_ticks();
+    yield_out();
+    return uno_ticks() - start;
+}
+
+static void a_short_sleep_lengthens_the_yields(void **state)
+{
+    (void)state;
+    decide("50", "7", 3, 2);
+    uno_patience_slept(us(1000));
+    assert_true(yield_time() >= us(2000));
+    uno_patience_slept(us(20000));
+    assert_int_equal(yield_out(), 7);
+}
+
+static void a_yield_lost_to_strangers_ends_the_yields(void **state)
+{
+    (void)state;
+    decide("50", "7", 3, 2);
+    uno_patience.keep = 0;
+    uno_patience_yielded(uno_ticks(), us(5000), 0);    // the first may be the end of a slice
+    assert_int_equal(yield_out(), 7);
+    uno_patience_yielded(uno_ticks(), us(5000), us(4100));    // ranks of the job had the processor
+    assert_int_equal(yield_out(), 7);
+    uno_patience_yielded(uno_ticks() + us(1000000), us(5000), us(4000));
+    assert_int_equal(yield_out(), 0);
+    uno_patience.no_yield = 0;
+}
+
+// Two ranks that were last seen on this processor, whichever that is.
+static void a_yield_lost_to_a_rank_ends_when_it_waits(void **state)
+{
+    (void)state;
+    static struct uno_door doors[3];
+    decide("50", "7", 3, 2);
+    uno_patience.keep = 0;
+    uno_patience_neighbours(doors, 3, 0);
+    uno_give_core();
+    doors[1].ran = doors[2].ran = doors[0].ran;
+    doors[2].mode = UNO_DOOR_FUTEX;    // asleep: it did not compute
+    uno_patience.since = 0;
+    uno_patience_yielded(uno_ticks() + us(9000000), us(5000000), 0);
+    // The test's process may have moved to another processor before: then nobody is suspected.
+    bool moved = doors[0].ran != (uint32_t)sched_getcpu() + 1;
+    assert_int_equal(yield_out(), 0);
+    doors[1].turns++;    // it has waited, and has not run for long: others did
+    assert_int_equal(yield_out(), 0);
+    doors[1].run += us(4999000);
+    if (!moved) assert_int_equal(yield_out(), 7);
+    uno_patience_yielded(uno_ticks() + us(9000000), us(5000000), us(2000000));
+    doors[1].turns++;
+    doors[1].run += us(2998000);
+    assert_int_equal(yield_out(), 0);
+    doors[1].run += us(1000);
+    if (!moved) assert_int_equal(yield_out(), 7);
+    uno_patience.no_yield = 0;
+    uno_patience_neighbours(NULL, 0, 0);
+}
+
 static void one_rank_is_no_crowd(void **state)
 {
     (void)state;
@@ -93,13 +163,90 @@ static void a_copy_is_waited_for_with_the_core_given_away(void **state)
     assert_true(uno_patience.yielded > yielded + 1);
 }
 
+// Where it runs now, and where it may, as an array of processors; returns how many.
+static int allowed(cpu_set_t *set)
+{
+    assert_int_equal(sched_getaffinity(0, sizeof *set, set), 0);
+    return CPU_COUNT(set);
+}
+
+static void ranks_have_homes_in_turn(void **state)
+{
+    (void)state;
+    cpu_set_t set;
+    int n = allowed(&set);
+    decide("50", "7", 2, 2);
+    if (n < 2) return uno_patience_home(1, 4), assert_int_equal(uno_patience.home, 0);
+    uint32_t last = 0, all = 2 * (uint32_t)n;
+    for (uint32_t turn = 0; turn < all; turn++) {
+        uno_patience_home(turn, all);
+        assert_true(CPU_ISSET(uno_patience.home - 1, &set));
+        if (turn % (uint32_t)n != 0) assert_true(uno_patience.home > last);
+        last = uno_patience.home;
+    }
+    uno_patience_home(0, all + 1);    // not as many on each
+    assert_int_equal(uno_patience.home, 0);
+    uno_patience_home(0, (uint32_t)n);
+    assert_int_equal(uno_patience.home, 0);
+}
+
+// Moving there leaves it bound as before.
+static void a_rank_goes_home_and_stays_free(void **state)
+{
+    (void)state;
+    static struct uno_door door;
+    cpu_set_t before, after;
+    int n = allowed(&before);
+    decide("50", "7", 2, 2);
+    uno_patience_neighbours(&door, 1, 0);
+    for (uint32_t turn = 0; n > 1 && turn < 2; turn++) {
+        uno_patience_home(turn, 2 * (uint32_t)n);
+        for (int i = 0; i < 1000; i++) uno_give_core();
+        assert_int_equal(allowed(&after), n);
+        assert_true(CPU_EQUAL(&before, &after));
+    }
+    assert_int_equal(door.turns, n > 1 ? 2000 : 0);
+    uno_patience_neighbours(NULL, 0, 0);
+    uno_patience.home = 0;
+}
+
+// A rank that shares this processor is not there to help while we run.
+static void a_neighbour_on_the_same_processor_is_beside(void **state)
+{
+    (void)state;
+    cpu_set_t before, one;
+    struct uno_door door = {0};
+    assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);
+    int cpu = 0;
+    while (!CPU_ISSET(cpu, &before)) cpu++;
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+    decide("50", "400", 4, 2);
+    assert_false(uno_patience_beside(&door));    // it has not said where it runs
+    door.ran = (uint32_t)cpu + 1;
+    assert_true(uno_patience_beside(&door));
+    door.ran = (uint32_t)cpu + 2;
+    assert_false(uno_patience_beside(&door));
+    door.ran = (uint32_t)cpu + 1;
+    decide("50", "400", 2, 2);
+    assert_false(uno_patience_beside(&door));    // a processor for each: it moves on soon
+    assert_int_equal(sched_setaffinity(0, sizeof before, &before), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(spins_for_its_time),
         cmocka_unit_test(zero_never_spins),
         cmocka_unit_test(crowded_yields_instead),
+        cmocka_unit_test(a_short_sleep_lengthens_the_yields),
+        cmocka_unit_test(a_yield_lost_to_strangers_ends_the_yields),
+        cmocka_unit_test(a_yield_lost_to_a_rank_ends_when_it_waits),
         cmocka_unit_test(one_rank_is_no_crowd),
+        cmocka_unit_test(ranks_have_homes_in_turn),
+        cmocka_unit_test(a_rank_goes_home_and_stays_free),
+        cmocka_unit_test(a_neighbour_on_the_same_processor_is_beside),
         cmocka_unit_test(a_copy_is_waited_for_with_the_core_given_away),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

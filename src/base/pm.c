@@ -11,6 +11,8 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
+#include "base/manager.h"
+
 static int fd = -2;    // -2: the environment has not been read
 static bool adopted;
 
@@ -140,6 +142,7 @@ int uno_pm_put(const char *key, const void *value, size_t bytes)
     struct uno_pm_head h = {.op = UNO_PM_PUT, .key_bytes = (int)strlen(key) + 1, .value_bytes = (int)bytes}, got;
     struct iovec answer = {&got, sizeof got};
     if (strlen(key) >= UNO_PM_KEY_MAX || bytes > UNO_PM_VALUE_MAX) return EMSGSIZE;
+    if (uno_manager) return uno_manager_put(key, value, bytes);
     return ask(&h, key, value, &answer, 1);
 }
 
@@ -148,6 +151,7 @@ int uno_pm_get(int rank, const char *key, void *value, size_t *bytes)
     struct uno_pm_head h = {.op = UNO_PM_ASK, .rank = rank, .key_bytes = (int)strlen(key) + 1}, got;
     struct iovec answer[] = {{&got, sizeof got}, {value, *bytes}};
     if (strlen(key) >= UNO_PM_KEY_MAX) return EMSGSIZE;
+    if (uno_manager) return uno_manager_get(rank, key, value, bytes);
     int err = ask(&h, key, NULL, answer, 2);
     if (err == 0 && got.op == UNO_PM_NONE) err = ESRCH;
     if (err == 0) *bytes = (size_t)got.value_bytes;

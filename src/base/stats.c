@@ -7,11 +7,18 @@
 #include "base/param.h"
 #include "base/pvar.h"
 
-static struct uno_param stats =
-    UNO_PARAM_BOOL("stats", 0, "leave the performance variables where mpiexec finds them (mpiexec --stats sets it)");
+static struct uno_param stats = UNO_PARAM_BOOL(
+    "stats", 0,
+    "leave the performance variables where mpiexec finds them, and count what takes a look at the clock per message "
+    "(mpiexec --stats sets it)");
 UNO_PARAM_DECLARE(stats);
 
 static struct uno_stats *place;
+
+bool uno_stats_wanted(void)
+{
+    return stats.num;
+}
 
 void uno_stats_open(struct uno_job_head *job, struct uno_board *board, int rank)
 {

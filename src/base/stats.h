@@ -3,6 +3,7 @@
 // values of its performance variables (pvar.h), as they were when it last slept, ended or failed. Written by the rank,
 // read by its node (launch/stats.c) when the rank has ended, in whatever way.
 #pragma once
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/job.h"
@@ -25,4 +26,5 @@ struct uno_stats {
 
 // Takes the chunk, if the parameter `stats` asks for it. rank: in MPI_COMM_WORLD.
 void uno_stats_open(struct uno_job_head *job, struct uno_board *board, int rank);
-void uno_stats_leave(void);    // also from a signal handler
+bool uno_stats_wanted(void);    // the parameter
+void uno_stats_leave(void);     // also from a signal handler

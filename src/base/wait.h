@@ -23,7 +23,7 @@ static inline void uno_pause(void)
 #if defined(__x86_64__)
     __builtin_ia32_pause();
 #elif defined(__aarch64__)
-    __asm__ volatile("yield");
+    __asm__ volatile("isb");    // waits as long as a pause elsewhere; `yield` is nothing on most of these processors
 #endif
 }
 
@@ -34,7 +34,7 @@ static inline uint64_t uno_ticks(void)
     return __builtin_ia32_rdtsc();
 #elif defined(__aarch64__)
     uint64_t t;
-    __asm__ volatile("mrs %0, cntvct_el0" : "=r"(t));
+    __asm__ volatile("mrs %0, cntvct_el0" : "=r"(t));    // may be read early; a spin limit need not know better
     return t;
 #else
     return uno_now_ns();

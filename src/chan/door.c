@@ -25,7 +25,7 @@
 #include "base/wait.h"
 #include "chan/self.h"
 
-#define NAP_WITHOUT_MEMBARRIER 2000000    // ns: a ring may be missed then, so look again that often
+#define NAP_WITHOUT_MEMBARRIER 2    // ms: a ring may be missed then, so look again that often
 
 static struct {
     bool membarrier;
@@ -63,13 +63,21 @@ uint32_t uno_door_arm(enum uno_door_mode mode)
     // Acquire: pairs with the release in uno_door_ring_slow; the ticket is older than any ring to come.
     uint32_t ticket = atomic_load_explicit(&d->bell, memory_order_acquire);
     atomic_store_explicit(&d->mode, mode, memory_order_seq_cst);
+    // Seq_cst: pairs with the exchange in uno_bell_news, whose process takes no part in the membarrier. What is looked
+    // at next is loaded after the mode is there: acquires alone overtake a store.
+    atomic_thread_fence(memory_order_seq_cst);
     if (door.membarrier) uno_membarrier_global();
     return ticket;
 }
 
 void uno_door_sleep(uint32_t ticket)
 {
-    uno_futex_wait(&uno_chan_self.door->bell, ticket, door.membarrier ? 0 : NAP_WITHOUT_MEMBARRIER, true);
+    uno_futex_wait(&uno_chan_self.door->bell, ticket, door.membarrier ? 0 : NAP_WITHOUT_MEMBARRIER * 1000000u, true);
+}
+
+int uno_door_limit(void)
+{
+    return door.membarrier ? -1 : NAP_WITHOUT_MEMBARRIER;
 }
 
 void uno_door_disarm(void)

@@ -15,7 +15,9 @@ void uno_door_ring_slow(struct uno_door *door);
 // Wakes the process whose door this is if it sleeps. Call after the store that it should see.
 static inline void uno_door_ring(struct uno_door *door)
 {
-    // Relaxed: ordered after our message by the sleeper's membarrier (uno_door_arm), or seen by its last poll.
+    // Relaxed: ordered after our message by the sleeper's membarrier (uno_door_arm), or seen by its last poll. The
+    // compiler keeps that order.
+    atomic_signal_fence(memory_order_seq_cst);
     if (__builtin_expect(atomic_load_explicit(&door->mode, memory_order_relaxed) != UNO_DOOR_AWAKE, 0))
         uno_door_ring_slow(door);
 }
@@ -27,5 +29,6 @@ uint32_t uno_door_arm(
 void uno_door_sleep(uint32_t ticket);    // futex mode: until rung (returns at once when rung since arm)
 void uno_door_disarm(void);
 int uno_door_fd(void);        // FD mode: the descriptor that a ring makes readable; -1 with the reason kept
+int uno_door_limit(void);     // FD mode: ms that a sleep may last, -1: until rung
 void uno_door_drain(void);    // takes the rings off the descriptor
 void uno_door_close(void);

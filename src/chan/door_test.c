@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The doorbell's socket against a process that does not belong to the job (another user's, where the test may become
-// one): what it sends to every socket of ours that it can see neither wakes a rank nor keeps a ring out.
+// one): what it sends to every socket of ours that it can see neither wakes a rank nor keeps a ring out. And a ring of
+// which only the half took place.
 #include "chan/door.h"
 
 #include <poll.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,6 +19,7 @@
 
 #include <cmocka.h>
 
+#include "base/bell.h"
 #include "chan/self.h"
 
 #define STRANGER 65534    // nobody
@@ -105,8 +108,43 @@ static void names_are_random(void **state)
     uno_door_close();
 }
 
+static void *sleep_there(void *ticket)
+{
+    uno_door_sleep(*(uint32_t *)ticket);
+    return NULL;
+}
+
+static void *sleep_on_descriptor(void *fd)
+{
+    poll(&(struct pollfd){.fd = *(int *)fd, .events = POLLIN}, 1, -1);
+    return NULL;
+}
+
+// A process died that had taken the mode and had not rung yet: no later ring would wake who sleeps.
+static void a_death_wakes_whoever_was_being_rung(void **state)
+{
+    (void)state;
+    pthread_t sleeper;
+    struct uno_door *door = uno_chan_self.door;
+    uint32_t ticket = uno_door_arm(UNO_DOOR_FUTEX);
+    assert_int_equal(pthread_create(&sleeper, NULL, sleep_there, &ticket), 0);
+    atomic_store(&door->mode, UNO_DOOR_AWAKE);
+    uno_bell_death(door);
+    assert_int_equal(pthread_join(sleeper, NULL), 0);
+    int fd = uno_door_fd();
+    assert_true(fd >= 0);
+    uno_door_arm(UNO_DOOR_FD);
+    assert_int_equal(pthread_create(&sleeper, NULL, sleep_on_descriptor, &fd), 0);
+    atomic_store(&door->mode, UNO_DOOR_AWAKE);
+    uno_bell_death(door);
+    assert_int_equal(pthread_join(sleeper, NULL), 0);
+    uno_door_drain();
+    uno_door_disarm();
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(strangers_do_nothing), cmocka_unit_test(names_are_random)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(strangers_do_nothing), cmocka_unit_test(names_are_random),
+                                       cmocka_unit_test(a_death_wakes_whoever_was_being_rung)};
     return cmocka_run_group_tests(tests, make_job, NULL);
 }

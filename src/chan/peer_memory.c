@@ -15,7 +15,7 @@
 #include "base/invariant.h"
 #include "base/param.h"
 #include "chan/chan.h"
-#include "chan/self.h"
+#include "chan/proc.h"
 
 static struct uno_param cma_on =
     UNO_PARAM_BOOL("shm_cma", 1, "copy large messages across process memory (process_vm_readv)");
@@ -97,6 +97,13 @@ int uno_peer_memory_pid(int local)
         if (known == 2) uno_log(1, "no permission to copy across processes: large messages go through the ring");
     }
     return known == 1 ? peer->pid : 0;
+}
+
+int uno_peer_memory_pid_of(int proc)
+{
+    if (!uno_proc_is_guest(proc)) return uno_peer_memory_pid(uno_local_of(proc));
+    const struct uno_board *peer = uno_proc_is_near(proc) ? uno_proc_board(proc) : NULL;
+    return peer && uno_peer_memory_reaches(peer) ? peer->pid : 0;
 }
 
 // ---- copies ----

@@ -25,6 +25,9 @@ bool uno_peer_memory_reaches(const struct uno_board *peer);
 // the first time that anybody in the job asks.
 int uno_peer_memory_pid(int local);
 
+// The same by number of the process, which may be of another job: then it is near (proc.h), and is tried each time.
+int uno_peer_memory_pid_of(int proc);
+
 // A copy between a list of runs here and one there, each from its own place on. The places move on with what has been
 // copied, also when the copy fails.
 struct uno_crossing {

@@ -6,6 +6,7 @@
 #include <mpi.h>
 #include <string.h>
 
+#include "base/component.h"
 #include "base/fail.h"
 #include "chan/chan.h"
 #include "chan/traffic.h"
@@ -142,8 +143,6 @@ static void self_close(struct uno_chan *self)
 }
 
 static const struct uno_chan_ops self_ops = {
-    .name = "self",
-    .can = UNO_CAN_ALWAYS,
     .open = self_open,
     .connect = self_connect,
     .send = self_send,
@@ -160,4 +159,9 @@ static const struct uno_chan_ops self_ops = {
     .close = self_close,
 };
 
-struct uno_chan uno_self = {.ops = &self_ops};
+static const struct uno_component self_component = {
+    UNO_COMPONENT_IS_CHANNEL, .name = "self",        .version = UNO_VERSION, .about = "a process to itself",
+    .priority = 100,          .can = UNO_CAN_ALWAYS, .table = &self_ops};
+UNO_COMPONENT_DECLARE(self_component);
+
+struct uno_chan uno_self = {.ops = &self_ops, .is = &self_component};

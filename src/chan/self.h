@@ -12,7 +12,9 @@ struct uno_chan_self {
     struct uno_door *door;
     uint32_t local, nlocal;
     bool shares;            // a channel with UNO_CAN_SHARE is open (chan.h)
+    bool wary;              // the next poll looks whether those of other jobs live
     bool guests;            // processes of other jobs have been met, or are about to be
+    bool far;               // some of them are on other hosts, or know processes that are
     int meetings;           // under way: connect, accept and the like
     int proc, nprocs;       // world rank and size
     int job_fd;             // the job segment, open for processes of other jobs

@@ -18,6 +18,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -74,6 +75,13 @@ const char *uno_deliver(struct uno_link *link, const struct uno_hdr *h, const vo
     return NULL;
 }
 
+static void (*on_returned)(uint64_t token);
+
+void uno_send_returned(uint64_t token)
+{
+    if (on_returned) on_returned(token);
+}
+
 void uno_direct_done(uint64_t token, size_t bytes, int failed)
 {
     on_done(token, bytes, failed);
@@ -123,10 +131,25 @@ size_t uno_pack(struct uno_packer *p, void *dst, size_t n)
     return n;
 }
 
+// Lets others run. A yield gives away a whole turn, so beside threads that never rest (libfabric's, of sockets) each
+// look would wait for all of theirs; who naps runs again as soon as its time is over.
+static inline void rest(void)
+{
+    static int naps;
+    if (naps > 0) {
+        naps--;
+        nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
+        return;
+    }
+    uint64_t before = uno_now_ns();
+    sched_yield();
+    if (uno_now_ns() - before > 1000000) naps = 200;
+}
+
 static inline void poll_once(void)
 {
     chan->ops->poll(chan, 64);
-    sched_yield();
+    rest();
 }
 
 // All ranks meet; the channel is kept going meanwhile when `polling`.
@@ -142,13 +165,13 @@ static inline void meet(bool polling)
         if (polling)
             poll_once();
         else
-            sched_yield();
+            rest();
     }
 }
 
 static inline void wait_step(int rank, uint32_t value)
 {
-    while (atomic_load(&shared->step[rank]) < value) sched_yield();    // seq_cst, see meet()
+    while (atomic_load(&shared->step[rank]) < value) rest();    // seq_cst, see meet()
 }
 
 static inline void must_send(struct uno_link *link, const struct uno_msg *m)

@@ -13,6 +13,8 @@
     {                                                                                                                  \
         UNO_PVAR_COUNTER(chan "_eager_messages", &(t)[UNO_BY_EAGER].messages, "messages sent whole"),                  \
             UNO_PVAR_SUM(chan "_eager_bytes", &(t)[UNO_BY_EAGER].bytes, "bytes in them"),                              \
+            UNO_PVAR_TIME(chan "_eager_time", &(t)[UNO_BY_EAGER].ticks,                                                \
+                          "sending them, if the parameter stats is set"),                                              \
             UNO_PVAR_COUNTER(chan "_direct_messages", &(t)[UNO_BY_DIRECT].messages,                                    \
                              "messages copied from memory to memory once their receive was found"),                    \
             UNO_PVAR_SUM(chan "_direct_bytes", &(t)[UNO_BY_DIRECT].bytes, "bytes in them"),                            \
@@ -21,5 +23,8 @@
                              "messages announced, then sent in pieces"),                                               \
             UNO_PVAR_SUM(chan "_stream_bytes", &(t)[UNO_BY_STREAM].bytes, "bytes in them"),                            \
             UNO_PVAR_TIME(chan "_stream_time", &(t)[UNO_BY_STREAM].ticks, "from their announcements to their ends"),   \
-            UNO_PVAR_END                                                                                               \
+            UNO_PVAR_COUNTER(chan "_own_messages", &(t)[UNO_BY_OWN].messages,                                          \
+                             "the library's own, if the parameter stats is set: announcements, window operations"),    \
+            UNO_PVAR_SUM(chan "_own_bytes", &(t)[UNO_BY_OWN].bytes, "bytes in them"),                                  \
+            UNO_PVAR_TIME(chan "_own_time", &(t)[UNO_BY_OWN].ticks, "sending them"), UNO_PVAR_END                      \
     }

@@ -6,7 +6,9 @@
 // those of the selection table (choose.h). A builder may be given IN_PLACE; it must not look at counts that other ranks
 // do not know too when it decides on the pattern of messages.
 #pragma once
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "coll/schedule.h"
 
@@ -30,6 +32,13 @@ void uno_build_neighbor(struct uno_sched *s, const struct uno_call *c);
 // Copies straight between the buffers of the ranks of one host; nothing (false) where that does not fit.
 bool uno_build_direct(struct uno_sched *s, const struct uno_call *c);
 void uno_build_inter(struct uno_sched *s, const struct uno_call *c);
+
+// Bits of the collectives that do not go through shared memory at once: all in the checking mode, else those for which
+// a rule names an algorithm of a component (outside.c); then, whether this blocking call does not.
+extern uint32_t uno_outside_apart;
+bool uno_outside_takes(const struct uno_call *c);
+// Writes the steps down by an algorithm of a component; nothing (false) where the rules name none.
+bool uno_outside_build(struct uno_sched *s, const struct uno_call *c);
 
 // Block i of a call, with counts, displacements and types in whatever form the collective has them.
 struct uno_block uno_send_block(const struct uno_call *c, int i);

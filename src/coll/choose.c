@@ -13,6 +13,11 @@
 
 #include "base/fail.h"
 #include "base/param.h"
+#include "base/patience.h"
+#include "base/thresholds.h"
+#include "coll/agree.h"
+#include "coll/build.h"
+#include "coll/outside.h"
 
 static struct uno_param table =
     UNO_PARAM_TEXT("coll_table", "", "file with rules that choose collective algorithms (unisono-tune)");
@@ -21,22 +26,48 @@ static struct uno_param force =
     UNO_PARAM_TEXT("coll_force", "", "algorithms to use whatever the size: allreduce=ring+bcast=chain");
 UNO_PARAM_DECLARE(force);
 
+#define COUNT(rules) (sizeof(rules) / sizeof *(rules))
+
+#define UNCACHED SIZE_MAX              // from the bytes on at which the buffers of all ranks leave the cache
+#define FAR_UNCACHED (SIZE_MAX - 1)    // at which they are four times that
+#define SOME_WINDOWS (256 << 10)       // with less, ranks would mostly wait for each other
+
 struct rule {
     enum uno_coll_kind kind;
     int ranks;
     size_t bytes;
-    enum uno_alg alg;
+    int alg;    // enum uno_alg; from UNO_ALG_END on: algorithms of components (outside.h)
 };
 
+// For messages: up to 8 ranks as measured, of more as the simulation finds on networks of 1 to 12 GB/s and 2 to 30 us
+// (docs/design/simulate.md), which differ by a factor of four at most; the least sizes are taken.
 static const struct rule built_in[] = {
     {UNO_BARRIER, 0, 0, UNO_ALG_DISSEMINATION},
     {UNO_BCAST, 0, 0, UNO_ALG_BINOMIAL},
     {UNO_BCAST, 4, 128 << 10, UNO_ALG_SCATTER},
     {UNO_BCAST, 4, 2 << 20, UNO_ALG_CHAIN},
+    {UNO_BCAST, 32, 2 << 20, UNO_ALG_SCATTER},
+    {UNO_BCAST, 32, 8 << 20, UNO_ALG_CHAIN},
+    {UNO_BCAST, 128, 128 << 10, UNO_ALG_BINOMIAL},
+    {UNO_BCAST, 128, 256 << 10, UNO_ALG_SCATTER},
+    {UNO_BCAST, 512, 256 << 10, UNO_ALG_BINOMIAL},
+    {UNO_BCAST, 512, 1 << 20, UNO_ALG_SCATTER},
     {UNO_REDUCE, 0, 0, UNO_ALG_BINOMIAL},
     {UNO_REDUCE, 3, 32 << 10, UNO_ALG_RING},
+    {UNO_REDUCE, 64, 32 << 10, UNO_ALG_BINOMIAL},
+    {UNO_REDUCE, 64, 128 << 10, UNO_ALG_RING},
+    {UNO_REDUCE, 512, 128 << 10, UNO_ALG_BINOMIAL},
+    {UNO_REDUCE, 512, 1 << 20, UNO_ALG_RING},
     {UNO_ALLREDUCE, 0, 0, UNO_ALG_DOUBLING},
     {UNO_ALLREDUCE, 0, 16 << 10, UNO_ALG_RING},
+    {UNO_ALLREDUCE, 4, 16 << 10, UNO_ALG_DOUBLING},
+    {UNO_ALLREDUCE, 4, 64 << 10, UNO_ALG_RING},
+    {UNO_ALLREDUCE, 16, 64 << 10, UNO_ALG_DOUBLING},
+    {UNO_ALLREDUCE, 16, 128 << 10, UNO_ALG_RING},
+    {UNO_ALLREDUCE, 64, 128 << 10, UNO_ALG_DOUBLING},
+    {UNO_ALLREDUCE, 64, 512 << 10, UNO_ALG_RING},
+    {UNO_ALLREDUCE, 512, 512 << 10, UNO_ALG_DOUBLING},
+    {UNO_ALLREDUCE, 512, 2 << 20, UNO_ALG_RING},
     {UNO_GATHER, 0, 0, UNO_ALG_LINEAR},
     {UNO_GATHER, 8, 0, UNO_ALG_BINOMIAL},
     {UNO_GATHER, 8, 4 << 10, UNO_ALG_LINEAR},
@@ -57,8 +88,42 @@ static const struct rule built_in[] = {
     {UNO_REDUCE_SCATTER, 3, 16 << 10, UNO_ALG_RING},
     {UNO_SCAN, 0, 0, UNO_ALG_DOUBLING},
     {UNO_SCAN, 4, 64 << 10, UNO_ALG_CHAIN},
-    // Inside a host, up to what fits a slot (bench: allgather --sizes 1K:8K).
+    // Inside a host: what goes from memory to memory (bench: allgather --sizes 1K:8K, scan --sizes 8K:64K).
+    {UNO_BCAST, 0, (8 << 10) + 1, UNO_ALG_COPIES},
+    {UNO_REDUCE, 0, (8 << 10) + 1, UNO_ALG_COPIES},
+    {UNO_ALLREDUCE, 0, (8 << 10) + 1, UNO_ALG_COPIES},
+    {UNO_GATHER, 0, (8 << 10) + 1, UNO_ALG_COPIES},
+    {UNO_SCATTER, 0, (4 << 10) + 1, UNO_ALG_COPIES},
     {UNO_ALLGATHER, 0, 6 << 10, UNO_ALG_COPIES},
+    {UNO_ALLTOALL, 0, (4 << 10) + 1, UNO_ALG_COPIES},
+    {UNO_REDUCE_SCATTER, 0, (8 << 10) + 1, UNO_ALG_COPIES},
+    {UNO_SCAN, 0, (16 << 10) + 1, UNO_ALG_COPIES},
+};
+
+// The same where ranks outnumber cores: each meeting costs turns of all of them, and of two copies one is made while
+// its rank would only wait (bench: --np 4 and 8 on two cores, --sizes 8K:256K).
+static const struct rule crowded_in[] = {
+    {UNO_REDUCE, 0, 0, UNO_ALG_SLOTS},
+    {UNO_REDUCE, 0, (256 << 10) + 1, UNO_ALG_WINDOWS},
+    {UNO_ALLREDUCE, 0, 0, UNO_ALG_SLOTS},
+    {UNO_ALLREDUCE, 0, (128 << 10) + 1, UNO_ALG_COPIES},
+    {UNO_ALLREDUCE, 0, UNCACHED, UNO_ALG_WINDOWS},
+    {UNO_ALLREDUCE, 8, (128 << 10) + 1, UNO_ALG_WINDOWS},
+    {UNO_REDUCE_SCATTER, 0, 0, UNO_ALG_SLOTS},
+    {UNO_REDUCE_SCATTER, 0, (128 << 10) + 1, UNO_ALG_COPIES},
+    {UNO_SCAN, 0, 0, UNO_ALG_SLOTS},
+    {UNO_SCAN, 0, (256 << 10) + 1, UNO_ALG_COPIES},
+    {UNO_ALLTOALL, 0, 0, UNO_ALG_SLOTS},
+    {UNO_ALLTOALL, 0, (16 << 10) + 1, UNO_ALG_COPIES},
+    {UNO_ALLGATHER, 0, 0, UNO_ALG_SLOTS},
+    {UNO_ALLGATHER, 0, (16 << 10) + 1, UNO_ALG_COPIES},
+    {UNO_ALLGATHER, 8, 0, UNO_ALG_SLOTS},
+    {UNO_ALLGATHER, 8, (256 << 10) + 1, UNO_ALG_COPIES},
+    {UNO_BCAST, 0, 0, UNO_ALG_SLOTS},
+    {UNO_BCAST, 0, (16 << 10) + 1, UNO_ALG_COPIES},
+    {UNO_ALLGATHER, 0, UNCACHED, UNO_ALG_WINDOWS},
+    {UNO_BCAST, 0, UNCACHED, UNO_ALG_WINDOWS},
+    {UNO_ALLTOALL, 0, FAR_UNCACHED, UNO_ALG_WINDOWS},
 };
 
 static const char *const coll_words[UNO_COLL_KINDS] = {
@@ -100,6 +165,7 @@ static const char *const alg_words[UNO_ALG_END] = {
     [UNO_ALG_REDUCE] = "reduce",
     [UNO_ALG_SLOTS] = "slots",
     [UNO_ALG_COPIES] = "copies",
+    [UNO_ALG_WINDOWS] = "windows",
 };
 
 static struct rule *loaded;
@@ -115,84 +181,193 @@ const char *uno_alg_word(enum uno_alg alg)
     return alg < UNO_ALG_END ? alg_words[alg] : NULL;
 }
 
-// The rules for messages and those for inside a host do not meet.
-static bool in_host(enum uno_alg alg)
+size_t uno_choose_footprint(enum uno_coll_kind kind, int size)
 {
-    return alg == UNO_ALG_SLOTS || alg == UNO_ALG_COPIES;
+    size_t n = (size_t)size;
+    if (kind == UNO_ALLGATHER || kind == UNO_ALLGATHERV) return n * n;
+    if (kind == UNO_ALLTOALL) return 2 * n * n;
+    return kind == UNO_ALLREDUCE ? 2 * n : n;
 }
 
-static void pick(const struct rule *rules, size_t n, const struct rule *want, enum uno_alg *alg)
+static size_t bytes_from(const struct rule *r, int ranks)
+{
+    if (r->bytes != UNCACHED && r->bytes != FAR_UNCACHED) return r->bytes;
+    size_t bytes = (size_t)uno_thresholds.cached / uno_choose_footprint(r->kind, ranks);
+    if (r->bytes == FAR_UNCACHED) bytes *= 4;
+    return (bytes < SOME_WINDOWS ? SOME_WINDOWS : bytes) + 1;
+}
+
+// The rules for messages and those for inside a host do not meet.
+static bool in_host(int alg)
+{
+    return alg == UNO_ALG_SLOTS || alg == UNO_ALG_COPIES || alg == UNO_ALG_WINDOWS;
+}
+
+static void pick(const struct rule *rules, size_t n, const struct rule *want, int *alg)
 {
     for (size_t i = 0; i < n; i++)
-        if (rules[i].kind == want->kind && in_host(rules[i].alg) == in_host(want->alg) &&
-            want->ranks >= rules[i].ranks && want->bytes >= rules[i].bytes)
+        if (rules[i].kind == want->kind && rules[i].alg < UNO_ALG_END && in_host(rules[i].alg) == in_host(want->alg) &&
+            want->ranks >= rules[i].ranks && want->bytes >= bytes_from(&rules[i], want->ranks))
             *alg = rules[i].alg;
 }
 
 enum uno_alg uno_choose(enum uno_coll_kind kind, int size, size_t bytes)
 {
     struct rule want = {kind, size, bytes, UNO_ALG_LINEAR};
-    enum uno_alg alg = UNO_ALG_LINEAR;
-    pick(built_in, sizeof built_in / sizeof *built_in, &want, &alg);
+    int alg = UNO_ALG_LINEAR;
+    pick(built_in, COUNT(built_in), &want, &alg);
     pick(loaded, nloaded, &want, &alg);
-    uno_log(3, "%s of %zu bytes over %d ranks: %s", uno_coll_word(kind), bytes, size, uno_alg_word(alg));
-    return alg;
+    uno_log(3, "%s of %zu bytes over %d ranks: %s", uno_coll_word(kind), bytes, size, alg_words[alg]);
+    return (enum uno_alg)alg;
 }
 
-static size_t border(const struct rule *rules, size_t n, enum uno_coll_kind kind, int size, size_t least)
+const struct uno_algorithm *uno_choose_outside(enum uno_coll_kind kind, int size, size_t bytes)
+{
+    int alg = UNO_ALG_LINEAR;
+    bool taken;
+    for (size_t i = 0; i < nloaded; i++)
+        if (loaded[i].kind == kind && size >= loaded[i].ranks && bytes >= loaded[i].bytes) alg = loaded[i].alg;
+    const struct uno_algorithm *found = alg < UNO_ALG_END ? NULL : uno_outside_at((size_t)(alg - UNO_ALG_END), &taken);
+    if (found) uno_log(3, "%s of %zu bytes over %d ranks: %s", uno_coll_word(kind), bytes, size, found->name);
+    return found;
+}
+
+// Of all sizes from which on `rules` go of->alg's way, the least that does when all rules are asked.
+static size_t border(const struct rule *rules, size_t n, const struct rule *of, bool crowded, size_t least)
 {
     for (size_t i = 0; i < n; i++) {
-        if (rules[i].kind != kind || rules[i].alg != UNO_ALG_COPIES || rules[i].bytes >= least) continue;
-        struct rule want = {kind, size, rules[i].bytes, UNO_ALG_SLOTS};
-        enum uno_alg alg = UNO_ALG_SLOTS;
-        pick(built_in, sizeof built_in / sizeof *built_in, &want, &alg);
+        size_t from = bytes_from(&rules[i], of->ranks);
+        if (rules[i].kind != of->kind || rules[i].alg != of->alg || from >= least) continue;
+        struct rule want = {of->kind, of->ranks, from, UNO_ALG_SLOTS};
+        int alg = UNO_ALG_SLOTS;
+        pick(built_in, COUNT(built_in), &want, &alg);
+        if (crowded) pick(crowded_in, COUNT(crowded_in), &want, &alg);
         pick(loaded, nloaded, &want, &alg);
-        if (alg == UNO_ALG_COPIES) least = rules[i].bytes;
+        if (alg == of->alg) least = from;
     }
     return least;
 }
 
-size_t uno_choose_copies(enum uno_coll_kind kind, int size)
+static struct uno_param flat =
+    UNO_PARAM_INT("coll_flat", -1, -1, 1 << 20,
+                  "ranks of a host up to which each looks at all others in a small collective; above, a tree (barrier, "
+                  "bcast, reduce, allreduce of up to 56 bytes; -1: 32 where each rank has a core, else 256)");
+UNO_PARAM_DECLARE(flat);
+
+#define FLAT 32
+#define FLAT_CROWDED 256
+
+bool uno_choose_crowded(void)
+{
+    return uno_patience.crowded;
+}
+
+// On crowded cores each level of a tree is one more turn of all ranks: 64 ranks on 2 cores take 1.5 times as long. But
+// the looks, and the doorbells of ranks that sleep, grow with the square of the ranks where all see all.
+bool uno_choose_tree(int size)
+{
+    return size > (flat.num >= 0 ? flat.num : uno_patience.crowded ? FLAT_CROWDED : FLAT);
+}
+
+size_t uno_choose_from(enum uno_coll_kind kind, enum uno_alg alg, int size, bool crowded)
 {
     if (kind == UNO_REDUCE_SCATTER_BLOCK) kind = UNO_REDUCE_SCATTER;
     if (kind == UNO_EXSCAN) kind = UNO_SCAN;
     if (kind == UNO_ALLGATHERV) kind = UNO_ALLGATHER;
-    size_t least = border(built_in, sizeof built_in / sizeof *built_in, kind, size, SIZE_MAX);
-    return border(loaded, nloaded, kind, size, least);
+    struct rule of = {.kind = kind, .ranks = size, .alg = alg};
+    size_t least = border(built_in, COUNT(built_in), &of, crowded, SIZE_MAX);
+    if (crowded) least = border(crowded_in, COUNT(crowded_in), &of, crowded, least);
+    return border(loaded, nloaded, &of, crowded, least);
+}
+
+size_t uno_choose_alone(void)
+{
+    return (size_t)uno_thresholds.alone;
+}
+
+size_t uno_choose_call_worth(void)
+{
+    return (size_t)uno_thresholds.call_worth;
+}
+
+size_t uno_choose_cached(void)
+{
+    return (size_t)uno_thresholds.cached;
 }
 
 // An algorithm may be named for a collective only if the built-in table or the builder knows it there.
-static bool knows(enum uno_coll_kind kind, enum uno_alg alg)
+static bool knows(enum uno_coll_kind kind, int alg)
 {
     static const unsigned extra[UNO_COLL_KINDS] = {
         [UNO_BCAST] = 1u << UNO_ALG_LINEAR,       [UNO_ALLGATHER] = 1u << UNO_ALG_LINEAR,
         [UNO_ALLGATHERV] = 1u << UNO_ALG_LINEAR,  [UNO_ALLTOALLV] = 1u << UNO_ALG_PAIRWISE,
         [UNO_ALLTOALLW] = 1u << UNO_ALG_PAIRWISE,
     };
-    for (size_t i = 0; i < sizeof built_in / sizeof *built_in; i++)
+    for (size_t i = 0; i < COUNT(built_in); i++)
         if (built_in[i].kind == kind && built_in[i].alg == alg) return true;
     static const unsigned host = 1u << UNO_BCAST | 1u << UNO_REDUCE | 1u << UNO_ALLREDUCE | 1u << UNO_GATHER |
                                  1u << UNO_SCATTER | 1u << UNO_ALLGATHER | 1u << UNO_ALLTOALL |
                                  1u << UNO_REDUCE_SCATTER | 1u << UNO_SCAN;
-    if (in_host(alg)) return host >> kind & 1;
+    static const unsigned windows = 1u << UNO_BCAST | 1u << UNO_REDUCE | 1u << UNO_ALLREDUCE | 1u << UNO_ALLGATHER |
+                                    1u << UNO_ALLTOALL | 1u << UNO_REDUCE_SCATTER;
+    if (in_host(alg)) return (alg == UNO_ALG_WINDOWS ? windows : host) >> kind & 1;
     return extra[kind] >> alg & 1;
 }
 
-static int add_rule(const char *coll, const char *alg, int ranks, size_t bytes)
+static enum uno_coll_kind kind_of(const char *coll)
 {
-    struct rule r = {UNO_COLL_KINDS, ranks, bytes, UNO_ALG_END};
-    for (int i = 0; i < UNO_COLL_KINDS; i++)
-        if (strcmp(coll, coll_words[i]) == 0) r.kind = (enum uno_coll_kind)i;
+    int kind = 0;
+    while (kind < UNO_COLL_KINDS && strcmp(coll, coll_words[kind]) != 0) kind++;
+    return (enum uno_coll_kind)kind;
+}
+
+const char *uno_choose_unfit(const char *coll, const char *alg)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+    enum uno_coll_kind kind = kind_of(coll);
+    size_t n = strspn(alg, letters);
+    if (n == 0 || n > 31 || alg[n]) return "has a name that is not 1 to 31 letters, digits and _";
+    if (kind > UNO_ALLTOALL)
+        return "is for none of barrier, bcast, reduce, allreduce, gather, scatter, allgather and alltoall";
     for (int i = 0; i < UNO_ALG_END; i++)
-        if (strcmp(alg, alg_words[i]) == 0) r.alg = (enum uno_alg)i;
-    if (r.kind == UNO_COLL_KINDS) return uno_fail(MPI_ERR_ARG, "no collective `%s` to choose an algorithm for", coll);
-    if (r.alg == UNO_ALG_END || !knows(r.kind, r.alg))
-        return uno_fail(MPI_ERR_ARG, "%s has no algorithm `%s`", coll, alg);
+        if (strcmp(alg, alg_words[i]) == 0 && knows(kind, i)) return "has the name of an algorithm of the library";
+    return NULL;
+}
+
+static int add_rule(struct rule r)
+{
     struct rule *more = realloc(loaded, (nloaded + 1) * sizeof *more);
     if (!more) return uno_fail(MPI_ERR_NO_MEM, "no memory for the table of collective algorithms");
     loaded = more;
     loaded[nloaded++] = r;
+    if (r.alg >= UNO_ALG_END) uno_outside_apart |= UINT32_C(1) << r.kind;
     return MPI_SUCCESS;
+}
+
+int uno_choose_add(const char *coll, const char *alg, int ranks, size_t bytes)
+{
+    int outside = uno_outside_named(coll, alg);
+    struct rule r = {kind_of(coll), ranks, bytes, UNO_ALG_END};
+    for (int i = 0; i < UNO_ALG_END; i++)
+        if (strcmp(alg, alg_words[i]) == 0) r.alg = i;
+    if (r.kind == UNO_COLL_KINDS) return uno_fail(MPI_ERR_ARG, "no collective `%s` to choose an algorithm for", coll);
+    if (outside >= 0)
+        r.alg = UNO_ALG_END + outside;
+    else if (r.alg == UNO_ALG_END || !knows(r.kind, r.alg))
+        return uno_fail(MPI_ERR_ARG, "%s has no algorithm `%s`", coll, alg);
+    return add_rule(r);
+}
+
+// Those of sets with a priority above that of the own one are taken wherever they say they fit.
+static int add_outside(void)
+{
+    bool taken;
+    const struct uno_algorithm *a;
+    int err = MPI_SUCCESS;
+    for (size_t i = 0; !err && (a = uno_outside_at(i, &taken)) != NULL; i++)
+        if (taken)
+            err = add_rule((struct rule){kind_of(a->collective), a->least_ranks, a->least_bytes, UNO_ALG_END + (int)i});
+    return err;
 }
 
 static int read_table(const char *path)
@@ -208,7 +383,7 @@ static int read_table(const char *path)
         int got = sscanf(line, "%63s %d %zu %63s %1s", coll, &ranks, &bytes, alg, rest);
         if (got <= 0) continue;
         if (got == 4)
-            err = add_rule(coll, alg, ranks, bytes);
+            err = uno_choose_add(coll, alg, ranks, bytes);
         else
             err = uno_fail(MPI_ERR_ARG, "%s:%d: expected COLLECTIVE MIN-RANKS MIN-BYTES ALGORITHM", path, n);
     }
@@ -221,9 +396,9 @@ static int read_force(const char *text)
     char coll[64], alg[64];
     int used = 0;
     for (; *text; text += used + (text[used] == ',' || text[used] == '+')) {
-        if (sscanf(text, "%63[a-z_]=%63[a-z]%n", coll, alg, &used) != 2)
+        if (sscanf(text, "%63[a-z_]=%63[a-zA-Z0-9_]%n", coll, alg, &used) != 2)
             return uno_fail(MPI_ERR_ARG, "coll_force: expected COLLECTIVE=ALGORITHM at `%s`", text);
-        int err = add_rule(coll, alg, 0, 0);
+        int err = uno_choose_add(coll, alg, 0, 0);
         if (err) return err;
     }
     return MPI_SUCCESS;
@@ -233,8 +408,10 @@ int uno_choose_open(void)
 {
     static bool open;
     if (open) return MPI_SUCCESS;
-    int err = table.text && *table.text ? read_table(table.text) : MPI_SUCCESS;
+    int err = add_outside();
+    if (!err && table.text && *table.text) err = read_table(table.text);
     if (!err && force.text) err = read_force(force.text);
+    if (uno_agree_on()) uno_outside_apart = UINT32_MAX;
     open = !err;
     return err;
 }

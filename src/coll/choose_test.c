@@ -16,6 +16,7 @@
 
 #include "base/fail.h"
 #include "base/param.h"
+#include "base/thresholds.h"
 
 #define EXPECT(cond)                                                                                                   \
     ((cond) ? (void)0 : (fprintf(stderr, "%s:%d: %s (%s)\n", __FILE__, __LINE__, #cond, uno_fail_text()), _exit(1)))
@@ -52,14 +53,50 @@ static void use_built_in(void)
     EXPECT(uno_choose(UNO_BCAST, 4, 128 << 10) == UNO_ALG_SCATTER);
     EXPECT(uno_choose(UNO_BCAST, 4, SIZE_MAX) == UNO_ALG_CHAIN);
     EXPECT(uno_choose(UNO_BCAST, 3, SIZE_MAX) == UNO_ALG_BINOMIAL);
+    // Rings, and parts, pay from the later on the more ranks there are.
+    EXPECT(uno_choose(UNO_ALLREDUCE, 4, (64 << 10) - 1) == UNO_ALG_DOUBLING);
+    EXPECT(uno_choose(UNO_ALLREDUCE, 4, 64 << 10) == UNO_ALG_RING);
+    EXPECT(uno_choose(UNO_ALLREDUCE, 16, 64 << 10) == UNO_ALG_DOUBLING);
+    EXPECT(uno_choose(UNO_ALLREDUCE, 63, 128 << 10) == UNO_ALG_RING);
+    EXPECT(uno_choose(UNO_ALLREDUCE, 64, 128 << 10) == UNO_ALG_DOUBLING);
+    EXPECT(uno_choose(UNO_ALLREDUCE, 1 << 20, SIZE_MAX) == UNO_ALG_RING);
+    EXPECT(uno_choose(UNO_REDUCE, 63, 32 << 10) == UNO_ALG_RING);
+    EXPECT(uno_choose(UNO_REDUCE, 64, 32 << 10) == UNO_ALG_BINOMIAL);
+    EXPECT(uno_choose(UNO_REDUCE, 1 << 20, SIZE_MAX) == UNO_ALG_RING);
+    EXPECT(uno_choose(UNO_BCAST, 32, 2 << 20) == UNO_ALG_SCATTER);
+    EXPECT(uno_choose(UNO_BCAST, 32, SIZE_MAX) == UNO_ALG_CHAIN);
+    EXPECT(uno_choose(UNO_BCAST, 128, 128 << 10) == UNO_ALG_BINOMIAL);
+    EXPECT(uno_choose(UNO_BCAST, 1 << 20, SIZE_MAX) == UNO_ALG_SCATTER);
     EXPECT(uno_choose(UNO_GATHER, 7, 64) == UNO_ALG_LINEAR);
     EXPECT(uno_choose(UNO_GATHER, 8, 64) == UNO_ALG_BINOMIAL);
     EXPECT(uno_choose(UNO_GATHER, 8, 4 << 10) == UNO_ALG_LINEAR);
     // The rule for inside a host stands after those for messages and does not meet them.
     EXPECT(uno_choose(UNO_ALLGATHER, 4, 1 << 20) == UNO_ALG_RING);
-    EXPECT(uno_choose_copies(UNO_ALLGATHER, 4) == 6 << 10);
-    EXPECT(uno_choose_copies(UNO_ALLGATHERV, 4) == 6 << 10);
-    EXPECT(uno_choose_copies(UNO_BCAST, 4) == SIZE_MAX);
+    EXPECT(uno_choose_from(UNO_ALLGATHER, UNO_ALG_COPIES, 4, false) == 6 << 10);
+    EXPECT(uno_choose_from(UNO_ALLGATHERV, UNO_ALG_COPIES, 4, false) == 6 << 10);
+    EXPECT(uno_choose_from(UNO_BCAST, UNO_ALG_COPIES, 4, false) == (8 << 10) + 1);
+    EXPECT(uno_choose_from(UNO_SCAN, UNO_ALG_COPIES, 2, false) == (16 << 10) + 1);
+    // Where ranks outnumber cores, reductions stay in the slots for longer, and what has no rule there is as elsewhere.
+    EXPECT(uno_choose_from(UNO_REDUCE, UNO_ALG_COPIES, 4, true) == SIZE_MAX);
+    EXPECT(uno_choose_from(UNO_REDUCE, UNO_ALG_WINDOWS, 4, true) == (256 << 10) + 1);
+    EXPECT(uno_choose_from(UNO_REDUCE, UNO_ALG_WINDOWS, 4, false) == SIZE_MAX);
+    EXPECT(uno_choose_from(UNO_ALLREDUCE, UNO_ALG_COPIES, 4, true) == (128 << 10) + 1);
+    uno_thresholds.cached = 32 << 20;
+    EXPECT(uno_choose_from(UNO_ALLTOALL, UNO_ALG_WINDOWS, 8, true) == (1 << 20) + 1);
+    EXPECT(uno_choose_from(UNO_ALLTOALL, UNO_ALG_WINDOWS, 4, true) == (4 << 20) + 1);
+    EXPECT(uno_choose_from(UNO_ALLTOALL, UNO_ALG_WINDOWS, 2, false) == SIZE_MAX);
+    EXPECT(uno_choose_from(UNO_ALLREDUCE, UNO_ALG_WINDOWS, 4, true) == (4 << 20) + 1);
+    EXPECT(uno_choose_from(UNO_ALLREDUCE, UNO_ALG_WINDOWS, 8, true) == (128 << 10) + 1);
+    EXPECT(uno_choose_from(UNO_BCAST, UNO_ALG_WINDOWS, 4, true) == (8 << 20) + 1);
+    EXPECT(uno_choose_from(UNO_BCAST, UNO_ALG_COPIES, 4, true) == (16 << 10) + 1);
+    EXPECT(uno_choose_from(UNO_ALLGATHERV, UNO_ALG_WINDOWS, 8, true) == (512 << 10) + 1);
+    EXPECT(uno_choose_from(UNO_ALLGATHER, UNO_ALG_WINDOWS, 64, true) == (256 << 10) + 1);
+    EXPECT(uno_choose_from(UNO_BCAST, UNO_ALG_WINDOWS, 4, false) == SIZE_MAX);
+    EXPECT(uno_choose_from(UNO_EXSCAN, UNO_ALG_COPIES, 4, true) == (256 << 10) + 1);
+    EXPECT(uno_choose_from(UNO_ALLTOALL, UNO_ALG_COPIES, 8, true) == (16 << 10) + 1);
+    EXPECT(uno_choose_from(UNO_BCAST, UNO_ALG_COPIES, 4, true) == (16 << 10) + 1);
+    EXPECT(uno_choose_from(UNO_ALLGATHER, UNO_ALG_COPIES, 4, true) == (16 << 10) + 1);
+    EXPECT(uno_choose_from(UNO_ALLGATHER, UNO_ALG_COPIES, 8, true) == (256 << 10) + 1);
     EXPECT(uno_choose(UNO_NEIGHBOR_ALLGATHER, 4, 8) == UNO_ALG_LINEAR);    // no rule at all
 }
 
@@ -93,12 +130,14 @@ static void use_file(void)
     EXPECT(uno_choose(UNO_BCAST, 8, 4 << 20) == UNO_ALG_SCATTER);    // above the built-in chain
     EXPECT(uno_choose(UNO_REDUCE, 2, 8) == UNO_ALG_BINOMIAL);
     // Copies begin at the first border at which the rules come to copies. One on fewer ranks is another case.
-    EXPECT(uno_choose_copies(UNO_ALLGATHER, 4) == 2000);
-    EXPECT(uno_choose_copies(UNO_ALLGATHER, 3) == SIZE_MAX);
+    EXPECT(uno_choose_from(UNO_ALLGATHER, UNO_ALG_COPIES, 4, false) == 2000);
+    EXPECT(uno_choose_from(UNO_ALLGATHER, UNO_ALG_COPIES, 3, false) == SIZE_MAX);
     EXPECT(uno_choose(UNO_ALLGATHER, 4, 100) == UNO_ALG_BRUCK);    // what is said of a host touches no messages
-    EXPECT(uno_choose_copies(UNO_REDUCE_SCATTER, 2) == 512);
-    EXPECT(uno_choose_copies(UNO_REDUCE_SCATTER_BLOCK, 2) == 512);    // follow the form that has a word in the table
-    EXPECT(uno_choose_copies(UNO_EXSCAN, 2) == 300);
+    EXPECT(uno_choose_from(UNO_REDUCE_SCATTER, UNO_ALG_COPIES, 2, false) == 512);
+    EXPECT(uno_choose_from(UNO_REDUCE_SCATTER_BLOCK, UNO_ALG_COPIES, 2, false) ==
+           512);    // follow the form that has a word in the table
+    EXPECT(uno_choose_from(UNO_EXSCAN, UNO_ALG_COPIES, 2, false) == 300);
+    EXPECT(uno_choose_from(UNO_ALLGATHER, UNO_ALG_COPIES, 4, true) == 2000);    // the file has the last word there, too
 }
 
 static void rules_of_a_file(void **state)

@@ -60,7 +60,8 @@ static int build(struct uno_sched *s, const struct uno_call *c, struct uno_hier 
     if (uno_agree_on() && s->form != UNO_INSIDE) uno_build_agree(s, c, s->form);
     if (c->comm->inter)
         uno_build_inter(s, c);
-    else if (s->form == UNO_INSIDE || (!uno_build_hier(s, c, hier) && !uno_build_direct(s, c)))
+    else if (s->form == UNO_INSIDE ||
+             (!uno_outside_build(s, c) && !uno_build_hier(s, c, hier) && !uno_build_direct(s, c)))
         uno_build(s, c);
     return s->error;
 }
@@ -106,7 +107,8 @@ static int run_in_memory(struct uno_call *c)
 {
     const struct MPI_ABI_Comm *comm = c->comm;
     if (__builtin_expect(comm->broken, 0)) return uno_comm_refusal(comm, MPI_PROC_NULL, true);
-    int err = uno_agree_on() ? UNO_SHM_DECLINED : uno_shm_run(c);
+    bool apart = uno_outside_apart >> c->kind & 1;
+    int err = __builtin_expect(apart, 0) && uno_outside_takes(c) ? UNO_SHM_DECLINED : uno_shm_run(c);
     return __builtin_expect(comm->broken, 0) ? uno_comm_refusal(comm, MPI_PROC_NULL, true) : err;
 }
 

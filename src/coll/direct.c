@@ -14,7 +14,7 @@
 #include "coll/build.h"
 #include "coll/segment.h"
 
-static struct uno_param least = UNO_PARAM_INT(
+static struct uno_param least = UNO_PARAM_BY_MACHINE(
     "coll_direct_min", 8192, 0, 1 << 30,
     "bytes (reductions: of the vector, else of a block) from which a nonblocking collective inside a host "
     "copies straight between the ranks' buffers");

@@ -10,7 +10,8 @@
 #include "coll/build.h"
 #include "coll/construct.h"
 #include "coll/segment.h"
-#include "core/world.h"
+#include "p2p/fail.h"
+#include "p2p/place.h"
 
 static struct uno_param enabled =
     UNO_PARAM_BOOL("coll_hier", 1, "collectives over hosts: inside each host first, then between one rank per host");
@@ -18,19 +19,15 @@ UNO_PARAM_DECLARE(enabled);
 
 static bool may_span(const struct MPI_ABI_Comm *c)
 {
-    if (!enabled.num || c->inter || c->size < 3 || uno_world.job->nhosts < 2 || uno_agree_on()) return false;
-    for (int r = 0; r < c->size; r++)
-        if (uno_comm_proc(c, r) >= uno_world.size) return false;
-    return true;
+    if (!enabled.num || c->inter || c->size < 3 || uno_agree_on()) return false;
+    return uno_places_differ(c);
 }
 
-// Fills host, place, member, first from the job's host number of each rank. numbered: room for [nhosts].
-static void lay_out_hosts(struct uno_hier *h, const int *number, int size, int *numbered)
+// Fills place, member, first from the host of each rank.
+static void lay_out_hosts(struct uno_hier *h, int size)
 {
-    for (uint32_t i = 0; i < uno_world.job->nhosts; i++) numbered[i] = -1;
     for (int r = 0; r < size; r++) {
-        if (numbered[number[r]] < 0) numbered[number[r]] = h->hosts++;
-        h->host[r] = numbered[number[r]];
+        if (h->host[r] == h->hosts) h->hosts++;
         h->place[r] = h->first[h->host[r] + 1]++;
     }
     for (int i = 0; i < h->hosts; i++) h->first[i + 1] += h->first[i];
@@ -53,7 +50,7 @@ static int make_node(struct MPI_ABI_Comm *c, struct uno_hier *h)
     if (!g) return uno_fail(MPI_ERR_NO_MEM, "no memory for the ranks of a host");
     int err = uno_comm_create(c, g, &h->node);
     uno_group_drop(g);
-    if (!err) h->node->part_of = c;
+    if (!err) uno_comm_tie(h->node, c);
     if (!err) h->node->freed = true;    // no handle of the user's: not missed at the end
     return err;
 }
@@ -81,15 +78,12 @@ static int settle_layout(struct MPI_ABI_Comm *c, struct uno_hier **out)
 {
     size_t size = (size_t)c->size;
     struct uno_hier *h = new_hier(size);
-    int *number = malloc((size + uno_world.job->nhosts) * sizeof *number), mine = (int)uno_world.job->host;
-    int err = h && number ? MPI_SUCCESS : uno_fail(MPI_ERR_NO_MEM, "no memory for the hosts of %d ranks", c->size);
-    if (!err) err = uno_coll_allgather(c, &mine, sizeof mine, number);
+    int err = h ? uno_places(c, h->host) : uno_fail(MPI_ERR_NO_MEM, "no memory for the hosts of %d ranks", c->size);
     if (!err) {
-        lay_out_hosts(h, number, c->size, number + size);
+        lay_out_hosts(h, c->size);
         h->mine = h->host[c->rank];
         if (h->hosts > 1 && h->hosts < c->size) err = make_node(c, h);
     }
-    free(number);
     if (!err && h->node) {
         *out = h;
         uno_log(2, "%s: collectives over %d hosts, %d ranks on this one", c->name, h->hosts, h->node->size);

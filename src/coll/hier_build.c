@@ -20,8 +20,9 @@ static void set_leader(struct uno_hier_build *b, int root)
 void uno_hier_between(struct uno_hier_build *b, int root)
 {
     struct uno_hier *h = b->h;
-    int *map = uno_scratch_bytes(b->s, (size_t)h->hosts * sizeof *map);
     uno_emit_fence(b->s);
+    if (!b->leads) return;
+    int *map = uno_scratch_bytes(b->s, (size_t)h->hosts * sizeof *map);
     for (int i = 0; map && i < h->hosts; i++) map[i] = root >= 0 && h->host[root] == i ? root : h->member[h->first[i]];
     b->s->view = (struct uno_view){b->whole.comm, h->mine, h->hosts, map};
 }

@@ -11,8 +11,10 @@
 #include "chan/proc.h"
 #include "coll/construct.h"
 #include "p2p/team.h"
+#include "core/progress.h"
 #include "core/world.h"
 #include "p2p/p2p.h"
+#include "p2p/peer.h"
 
 // A block that travels: the leader's context numbers (count), a number of the operation's own, then bytes of payload.
 struct block {
@@ -21,6 +23,7 @@ struct block {
     uint64_t bytes;
     uint64_t job;      // of the leader
     uint64_t mixed;    // its group has processes of several jobs
+    uint64_t far;      // its group is on several hosts, or the other leader on another one
 };
 
 static int no_memory(void)
@@ -71,14 +74,6 @@ static int exchange_inter(struct MPI_ABI_Comm *c, const struct block *mine, cons
     return exchange(&team, &across, mine, data, their, theirs);
 }
 
-static bool disjoint(const struct MPI_ABI_Group *a, const struct MPI_ABI_Group *b)
-{
-    for (int i = 0; i < b->size; i++) {
-        if (uno_group_find(a, b->proc[i]) != MPI_UNDEFINED) return false;
-    }
-    return true;
-}
-
 // The members' cards in the order of their ranks, at the leader.
 static int gather_cards(const struct uno_team *team, struct uno_card *cards)
 {
@@ -92,12 +87,13 @@ static int gather_cards(const struct uno_team *team, struct uno_card *cards)
 }
 
 // The groups of different jobs: each member says how it is reached.
-static int swap_cards(const struct uno_team *team, const struct uno_where *across, int n, struct MPI_ABI_Group **remote)
+static int swap_cards(const struct uno_team *team, const struct uno_where *across, int n, bool far,
+                      struct MPI_ABI_Group **remote)
 {
     struct uno_card *cards = malloc((size_t)team->n * sizeof *cards);
     if (!cards) return no_memory();
     void *theirs = NULL;
-    int err = uno_chan_open_guests();
+    int err = uno_chan_open_guests(far);
     if (!err) err = gather_cards(team, cards);
     if (!err)
         err = swap_payloads(team, across, cards, (size_t)team->n * sizeof *cards, (size_t)n * sizeof *cards, &theirs);
@@ -107,12 +103,19 @@ static int swap_cards(const struct uno_team *team, const struct uno_where *acros
     return err;
 }
 
+// Processes of several jobs may not know each other.
+static bool are_strangers(const struct block *mine, const struct block *their)
+{
+    return mine->mixed || their->mixed || mine->job != their->job;
+}
+
 // The other side's processes. Their numbers serve inside one job alone.
 static int swap_groups(const struct uno_team *team, const struct MPI_ABI_Group *group, const struct uno_where *across,
-                       const struct block *their, struct MPI_ABI_Group **remote)
+                       const struct block *mine, const struct block *their, struct MPI_ABI_Group **remote)
 {
     int n = (int)(their->bytes / sizeof(int));
-    if (group->mixed || their->mixed || their->job != uno_world.job->job_id) return swap_cards(team, across, n, remote);
+    if (are_strangers(mine, their))
+        return swap_cards(team, across, n, their->far || uno_group_is_spread(group), remote);
     void *procs = NULL;
     int err = swap_payloads(team, across, group->proc, (size_t)group->size * sizeof(int), their->bytes, &procs);
     if (!err) *remote = uno_group_make(n, procs);
@@ -127,23 +130,42 @@ static bool comes_first(uint64_t own, uint64_t other)
     return wide == ((other & UNO_CTX_MIXED) != 0) ? own < other : wide;
 }
 
+static bool is_reached(void *group)
+{
+    return uno_peers_are_met(group);
+}
+
+// Nobody returns before all have looked at all, as in a meeting (src/dpm/meeting.c).
+static int reach(const struct uno_team *team, const struct uno_where *across, struct MPI_ABI_Group *remote)
+{
+    int64_t nothing = 0;
+    struct block mine = {0}, their;
+    uno_peers_meet(remote);
+    uno_wait_until(is_reached, remote, &(struct uno_waiting){NULL, MPI_UNDEFINED, MPI_UNDEFINED});
+    int err = uno_team_most(team, &nothing);
+    return err ? err : swap_blocks(team, across, &mine, &their);
+}
+
 static int create_over(const struct uno_team *team, struct MPI_ABI_Group *group, const struct uno_where *across,
                        struct MPI_ABI_Comm **out)
 {
     struct block mine = {.bytes = (uint64_t)group->size * sizeof(int), .mixed = group->mixed}, their;
     mine.job = uno_world.job->job_id;
     if (across->comm) {    // at the leader alone
-        bool guest = uno_proc_is_guest(uno_comm_proc(across->comm, across->rank));
+        int leader = uno_comm_proc(across->comm, across->rank);
+        bool guest = uno_proc_is_guest(leader);
+        mine.far = !uno_proc_is_near(leader) || uno_group_is_spread(group);
         mine.context = uno_context_take(group->mixed || guest, 3);
     }
     uint64_t own = mine.context;
     struct MPI_ABI_Group *remote = NULL;
     int err = swap_blocks(team, across, &mine, &their);
-    if (!err) err = swap_groups(team, group, across, &their, &remote);
+    if (!err) err = swap_groups(team, group, across, &mine, &their, &remote);
     if (!err) err = uno_team_bcast(team, &own, sizeof own);
     bool low = comes_first(own, their.context);
-    if (!err && !disjoint(group, remote))
+    if (!err && uno_groups_meet(group, remote))
         err = uno_fail(MPI_ERR_COMM, "the local and the remote group have processes in common");
+    if (!err && are_strangers(&mine, &their)) err = reach(team, across, remote);
     struct MPI_ABI_Comm *c = err ? NULL : uno_intercomm_make(group, remote, low, low ? own : their.context);
     if (remote) uno_group_drop(remote);
     if (!err && !c) err = no_memory();
@@ -183,6 +205,8 @@ int uno_intercomm_from_groups(struct MPI_ABI_Group *local, int local_leader, str
 int uno_intercomm_merge(struct MPI_ABI_Comm *c, int high, struct MPI_ABI_Comm **out)
 {
     struct block mine = {.word = high != 0}, their;
+    if (uno_groups_meet(c->group, c->remote))
+        return uno_fail(MPI_ERR_COMM, "the local and the remote group have processes in common");
     if (c->rank == 0 && c->low) mine.context = uno_context_new(uno_comm_is_mixed(c));
     uint64_t own = mine.context;
     void *nothing;

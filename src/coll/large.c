@@ -14,7 +14,6 @@
 #include "core/pack.h"
 
 #define LARGE_BLOCK (256 << 10)    // several of these fill a second-level cache (bench: alltoall --sizes 64K:4M)
-#define CALL_WORTH (11 << 10)
 #define SHARE_MIN 4096
 
 // Packed copies of blocks that are not plain, given back at the end.
@@ -27,11 +26,6 @@ struct uno_large_copy {
 void uno_large_keep(struct uno_large *j, int err)
 {
     if (err && !j->error) j->error = err;
-}
-
-bool uno_large_is_plain(struct uno_block b)
-{
-    return b.count == 0 || b.type->flags & UNO_TYPE_PLAIN;
 }
 
 static char *new_copy(struct uno_large *j, size_t bytes, struct uno_block unpack_to)
@@ -89,10 +83,12 @@ void uno_large_wait_done(struct uno_coll *u, uint64_t k)
 }
 
 // As much as keeps all ranks busy equally long. A root makes n - 1 calls where the others make one; a call costs about
-// as much as CALL_WORTH bytes.
+// as much as call_worth bytes. Nothing up to the bytes that one rank had better copy alone, and where ranks outnumber
+// cores: there the others have the root's core, too, and a share only makes them wait for the root.
 size_t uno_large_root_share(const struct uno_coll *u, size_t bytes)
 {
-    size_t n = (size_t)u->n, calls = (n - 2) * CALL_WORTH,
+    if (u->crowded || bytes <= u->alone) return 0;
+    size_t n = (size_t)u->n, calls = (n - 2) * u->call_worth,
            share = bytes > calls ? (bytes - calls) / n / UNO_SHARE_UNIT * UNO_SHARE_UNIT : 0;
     return share < SHARE_MIN ? 0 : share;
 }
@@ -127,15 +123,16 @@ void uno_large_pull_block(struct uno_large *j, int r, uint64_t from, struct uno_
 }
 
 // Blocks that fill a cache are walked to and fro: the own one first in one call, last in the next, so that what is
-// still there from the last call is used first.
-bool uno_large_own_last(uint64_t k, size_t bytes)
+// still there from the last call is used first. (Counted by calls: phases would be even for ever with a barrier before
+// each.)
+bool uno_large_own_last(struct uno_coll *u, size_t bytes)
 {
-    return bytes >= LARGE_BLOCK && k & 1;
+    return bytes >= LARGE_BLOCK && u->walks++ & 1;
 }
 
 int uno_large_move(struct uno_coll *u, const struct uno_call *c)
 {
-    struct uno_large j = {.u = u, .c = c};
+    struct uno_large j = {.u = u, .c = c, .slot = UNO_SEG_SLOT, .most = UNO_SEG_SLOT};
     switch (c->kind) {
     case UNO_ALLGATHER:
     case UNO_ALLGATHERV: uno_large_allgather(&j); break;

@@ -14,9 +14,15 @@
 struct uno_large {
     struct uno_coll *u;
     const struct uno_call *c;
+    size_t slot, most;    // bytes of the slot in which tables lie, and of the blocks that may lie there with them
     struct uno_large_copy *copies;
     int error;
 };
+
+static inline bool uno_large_is_plain(struct uno_block b)
+{
+    return b.count == 0 || b.type->flags & UNO_TYPE_PLAIN;
+}
 
 void uno_large_keep(struct uno_large *j, int err);         // the first error stays
 int uno_large_finish(struct uno_large *j) UNO_MUST_USE;    // unpacks what is not plain, frees; the error kept
@@ -27,7 +33,6 @@ void uno_large_wait_done(struct uno_coll *u, uint64_t k);
 const char *uno_large_readable(struct uno_large *j, struct uno_block b);
 const char *uno_large_all_readable(struct uno_large *j);
 char *uno_large_writable(struct uno_large *j, struct uno_block b);
-bool uno_large_is_plain(struct uno_block b);
 
 // The part that a root moves, from the start, of each copy of `bytes` between it and another rank.
 size_t uno_large_root_share(const struct uno_coll *u, size_t bytes);
@@ -44,23 +49,57 @@ uint64_t uno_large_tell_share(struct uno_coll *u, const void *at, size_t bytes, 
 uint64_t uno_large_tell(struct uno_coll *u, const void *at, size_t bytes);
 struct uno_large_place uno_large_told(struct uno_coll *u, int r, uint64_t k);
 void uno_large_pull_block(struct uno_large *j, int r, uint64_t from, struct uno_block to);
-bool uno_large_own_last(uint64_t k, size_t bytes);
+bool uno_large_own_last(struct uno_coll *u, size_t bytes);
 
 // ---- a table of blocks per rank: alltoallv, alltoallw, gatherv, scatterv. Small blocks travel in the slot ----
 
-// at: place in the slot, 0 when addr says where; share: of the root, in units (gatherv: whether it takes one).
+// at: the block's place behind the entry, 0 when addr says where; share: of the root, in units (gatherv: whether it
+// takes one).
 struct uno_large_entry {
     uint64_t addr, bytes;
     uint32_t at, share;
 };
 
-struct uno_large_entry *uno_large_table(struct uno_coll *u, int r, uint64_t k);
-// *used: bytes of the slot taken so far.
-struct uno_large_entry uno_large_describe(struct uno_large *j, struct uno_block b, char *slot, size_t *used);
-bool uno_large_fits(struct uno_large *j, int r, const struct uno_large_entry *e, struct uno_block to);
+// Of two ranks, each has one entry, beside its stamp.
+static inline bool uno_large_is_lone(const struct uno_large *j)
+{
+    return j->u->n == 2 && j->slot == UNO_SEG_SLOT;
+}
+
+// Rank r's entry for rank i, in its slot. Of few ranks each has a line of its own, which the smallest blocks share.
+static inline size_t uno_large_stride(const struct uno_coll *u)
+{
+    return u->n <= UNO_SEG_SLOT / 128 ? 64 : sizeof(struct uno_large_entry);
+}
+
+static inline struct uno_large_entry *uno_large_entry_of(const struct uno_large *j, int r, uint64_t k, int i)
+{
+    bool lone = uno_large_is_lone(j);
+    char *table = uno_seg_slot(j->u, r, k, lone ? sizeof(struct uno_large_entry) : j->slot);
+    return (struct uno_large_entry *)(void *)(table + (lone ? 0 : (size_t)i * uno_large_stride(j->u)));
+}
+
+// The bytes of an entry's line that the entry and its block share, and where this rank's slot is free behind its table.
+static inline size_t uno_large_line(const struct uno_large *j)
+{
+    return uno_large_is_lone(j) ? UNO_SEG_INLINE : uno_large_stride(j->u);
+}
+
+static inline char *uno_large_behind(const struct uno_large *j, uint64_t k)
+{
+    size_t table = uno_large_is_lone(j) ? 0 : (size_t)j->u->n * uno_large_stride(j->u);
+    return uno_seg_slot(j->u, j->u->me, k, j->slot) + table;
+}
+
+// Fills an entry for what rank i gets, and a place for its bytes: right behind the entry, of whose line `line` bytes
+// are the entry's, or from `free` on, where the slot's next free byte is then. (No blocks are passed here nor to take:
+// one written in words and read wider would wait for the stores to the entries before it, whose lines others hold.)
+void uno_large_describe(struct uno_large *j, int i, struct uno_large_entry *e, size_t line, char **free);
+// e: in rank r's slot. room: bytes that there are for it.
+bool uno_large_fits(struct uno_large *j, int r, const struct uno_large_entry *e, size_t room);
 // at: where the bytes go, NULL when there was no memory for them; the sender writes its share of them itself.
-void uno_large_take_bytes(struct uno_large *j, int r, uint64_t k, const struct uno_large_entry *e, char *at);
-void uno_large_take_block(struct uno_large *j, int r, uint64_t k, const struct uno_large_entry *e, struct uno_block to);
+void uno_large_take_bytes(struct uno_large *j, int r, const struct uno_large_entry *e, char *at);
+void uno_large_take_block(struct uno_large *j, int r, const struct uno_large_entry *e);
 
 // ---- the collectives ----
 

@@ -2,7 +2,8 @@
 // Large alltoall, alltoallv and alltoallw in a host (large.h). With n ranks, m bytes from each to each, latency a of a
 // phase, c of a call that copies across memory, time per byte b:
 //   2 a + (n - 1) c + n m b    every rank reads its block of all others and copies its own
-// The v and w forms: a table of addresses instead of one; what fits the slot of a rank beside its table is read there.
+// The v and w forms: a table of addresses instead of one; what fits the slot of a rank beside its table is read there,
+// and where ranks outnumber cores a wide one, as the blocks of an alltoall are.
 #include "coll/large.h"
 
 void uno_large_alltoall(struct uno_large *j)
@@ -11,7 +12,7 @@ void uno_large_alltoall(struct uno_large *j)
     struct uno_block from = uno_send_block(j->c, u->me), to = uno_recv_block(j->c, u->me);
     size_t bytes = uno_block_bytes(to);
     uint64_t k = uno_large_tell(u, uno_large_all_readable(j), bytes * (size_t)u->n);
-    bool last = uno_large_own_last(k, bytes);
+    bool last = uno_large_own_last(u, bytes);
     if (!last) uno_block_copy(to, from);
     for (int i = 1; i < u->n; i++) {
         int r = (u->me + (last ? u->n - i : i)) % u->n;
@@ -26,22 +27,29 @@ void uno_large_alltoall(struct uno_large *j)
 void uno_large_alltoallv(struct uno_large *j)
 {
     struct uno_coll *u = j->u;
-    uint64_t k = uno_seg_begin(u);
-    struct uno_large_entry *mine = uno_large_table(u, u->me, k);
-    size_t used = (size_t)u->n * sizeof *mine;
+    if (u->crowded && u->copies[UNO_ALLTOALL] > UNO_SEG_SLOT && uno_seg_widen(u, UNO_SEG_SLOT + 1)) {
+        j->slot = u->room;
+        j->most = u->copies[UNO_ALLTOALL] - 1;
+    }
+    struct uno_block to = uno_recv_block(j->c, u->me), from = uno_send_block(j->c, u->me);
+    uint64_t k = j->slot > UNO_SEG_SLOT ? uno_seg_begin_wide(u) : uno_seg_begin(u);
+    char *free = uno_large_behind(j, k);
     bool lent = false;
     for (int i = 1; i < u->n; i++) {
         int r = (u->me + i) % u->n;
-        mine[r] = uno_large_describe(j, uno_send_block(j->c, r), (char *)mine, &used);
-        lent |= mine[r].addr != 0;
+        struct uno_large_entry *e = uno_large_entry_of(j, u->me, k, r);
+        uno_large_describe(j, r, e, uno_large_line(j), &free);
+        lent |= e->addr != 0;
     }
     uno_seg_post(u, k);
-    uno_block_copy(uno_recv_block(j->c, u->me), uno_send_block(j->c, u->me));
+    bool last = lent && uno_large_own_last(u, SIZE_MAX);
+    if (!last) uno_block_copy(to, from);
     for (int i = 1; i < u->n; i++) {
-        int r = (u->me + i) % u->n;
+        int r = (u->me + (last ? u->n - i : i)) % u->n;
         uno_seg_wait(u, r, k);
-        uno_large_take_block(j, r, k, &uno_large_table(u, r, k)[u->me], uno_recv_block(j->c, r));
+        uno_large_take_block(j, r, uno_large_entry_of(j, r, k, u->me));
     }
+    if (last) uno_block_copy(to, from);
     uno_seg_all_seen(u, k);
     uno_seg_done(u, k);
     if (lent) uno_large_wait_done(u, k);

@@ -52,19 +52,26 @@ void uno_large_gather(struct uno_large *j)
     if (p.share) uno_seg_wait_done(u, c->root, k);
 }
 
+// What rank r gives: beside its stamp, and the smallest blocks with it.
+static struct uno_large_entry *gatherv_given(const struct uno_coll *u, int r, uint64_t k)
+{
+    return (struct uno_large_entry *)(void *)uno_seg_slot(u, r, k, sizeof(struct uno_large_entry));
+}
+
 // A rank posts its block if it fits the slot; else it writes where the root's table says what the root does not read.
 static void gatherv_give(struct uno_large *j)
 {
     struct uno_coll *u = j->u;
     int root = j->c->root;
     uint64_t k = uno_seg_begin(u);
-    struct uno_large_entry *mine = uno_large_table(u, u->me, k);
-    size_t used = sizeof *mine, share = 0;
-    *mine = uno_large_describe(j, uno_send_block(j->c, 0), (char *)mine, &used);
+    struct uno_large_entry *mine = gatherv_given(u, u->me, k);
+    char *free = uno_seg_slot(u, u->me, k, UNO_SEG_SLOT);
+    size_t share = 0;
+    uno_large_describe(j, 0, mine, UNO_SEG_INLINE, &free);
     uno_seg_post(u, k);
     if (mine->addr) {
         uno_seg_wait(u, root, k);
-        const struct uno_large_entry *there = &uno_large_table(u, root, k)[u->me];
+        const struct uno_large_entry *there = uno_large_entry_of(j, root, k, u->me);
         share = there->share ? uno_large_root_share(u, mine->bytes) : 0;
         if (there->bytes >= mine->bytes && there->addr)
             uno_large_keep(j, uno_seg_push(u, root, there->addr + share, (const char *)(uintptr_t)mine->addr + share,
@@ -74,17 +81,46 @@ static void gatherv_give(struct uno_large *j)
     if (share) uno_seg_wait_done(u, root, k);
 }
 
-static void gatherv_block(struct uno_large *j, int r, uint64_t k, const struct uno_large_entry *to)
+// What the root has for rank r. addr: where a block that does not fit the slot goes.
+static struct uno_large_entry gatherv_room(struct uno_large *j, int r)
 {
-    struct uno_large_entry e = *uno_large_table(j->u, r, k);
-    if (!e.addr || e.bytes > to->bytes) {
-        uno_large_take_block(j, r, k, &e, uno_recv_block(j->c, r));
-        return;
-    }
-    size_t share = to->share ? uno_large_root_share(j->u, e.bytes) : 0;
-    if (share && to->addr) uno_large_keep(j, uno_seg_pull(j->u, r, (char *)(uintptr_t)to->addr, e.addr, share));
+    struct uno_block to = uno_recv_block(j->c, r);
+    struct uno_large_entry e = {.bytes = uno_block_bytes(to), .share = j->c->sbuf == MPI_IN_PLACE};
+    if (r != j->u->me && e.bytes > UNO_SEG_SLOT) e.addr = (uint64_t)(uintptr_t)uno_large_writable(j, to);
+    return e;
 }
 
+static bool gatherv_is_large(const struct uno_large *j)
+{
+    for (int r = 0; r < j->u->n; r++)
+        if (r != j->u->me && uno_block_bytes(uno_recv_block(j->c, r)) > UNO_SEG_SLOT) return true;
+    return false;
+}
+
+static void gatherv_tell(struct uno_large *j, uint64_t k)
+{
+    struct uno_coll *u = j->u;
+    uno_seg_claim(u, k);
+    for (int r = 0; r < u->n; r++)
+        if (r != u->me) *uno_large_entry_of(j, u->me, k, r) = gatherv_room(j, r);
+    uno_seg_post(u, k);
+}
+
+static void gatherv_block(struct uno_large *j, int r, uint64_t k)
+{
+    const struct uno_large_entry *e = gatherv_given(j->u, r, k);
+    if (!e->addr) {
+        uno_large_take_block(j, r, e);
+        return;
+    }
+    const struct uno_large_entry *to = uno_large_entry_of(j, j->u->me, k, r);
+    if (!uno_large_fits(j, r, e, uno_block_bytes(uno_recv_block(j->c, r)))) return;
+    size_t share = to->share ? uno_large_root_share(j->u, e->bytes) : 0;
+    if (share && to->addr) uno_large_keep(j, uno_seg_pull(j->u, r, (char *)(uintptr_t)to->addr, e->addr, share));
+}
+
+// The root tells where blocks go if some do not fit their slots. One that should have fitted is more than there is room
+// for: its rank waits to be told so.
 void uno_large_gatherv(struct uno_large *j)
 {
     struct uno_coll *u = j->u;
@@ -93,24 +129,22 @@ void uno_large_gatherv(struct uno_large *j)
         gatherv_give(j);
         return;
     }
-    uint64_t k = uno_seg_begin(u);
-    struct uno_large_entry *mine = uno_large_table(u, u->me, k);
-    for (int r = 0; r < u->n; r++) {
-        struct uno_block to = uno_recv_block(c, r);
-        bool big = r != u->me && uno_block_bytes(to) + sizeof *mine > UNO_SEG_SLOT;
-        mine[r] = (struct uno_large_entry){.addr = big ? (uint64_t)(uintptr_t)uno_large_writable(j, to) : 0,
-                                           .bytes = uno_block_bytes(to),
-                                           .share = c->sbuf == MPI_IN_PLACE};
-    }
-    uno_seg_post(u, k);
+    uint64_t k = ++u->phase;
+    bool told = gatherv_is_large(j);
+    if (told) gatherv_tell(j, k);
     if (c->sbuf != MPI_IN_PLACE) uno_block_copy(uno_recv_block(c, u->me), uno_send_block(c, 0));
     for (int i = 1; i < u->n; i++) {
         int r = (u->me + i) % u->n;
         uno_seg_wait(u, r, k);
-        gatherv_block(j, r, k, &mine[r]);
+        if (!told && gatherv_given(u, r, k)->addr) {
+            gatherv_tell(j, k);
+            told = true;
+        }
+        gatherv_block(j, r, k);
     }
     uno_seg_all_seen(u, k);
     uno_seg_done(u, k);
-    for (int r = 0; r < u->n; r++)
-        if (mine[r].addr && uno_large_table(u, r, k)->addr) uno_seg_wait_done(u, r, k);
+    for (int r = 0; r < u->n && told; r++)
+        if (r != u->me && uno_large_entry_of(j, u->me, k, r)->addr && gatherv_given(u, r, k)->addr)
+            uno_seg_wait_done(u, r, k);
 }

@@ -2,6 +2,8 @@
 // Large reductions in a host: every rank combines one part of the vector, reading that part of all the others' buffers
 // piece by piece (cross-memory attach, pieces that stay in the cache). Called by shm.c when every rank may.
 //
+// A short vector of two ranks is combined by its root alone.
+//
 // Always holds: parts are folded from the last rank to the first (scans: from the first on), by one rank each: every
 // rank gets the same bits in every run.
 #include <stdlib.h>
@@ -95,10 +97,8 @@ static void hand_out(struct job *j, MPI_Count at, const char *from, MPI_Count co
     struct uno_coll *u = j->u;
     uint64_t skip = (uint64_t)at * j->size;
     size_t bytes = (size_t)count * j->size;
-    if (j->c->kind == UNO_REDUCE) {
+    if (j->c->kind == UNO_REDUCE && u->me != j->c->root)
         keep_error(j, uno_seg_push(u, j->c->root, j->peer[j->c->root].out + skip, from, bytes));
-        return;
-    }
     for (int i = 1; i < u->n && j->c->kind == UNO_ALLREDUCE; i++) {
         int r = (u->me + i) % u->n;
         keep_error(j, uno_seg_push(u, r, j->peer[r].out + skip, from, bytes));
@@ -168,10 +168,38 @@ static void run(struct job *j)
     char *out = c->rbuf;
     if (c->kind == UNO_ALLREDUCE || c->kind == UNO_REDUCE) out += (size_t)first * j->size;
     if (c->kind == UNO_REDUCE && u->me != c->root) out = NULL;
-    combine_part(j, first, end, out, k & 1);
+    combine_part(j, first, end, out, u->walks++ & 1);
     // Everybody's buffers are free, and what others hand out has come, once all are done.
     uno_seg_done(u, k);
     uno_large_wait_done(u, k);
+}
+
+// Whether the root of a reduce had better combine all: its n - 1 calls copy all bytes then, instead of a part of 1 / n,
+// and nobody needs another call to hand a part to it. That is worth it up to n / (n - 1)^2 calls' worth of bytes, where
+// they are not in slots already.
+static bool by_root_alone(const struct job *j)
+{
+    size_t n = (size_t)j->u->n;
+    return j->c->kind == UNO_REDUCE && uno_call_bytes(j->c) <= n * j->u->call_worth / ((n - 1) * (n - 1));
+}
+
+static void give(struct job *j)
+{
+    struct uno_coll *u = j->u;
+    uint64_t k = uno_large_tell(u, j->in, uno_call_bytes(j->c));
+    uno_seg_done(u, k);
+    uno_seg_wait_done(u, j->c->root, k);
+}
+
+static void take(struct job *j)
+{
+    struct uno_coll *u = j->u;
+    uint64_t k = ++u->phase;
+    for (int r = 0; r < u->n; r++)
+        if (r != u->me) j->peer[r].in = uno_large_told(u, r, k).addr;
+    uno_seg_all_seen(u, k);
+    combine_part(j, 0, j->c->rcount, j->c->rbuf, false);
+    uno_seg_done(u, k);
 }
 
 int uno_large_reduce(struct uno_coll *u, const struct uno_call *c)
@@ -186,6 +214,11 @@ int uno_large_reduce(struct uno_coll *u, const struct uno_call *c)
     j.peer = (struct address *)(void *)u->scratch;
     j.sum = u->scratch + head;
     j.pull = j.sum + piece;
-    run(&j);
+    if (!by_root_alone(&j))
+        run(&j);
+    else if (u->me == c->root)
+        take(&j);
+    else
+        give(&j);
     return j.error;
 }

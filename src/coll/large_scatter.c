@@ -37,22 +37,26 @@ void uno_large_scatter(struct uno_large *j)
     if (p.share) uno_seg_wait_done(u, c->root, k);
 }
 
-// What is too large for the slot goes as in scatter: the others post where.
+// What is too large for the slot is read from where it lies; where the root writes a share, it is told where to.
 static void scatterv_take(struct uno_large *j)
 {
     struct uno_coll *u = j->u;
     int root = j->c->root;
     struct uno_block to = uno_recv_block(j->c, 0);
     char *at = uno_large_writable(j, to);
-    uint64_t k = uno_seg_begin(u);
-    *uno_large_table(u, u->me, k) =
-        (struct uno_large_entry){.addr = (uint64_t)(uintptr_t)at, .bytes = uno_block_bytes(to)};
-    uno_seg_post(u, k);
+    uint64_t k = ++u->phase;
     uno_seg_wait(u, root, k);
-    struct uno_large_entry e = uno_large_table(u, root, k)[u->me];
-    if (uno_large_fits(j, root, &e, to)) uno_large_take_bytes(j, root, k, &e, at);
+    const struct uno_large_entry *e = uno_large_entry_of(j, root, k, u->me);
+    bool shared = e->share > 0;
+    if (shared) {
+        uno_seg_claim(u, k);
+        *uno_large_entry_of(j, u->me, k, 0) =
+            (struct uno_large_entry){.addr = (uint64_t)(uintptr_t)at, .bytes = uno_block_bytes(to)};
+        uno_seg_post(u, k);
+    }
+    if (uno_large_fits(j, root, e, uno_block_bytes(to))) uno_large_take_bytes(j, root, e, at);
     uno_seg_done(u, k);
-    if (e.share) uno_seg_wait_done(u, root, k);
+    if (shared) uno_seg_wait_done(u, root, k);
 }
 
 void uno_large_scatterv(struct uno_large *j)
@@ -63,27 +67,29 @@ void uno_large_scatterv(struct uno_large *j)
         scatterv_take(j);
         return;
     }
+    bool in_place = c->rbuf == MPI_IN_PLACE;
+    struct uno_block to = uno_recv_block(c, 0), from = uno_send_block(c, u->me);
     uint64_t k = uno_seg_begin(u);
-    struct uno_large_entry *mine = uno_large_table(u, u->me, k);
-    size_t used = (size_t)u->n * sizeof *mine;
+    char *free = uno_large_behind(j, k);
     bool lent = false;
     for (int r = 0; r < u->n; r++) {
         if (r == u->me) continue;
-        mine[r] = uno_large_describe(j, uno_send_block(c, r), (char *)mine, &used);
-        lent |= mine[r].addr != 0;
-        if (c->rbuf == MPI_IN_PLACE && mine[r].addr)
-            mine[r].share = (uint32_t)(uno_large_root_share(u, mine[r].bytes) / UNO_SHARE_UNIT);
+        struct uno_large_entry *e = uno_large_entry_of(j, u->me, k, r);
+        uno_large_describe(j, r, e, uno_large_line(j), &free);
+        lent |= e->addr != 0;
+        if (in_place && e->addr) e->share = (uint32_t)(uno_large_root_share(u, e->bytes) / UNO_SHARE_UNIT);
     }
     uno_seg_post(u, k);
-    if (c->rbuf != MPI_IN_PLACE) uno_block_copy(uno_recv_block(c, 0), uno_send_block(c, u->me));
-    for (int i = 1; i < u->n; i++) {
+    if (!in_place) uno_block_copy(to, from);
+    for (int i = 1; i < u->n && lent; i++) {
         int r = (u->me + i) % u->n;
-        size_t share = (size_t)mine[r].share * UNO_SHARE_UNIT;
+        const struct uno_large_entry *e = uno_large_entry_of(j, u->me, k, r);
+        size_t share = (size_t)e->share * UNO_SHARE_UNIT;
         if (!share) continue;
         uno_seg_wait(u, r, k);
-        const struct uno_large_entry *there = uno_large_table(u, r, k);
-        if (there->addr && there->bytes >= mine[r].bytes)
-            uno_large_keep(j, uno_seg_push(u, r, there->addr, (const void *)(uintptr_t)mine[r].addr, share));
+        const struct uno_large_entry *there = uno_large_entry_of(j, r, k, 0);
+        if (there->addr && there->bytes >= e->bytes)
+            uno_large_keep(j, uno_seg_push(u, r, there->addr, (const void *)(uintptr_t)e->addr, share));
     }
     uno_seg_done(u, k);
     if (lent) uno_large_wait_done(u, k);

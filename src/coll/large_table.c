@@ -5,49 +5,59 @@
 
 #include "base/fail.h"
 #include "coll/large.h"
+#include "coll/slot_copy.h"
 #include "core/pack.h"
 
-struct uno_large_entry *uno_large_table(struct uno_coll *u, int r, uint64_t k)
+static inline size_t bytes_of(const struct uno_block *b)
 {
-    return (struct uno_large_entry *)(void *)uno_seg_slot(u, r, k, UNO_SEG_SLOT);
+    return (size_t)(b->count * b->type->size);
 }
 
-struct uno_large_entry uno_large_describe(struct uno_large *j, struct uno_block b, char *slot, size_t *used)
+void uno_large_describe(struct uno_large *j, int i, struct uno_large_entry *e, size_t line, char **free)
 {
-    struct uno_large_entry e = {.bytes = uno_block_bytes(b)};
-    if (e.bytes == 0) return e;
-    if (*used + e.bytes > UNO_SEG_SLOT) {
-        e.addr = (uint64_t)(uintptr_t)uno_large_readable(j, b);
-        return e;
+    struct uno_block b = uno_send_block(j->c, i);
+    *e = (struct uno_large_entry){.bytes = bytes_of(&b)};
+    if (e->bytes == 0) return;
+    char *at = sizeof *e + e->bytes <= line ? (char *)(e + 1) : *free;
+    if (at == *free) {
+        char *end = uno_seg_slot(j->u, j->u->me, j->u->phase, j->slot) + j->slot;
+        if (e->bytes > j->most || e->bytes > (size_t)(end - at)) {
+            e->addr = (uint64_t)(uintptr_t)uno_large_readable(j, b);
+            return;
+        }
+        *free += (e->bytes + 7) / 8 * 8;
+    }
+    e->at = (uint32_t)(at - (char *)e);
+    if (uno_large_is_plain(b)) {
+        uno_seg_put(at, b.at, e->bytes, UNO_SEG_ONE_WAY);
+        return;
     }
     struct uno_packer p;
     uno_packer_init(&p, b.at, b.count, b.type);
-    uno_pack(&p, slot + *used, p.total);
-    e.at = (uint32_t)*used;
-    *used += (e.bytes + 7) / 8 * 8;
-    return e;
+    uno_pack(&p, at, p.total);
 }
 
-void uno_large_take_bytes(struct uno_large *j, int r, uint64_t k, const struct uno_large_entry *e, char *at)
+void uno_large_take_bytes(struct uno_large *j, int r, const struct uno_large_entry *e, char *at)
 {
     size_t share = (size_t)e->share * UNO_SHARE_UNIT;
     if (e->bytes == 0 || !at) return;
     if (e->at)
-        memcpy(at, uno_seg_slot(j->u, r, k, UNO_SEG_SLOT) + e->at, e->bytes);
+        uno_seg_take(at, (const char *)e + e->at, e->bytes, UNO_SEG_ONE_WAY);
     else if (e->addr)
         uno_large_keep(j, uno_seg_pull(j->u, r, at + share, e->addr + share, e->bytes - share));
 }
 
-bool uno_large_fits(struct uno_large *j, int r, const struct uno_large_entry *e, struct uno_block to)
+bool uno_large_fits(struct uno_large *j, int r, const struct uno_large_entry *e, size_t room)
 {
-    size_t room = uno_block_bytes(to);
     if (e->bytes <= room) return true;
     uno_large_keep(j, uno_fail(MPI_ERR_TRUNCATE, "rank %d sends %llu bytes, recvcounts leave room for %zu", r,
                                (unsigned long long)e->bytes, room));
     return false;
 }
 
-void uno_large_take_block(struct uno_large *j, int r, uint64_t k, const struct uno_large_entry *e, struct uno_block to)
+void uno_large_take_block(struct uno_large *j, int r, const struct uno_large_entry *e)
 {
-    if (uno_large_fits(j, r, e, to) && e->bytes) uno_large_take_bytes(j, r, k, e, uno_large_writable(j, to));
+    struct uno_block to = uno_recv_block(j->c, r);
+    if (!uno_large_fits(j, r, e, bytes_of(&to)) || e->bytes == 0) return;
+    uno_large_take_bytes(j, r, e, uno_large_is_plain(to) ? to.at : uno_large_writable(j, to));
 }

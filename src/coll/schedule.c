@@ -14,11 +14,15 @@
 #include "coll/cache.h"
 #include "coll/segment.h"
 #include "core/pack.h"
+#include "p2p/fail.h"
 #include "p2p/p2p.h"
 
+// A message that a dead process left unfinished tells of its death before mpiexec does: from here on nobody gets what
+// this rank could not get.
 static void fail(struct uno_sched *s, int error)
 {
     if (!s->error) s->error = error;
+    if (__builtin_expect(error == UNO_ERR_PROC_FAILED, 0)) uno_comm_break(s->comm, error);
 }
 
 static struct uno_step *emit(struct uno_sched *s, enum uno_step_kind kind)
@@ -289,14 +293,19 @@ static bool settled(struct uno_sched *s)
     return true;
 }
 
+// Its receives have ended; nobody is to get wrong data from here.
+static void stop_if_broken(struct uno_sched *s)
+{
+    if (__builtin_expect(s->comm->broken == MPI_SUCCESS, 1)) return;
+    fail(s, s->comm->broken);
+    s->at = s->nsteps;
+}
+
 // Runs as far as possible; true when the whole schedule is done, or all that is before a CALL step (at which s->at
 // then stands). *moved counts the steps taken.
 static bool advance_sched(struct uno_sched *s, int *moved)
 {
-    if (__builtin_expect(s->comm->broken, 0)) {    // its receives have ended; nobody is to get wrong data from here
-        fail(s, s->comm->broken);
-        s->at = s->nsteps;
-    }
+    stop_if_broken(s);
     while (s->at < s->nsteps) {
         const struct uno_step *p = &s->step[s->at];
         switch (p->kind) {
@@ -316,6 +325,7 @@ static bool advance_sched(struct uno_sched *s, int *moved)
         }
         s->at++;
         ++*moved;
+        if (s->error) stop_if_broken(s);
     }
     return settled(s);
 }

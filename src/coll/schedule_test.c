@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include "coll/build.h"
+#include "p2p/p2p.h"
 #include "p2p/test_ranks.h"
 
 static struct uno_sched *new_sched(struct MPI_ABI_Op *op)
@@ -368,9 +369,31 @@ static void persistent_recovers(void)
     CHECK(MPI_Request_free(&r) == MPI_SUCCESS);
 }
 
+// A message whose sender died: it ends with that class before mpiexec has told of the death. What was to be made of it
+// and sent on is not.
+static void stops_at_a_death(void)
+{
+    int x = 1, got = 0, sent_on = 0;
+    MPI_Request r;
+    struct uno_match *m = &uno_comm_world.match[1];
+    struct uno_sched *s = new_sched(NULL);
+    uno_emit_recv(s, 0, &got, 1, ints());
+    uno_emit_fence(s);
+    uno_copy_block(s, uno_block(&x, 1, ints()), uno_block(&sent_on, 1, ints()));
+    CHECK(uno_sched_start(s, &r) == MPI_SUCCESS);
+    MPI_Request inner = m->source[0].posted.head;
+    CHECK(inner);
+    uno_match_unpost(m, inner);
+    uno_request_done(inner, UNO_ERR_PROC_FAILED);
+    CHECK(uno_wait(&r, MPI_STATUS_IGNORE) == UNO_ERR_PROC_FAILED);
+    CHECK(sent_on == 0 && uno_comm_world.broken == UNO_ERR_PROC_FAILED);
+    uno_comm_world.broken = MPI_SUCCESS;
+}
+
 static void errors(void **state)
 {
     (void)state;
+    run_ranks(1, stops_at_a_death);
     run_ranks(1, check_ends);
     run_ranks(1, scratch_fails);
     for (int n = 1; n <= 4; n++) run_ranks(n, send_too_much);

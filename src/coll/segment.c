@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Makes and frees a communicator's segment (segment.h) out of the job segment's heap, and carries its protocol:
+// Makes and frees a communicator's segment (segment.h) out of a job segment's heap, and carries its protocol:
 // posting, waiting. Called under the library lock by the files that segment.h names.
 //
 // Always holds: stamps only grow. Waiting spins a moment, then goes through uno_wait_on, where other operations make
@@ -11,74 +11,113 @@
 #include "base/fail.h"
 #include "base/invariant.h"
 #include "base/param.h"
-#include "base/patience.h"
 #include "chan/door.h"
-#include "chan/self.h"
+#include "chan/proc.h"
 #include "coll/choose.h"
 #include "core/word.h"
-#include "core/world.h"
+#include "p2p/share.h"
 
 static struct uno_param enabled = UNO_PARAM_BOOL("coll_shm", 1, "collectives inside a host go through shared memory");
 UNO_PARAM_DECLARE(enabled);
-static struct uno_param flat =
-    UNO_PARAM_INT("coll_flat", -1, -1, 1 << 20,
-                  "ranks of a host up to which each looks at all others in a small collective; above, a tree (barrier, "
-                  "bcast, reduce, allreduce of up to 56 bytes; -1: 32 where each rank has a core, else never a tree)");
-UNO_PARAM_DECLARE(flat);
+// Sixteen blocks of 16 KiB, or four of 64: where ranks outnumber cores, that is where copies across memory catch up.
+static struct uno_param wide = UNO_PARAM_INT(
+    "coll_wide", 256 << 10, 0, 64 << 20,
+    "bytes of the wide slots of a communicator inside a host, two per rank, made when a collective of more than 8 KiB "
+    "first wants them; what is larger goes from memory to memory (0: no wide slots)");
+UNO_PARAM_DECLARE(wide);
 
-#define FLAT 32
+// As many as a core's second-level cache holds beside what the ranks read (bench: --np 4 and 8 on two cores, reduce
+// --sizes 1M:32M).
+static struct uno_param window = UNO_PARAM_INT(
+    "coll_window", 128 << 10, 4096, 16 << 20,
+    "bytes of the windows in which a large reduction goes from rank to rank, where ranks outnumber cores");
+UNO_PARAM_DECLARE(window);
 
 #define PAGE 4096
+#define WINDOWS_PER_PROCESSOR 4
 
 // ---- making and freeing ----
 
-static bool all_here(const struct MPI_ABI_Comm *c)
+static bool all_here(struct MPI_ABI_Comm *c)
 {
-    if (c->inter || c->size < 2 || !enabled.num) return false;
-    for (int r = 0; r < c->size; r++)
-        if (uno_comm_proc(c, r) >= uno_world.size || uno_local_of(uno_comm_proc(c, r)) < 0) return false;
-    return uno_chan_self.shares;
-}
-
-// On crowded cores each level of a tree is one more turn of all ranks: 64 ranks on 2 cores take 1.5 times as long.
-static bool wants_tree(int n)
-{
-    return flat.num >= 0 ? n > flat.num : n > FLAT && !uno_patience.crowded;
+    return !c->inter && c->size > 1 && uno_share_possible(c, enabled.num && uno_chan_self.shares);
 }
 
 static size_t lines_bytes(int n)
 {
-    size_t bytes = sizeof(struct uno_line) * (1 + (size_t)n * (1 + UNO_SEG_DEPTH + 3));
+    size_t bytes = sizeof(struct uno_line) * (1 + (size_t)n * (1 + UNO_SEG_DEPTH + 2 + 3));
     return (bytes + PAGE - 1) / PAGE * PAGE;
 }
 
 static void lay_out_segment(struct uno_coll *u, size_t first, bool tree)
 {
-    char *base = uno_job_chunk(uno_world.job, first);
+    char *base = uno_job_chunk(u->job, first);
+    uno_dump_keep(base, u->chunks * UNO_HEAP_CHUNK);
     u->first = first;
     u->left = (_Atomic uint32_t *)base;
     u->line = (struct uno_line *)base + 1;
     u->data = base + lines_bytes(u->n);
-    if (tree) u->tree.line = u->line + (size_t)u->n * (1 + UNO_SEG_DEPTH);
+    u->flow.line = u->line + (size_t)u->n * (1 + UNO_SEG_DEPTH);
+    if (tree) u->tree.line = u->flow.line + (size_t)u->n * 2;
+}
+
+// What rank 0 decides for all, since the parameters of several jobs may differ.
+struct plan {
+    int64_t first;    // chunk of the heap, -1: there is no room
+    bool tree, crowded;
+    size_t wide;                     // bytes of a wide slot
+    size_t window, depth, cached;    // bytes of a window, windows under way
+    size_t alone, call_worth;
+    size_t copies[UNO_COLL_KINDS], windows[UNO_COLL_KINDS];
+};
+
+static struct plan make_plan(const struct uno_coll *u)
+{
+    struct plan p = {.first = uno_job_take(u->job, u->chunks), .tree = uno_choose_tree(u->n)};
+    p.crowded = uno_choose_crowded();
+    p.alone = uno_choose_alone();
+    p.call_worth = uno_choose_call_worth();
+    p.wide = ((size_t)wide.num + PAGE - 1) / PAGE * PAGE;
+    p.window = (size_t)window.num < p.wide ? (size_t)window.num / PAGE * PAGE : p.wide;
+    p.depth = WINDOWS_PER_PROCESSOR * (u->job->processors ? u->job->processors : 1);
+    p.cached = uno_choose_cached();
+    for (int kind = 0; kind < UNO_COLL_KINDS; kind++) {
+        p.copies[kind] = uno_choose_from((enum uno_coll_kind)kind, UNO_ALG_COPIES, u->n, p.crowded);
+        p.windows[kind] =
+            p.window ? uno_choose_from((enum uno_coll_kind)kind, UNO_ALG_WINDOWS, u->n, p.crowded) : SIZE_MAX;
+    }
+    return p;
 }
 
 static int set_up(struct uno_coll *u)
 {
     struct MPI_ABI_Comm *c = u->comm;
+    struct plan plan = {.first = -1};
     u->n = c->size;
     u->me = c->rank;
+    u->job = uno_proc_job(uno_comm_proc(c, 0));
     u->chunks = (lines_bytes(u->n) + (size_t)u->n * UNO_SEG_DEPTH * UNO_SEG_SLOT + UNO_HEAP_CHUNK - 1) / UNO_HEAP_CHUNK;
-    u->local = malloc((size_t)u->n * sizeof *u->local);
-    int64_t made[2] = {-1, wants_tree(u->n)};    // by rank 0: the first chunk, whether to use a tree
-    if (c->rank == 0 && u->local) made[0] = uno_job_take(uno_world.job, u->chunks);
-    int err = uno_coll_bcast(c, made, sizeof made, 0);
+    u->near = malloc((size_t)u->n * sizeof *u->near);
+    if (c->rank == 0 && u->near) plan = make_plan(u);
+    int err = uno_coll_bcast(c, &plan, sizeof plan, 0);
     if (err) return err;
-    if (!u->local) return uno_fail(MPI_ERR_NO_MEM, "no memory for the collectives of %d ranks", u->n);
-    if (made[0] < 0) return MPI_SUCCESS;
-    for (int r = 0; r < u->n; r++) u->local[r] = (uint32_t)uno_local_of(uno_comm_proc(c, r));
-    lay_out_segment(u, (size_t)made[0], made[1] != 0);
-    for (int kind = 0; kind < UNO_COLL_KINDS; kind++)
-        u->copies[kind] = uno_choose_copies((enum uno_coll_kind)kind, u->n);
+    if (!u->near) return uno_fail(MPI_ERR_NO_MEM, "no memory for the collectives of %d ranks", u->n);
+    if (plan.first < 0) return MPI_SUCCESS;
+    for (int r = 0; r < u->n; r++) {
+        int proc = uno_comm_proc(c, r);
+        u->near[r] = (struct uno_neighbour){uno_proc_door(proc), uno_proc_board(proc)};
+    }
+    lay_out_segment(u, (size_t)plan.first, plan.tree);
+    memcpy(u->copies, plan.copies, sizeof u->copies);
+    memcpy(u->windows, plan.windows, sizeof u->windows);
+    u->flow.bytes = plan.window;
+    u->flow.depth = plan.depth;
+    u->flow.cached = plan.cached;
+    u->room = UNO_SEG_SLOT;
+    u->wide_most = plan.wide;
+    u->alone = plan.alone;
+    u->call_worth = plan.call_worth;
+    u->crowded = plan.crowded;
     u->on = true;
     uno_seg_agree_on_cma(u);
     return MPI_SUCCESS;
@@ -90,11 +129,13 @@ static void free_coll(struct MPI_ABI_Comm *comm)
     if (!u) return;
     comm->coll = NULL;
     // Acq_rel: the last one must come after all others' last look at the segment.
-    if (u->on && atomic_fetch_add_explicit(u->left, 1, memory_order_acq_rel) == (uint32_t)u->n - 1)
-        uno_job_give(uno_world.job, u->first, u->chunks);
+    if (u->on && atomic_fetch_add_explicit(u->left, 1, memory_order_acq_rel) == (uint32_t)u->n - 1) {
+        uno_job_give(u->job, u->first, u->chunks);
+        if (u->wide) uno_job_give(u->job, u->wide_first, u->wide_chunks);
+    }
     uno_cache_drop(u);
     uno_hier_free(u->hier);
-    free(u->local);
+    free(u->near);
     free(u->scratch);
     free(u);
 }
@@ -121,6 +162,34 @@ struct uno_coll *uno_seg_get(struct MPI_ABI_Comm *comm, int *err)
     u->settled = true;
     if (all_here(comm)) *err = set_up(u);
     return u->on && !*err ? u : NULL;
+}
+
+// Rank 0 takes the memory and tells where.
+static void make_wide(struct uno_coll *u)
+{
+    int64_t first = -1;
+    u->widened = true;
+    u->wide_chunks = ((size_t)u->n * UNO_SEG_WIDE_DEPTH * u->wide_most + UNO_HEAP_CHUNK - 1) / UNO_HEAP_CHUNK;
+    uint64_t k = uno_seg_begin(u);
+    if (u->me == 0) {
+        first = uno_job_take(u->job, u->wide_chunks);
+        memcpy(uno_seg_slot(u, 0, k, sizeof first), &first, sizeof first);
+        uno_seg_post(u, k);
+    } else {
+        uno_seg_wait(u, 0, k);
+        if (!u->comm->broken) memcpy(&first, uno_seg_slot(u, 0, k, sizeof first), sizeof first);
+    }
+    uno_seg_done(u, k);
+    if (first < 0) return;
+    u->wide_first = (size_t)first;
+    u->wide = uno_job_chunk(u->job, u->wide_first);
+    u->room = u->wide_most;
+}
+
+bool uno_seg_widen(struct uno_coll *u, size_t bytes)
+{
+    if (!u->widened && bytes <= u->wide_most) make_wide(u);
+    return bytes <= u->room;
 }
 
 // ---- the protocol ----
@@ -154,7 +223,7 @@ void uno_seg_wait_line(struct uno_coll *u, int r, struct uno_line *line, uint64_
 
 void uno_seg_ring(struct uno_coll *u, int r)
 {
-    uno_door_ring(uno_job_door(uno_world.job, u->local[r]));
+    uno_door_ring(u->near[r].door);
 }
 
 static void ring_all(struct uno_coll *u)
@@ -164,20 +233,38 @@ static void ring_all(struct uno_coll *u)
 }
 
 // A done line is looked at when it must be, and for all that it says: looking takes it from the rank that writes it.
-uint64_t uno_seg_begin(struct uno_coll *u)
+static inline void claim(struct uno_coll *u, uint64_t k, uint64_t depth)
 {
-    uint64_t k = ++u->phase, least = k;
-    if (k <= u->safe + UNO_SEG_DEPTH) return k;
+    uint64_t least = k;
+    if (k <= u->safe + depth) return;
     for (int r = 0; r < u->n; r++) {
         if (r == u->me) continue;
         struct uno_line *line = done_line(u, r);
-        if (!reached(line, k - UNO_SEG_DEPTH)) wait_line(u, r, line, k - UNO_SEG_DEPTH);
+        if (!reached(line, k - depth)) wait_line(u, r, line, k - depth);
         // Acquire: pairs with the release in uno_seg_done; what that rank read is over before the slot is filled anew.
         uint64_t done = atomic_load_explicit(&line->stamp, memory_order_acquire);
         if (done < least) least = done;
     }
     u->safe = least;
+}
+
+uint64_t uno_seg_begin(struct uno_coll *u)
+{
+    uint64_t k = ++u->phase;
+    claim(u, k, UNO_SEG_DEPTH);
     return k;
+}
+
+uint64_t uno_seg_begin_wide(struct uno_coll *u)
+{
+    uint64_t k = ++u->phase;
+    claim(u, k, UNO_SEG_WIDE_DEPTH);
+    return k;
+}
+
+void uno_seg_claim(struct uno_coll *u, uint64_t k)
+{
+    claim(u, k, UNO_SEG_DEPTH);
 }
 
 void uno_seg_post(struct uno_coll *u, uint64_t k)

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The shared segment of a communicator whose ranks are all on one host, and the one protocol in it. Used by what runs
-// inside a host (shm.c, small.c, tree.c, large*.c, direct.c) and by what is kept beside it (schedule.c, cache.c,
-// hier.c).
+// The shared segment of a communicator whose ranks, of one job or several, are all on one host, and the one protocol in
+// it. Used by what runs inside a host (shm.c, small.c, tree.c, large*.c, direct.c) and by what is kept beside it
+// (schedule.c, cache.c, hier.c).
 //
 // A collective is made of phases, numbered alike on all ranks. In a phase a rank may post: it fills its slot and stamps
 // it with the phase's number; others see the stamp and read. A rank says with its `done` stamp which phases it will not
 // read again; a slot (there are UNO_SEG_DEPTH of them) is filled anew only when every rank is done with its last phase.
+// What does not fit a slot goes into a wide one, of which there are UNO_SEG_WIDE_DEPTH per rank, taken at first use.
 #pragma once
 #include <stdatomic.h>
 #include <stddef.h>
@@ -15,6 +16,7 @@
 
 #define UNO_SEG_DEPTH 4
 #define UNO_SEG_SLOT 8192    // bytes of a slot behind its line
+#define UNO_SEG_WIDE_DEPTH 2
 #define UNO_SEG_INLINE 56    // bytes that travel with the stamp, in its cache line
 
 struct uno_line {
@@ -25,6 +27,12 @@ struct uno_line {
 struct uno_hier;
 struct uno_sched;
 
+// A rank of the communicator: where it is woken, what it tells.
+struct uno_neighbour {
+    struct uno_door *door;
+    struct uno_board *board;
+};
+
 // Lines of a tree (tree.c), for communicators of more than coll_flat ranks.
 struct uno_tree {
     struct uno_line *line;         // [n][3], NULL for few ranks
@@ -33,26 +41,47 @@ struct uno_tree {
     int up_reader, down_reader;    // the ranks that read them; -1: the children
 };
 
+// Windows in which large vectors go from rank to rank (windows.h).
+struct uno_flow {
+    struct uno_line *line;    // [n][2]: the windows that a rank has made ready, has taken
+    size_t bytes;             // of a window
+    size_t depth;             // windows under way at a time
+    size_t cached;            // bytes in buffers of all ranks that a cache holds
+};
+
 // What a communicator keeps for its collectives.
 struct uno_coll {
+    // In one line what every small collective looks at.
     struct MPI_ABI_Comm *comm;
-    bool on;                          // the segment exists: the same on all ranks
-    size_t copies[UNO_COLL_KINDS];    // bytes from which a kind goes by copies, where it may
-    bool cma;                         // every rank may read every other's memory
+    bool crowded;    // ranks outnumber cores, as rank 0 knows it
+    bool on;         // the segment exists: the same on all ranks
+    bool cma;        // every rank may read every other's memory
+    bool widened;    // wide slots were tried: the same on all ranks
     int n, me;
-    uint64_t phase;           // the last one begun
-    uint64_t safe;            // every rank is done with this one
-    struct uno_line *line;    // [n][1 + DEPTH]: done, slots
-    char *data;               // [n][DEPTH][SLOT]
+    uint64_t phase;                // the last one begun
+    uint64_t safe;                 // every rank is done with this one
+    struct uno_line *line;         // [n][1 + DEPTH]: done, slots
+    struct uno_neighbour *near;    // [n]
+
+    size_t copies[UNO_COLL_KINDS];     // bytes from which a kind goes by copies, where it may
+    size_t windows[UNO_COLL_KINDS];    // likewise in windows, which comes first
+    char *data;                        // [n][DEPTH][SLOT]
+    char *wide;                        // [n][WIDE_DEPTH][room], NULL before the first use
+    size_t room;                       // bytes of the widest slots there are
+    size_t wide_most;                  // bytes of wide ones
+    size_t alone, call_worth;          // thresholds (base/thresholds.h), as rank 0 knows them
+    size_t wide_first, wide_chunks;
     struct uno_tree tree;
-    _Atomic uint32_t *left;    // ranks that let go of the segment
-    size_t first, chunks;      // place in the job's heap
-    uint32_t *local;           // [n] local index
-    char *scratch;             // pieces of peers' data under reduction
-    bool settled;              // `on` is known
-    struct uno_sched *idle;    // kept schedules (cache.h)
+    struct uno_flow flow;
+    _Atomic uint32_t *left;      // ranks that let go of the segment
+    struct uno_job_head *job;    // that of rank 0
+    size_t first, chunks;        // place in its heap
+    char *scratch;               // pieces of peers' data under reduction
+    bool settled;                // `on` is known
+    struct uno_sched *idle;      // kept schedules (cache.h)
     int nidle;
     unsigned built, reused;    // schedules
+    unsigned walks;            // large calls that walk to and fro (large.c)
     struct uno_hier *hier;     // how its ranks lie on hosts (hier.h), once known
     bool hier_known;
 };
@@ -71,6 +100,8 @@ void uno_hier_free(struct uno_hier *h);
 // Begins a phase in which this rank posts: waits until its slot is free. A phase in which it only reads begins with a
 // plain ++u->phase.
 uint64_t uno_seg_begin(struct uno_coll *u);
+uint64_t uno_seg_begin_wide(struct uno_coll *u);             // in which a wide slot may be used, too
+void uno_seg_claim(struct uno_coll *u, uint64_t k);          // in a phase begun with ++u->phase it posts all the same
 void uno_seg_post(struct uno_coll *u, uint64_t k);           // stamps, wakes those that sleep
 void uno_seg_wait(struct uno_coll *u, int r, uint64_t k);    // until rank r has posted in phase k
 void uno_seg_wait_all(struct uno_coll *u, uint64_t k);
@@ -85,6 +116,8 @@ void uno_seg_ring(struct uno_coll *u, int r);
 static inline char *uno_seg_slot(const struct uno_coll *u, int r, uint64_t k, size_t bytes)
 {
     size_t i = k % UNO_SEG_DEPTH;
+    if (__builtin_expect(bytes > UNO_SEG_SLOT, 0))
+        return u->wide + ((size_t)r * UNO_SEG_WIDE_DEPTH + k % UNO_SEG_WIDE_DEPTH) * u->room;
     if (bytes <= UNO_SEG_INLINE) return (char *)u->line[(size_t)r * (1 + UNO_SEG_DEPTH) + 1 + i].data;
     return u->data + ((size_t)r * UNO_SEG_DEPTH + i) * UNO_SEG_SLOT;
 }
@@ -94,6 +127,9 @@ static inline void uno_seg_all_seen(struct uno_coll *u, uint64_t k)
 {
     u->safe = k - 1;
 }
+
+// Makes room for `bytes` in a slot if that may be (collective). False, alike on all ranks: there is none.
+bool uno_seg_widen(struct uno_coll *u, size_t bytes);
 
 // Sets u->cma, alike on all ranks (collective; segment_copy.c).
 void uno_seg_agree_on_cma(struct uno_coll *u);

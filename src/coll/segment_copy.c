@@ -4,18 +4,37 @@
 #include "base/job.h"
 #include "chan/peer_memory.h"
 #include "coll/segment.h"
-#include "core/world.h"
+#include "coll/shm.h"
 #include "p2p/fail.h"
+
+// Among many ranks no one looks at all others.
+static void agree_over_tree(struct uno_coll *u, int next)
+{
+    uno_tree_run(u, &(struct uno_call){.kind = UNO_BARRIER}, 0);    // the next one is there
+    int ok = uno_peer_memory_reaches(u->near[next].board);
+    struct uno_call least = {.kind = UNO_ALLREDUCE,
+                             .sbuf = MPI_IN_PLACE,
+                             .rbuf = &ok,
+                             .rcount = 1,
+                             .rtype = uno_type(MPI_INT),
+                             .op = uno_op(MPI_MIN)};
+    uno_tree_run(u, &least, sizeof ok);
+    u->cma = ok != 0;
+}
 
 // Every rank tries to read its next neighbour's memory; all agree on whether all could. The neighbour must have come
 // this far: before it has opened its channels its board says nothing.
 void uno_seg_agree_on_cma(struct uno_coll *u)
 {
     int next = (u->me + 1) % u->n;
+    if (u->tree.line) {
+        agree_over_tree(u, next);
+        return;
+    }
     uint64_t here_too = uno_seg_begin(u);
     uno_seg_post(u, here_too);
     uno_seg_wait(u, next, here_too);
-    bool ok = uno_peer_memory_try(u->local[next]);
+    bool ok = uno_peer_memory_reaches(u->near[next].board);
     uint64_t k = uno_seg_begin(u);
     *uno_seg_slot(u, u->me, k, 1) = ok;
     uno_seg_post(u, k);
@@ -30,7 +49,7 @@ void uno_seg_agree_on_cma(struct uno_coll *u)
 static int copy_across(struct uno_coll *u, int r, bool reading, char *here, uint64_t there, size_t bytes)
 {
     if (__builtin_expect(u->comm->broken, 0)) return u->comm->broken;    // the address may be no address
-    int err = uno_peer_memory_move(uno_job_board(uno_world.job, u->local[r])->pid, here, there, bytes, reading);
+    int err = uno_peer_memory_move(u->near[r].board->pid, here, there, bytes, reading);
     // Known before mpiexec says so: from here on nobody gets what this rank could not get.
     if (__builtin_expect(err == UNO_ERR_PROC_FAILED, 0)) uno_comm_break(u->comm, err);
     return err;

@@ -61,11 +61,18 @@ int uno_shm_run(const struct uno_call *c)
     if (bytes == 0 && c->kind != UNO_BARRIER) return MPI_SUCCESS;
     unsigned ready = UNO_TYPE_PREDEFINED | UNO_TYPE_PLAIN;
     if (is_reduction(c->kind) && (c->rtype->flags & ready) != ready) return UNO_SHM_DECLINED;
-    if (c->kind == UNO_ALLTOALL || c->kind == UNO_SCATTER) slot = bytes * (size_t)u->n;
+    if (c->kind == UNO_ALLTOALL || c->kind == UNO_SCATTER) slot = bytes * (size_t)(u->n - 1);
+    if (bytes >= u->windows[c->kind] && uno_seg_widen(u, u->flow.bytes)) {
+        uno_count_add(&large, 1);
+        if (c->kind == UNO_ALLTOALL) return uno_windows_alltoall(u, c, bytes);
+        if (!is_reduction(c->kind)) return uno_windows_spread(u, c, bytes);
+        uno_windows_reduce(u, c, bytes);
+        return MPI_SUCCESS;
+    }
     // These have no other way than the slots in place.
     bool whole = c->kind == UNO_ALLTOALL || c->kind == UNO_REDUCE_SCATTER || c->kind == UNO_REDUCE_SCATTER_BLOCK;
     bool slots = bytes < u->copies[c->kind] || !u->cma || (whole && c->sbuf == MPI_IN_PLACE);
-    if (slot > UNO_SEG_SLOT || !slots) return run_large(u, c, bytes);
+    if (!slots || (slot > u->room && !uno_seg_widen(u, slot))) return run_large(u, c, bytes);
     uno_count_add(&small, 1);
     return uno_small_run(u, c, bytes);
 }

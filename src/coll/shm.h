@@ -13,6 +13,9 @@ int uno_shm_run(const struct uno_call *c) UNO_MUST_USE;
 // The parts. c was found fit (by what all ranks know) in shm.c.
 int uno_small_run(struct uno_coll *u, const struct uno_call *c, size_t bytes) UNO_MUST_USE;
 void uno_tree_run(struct uno_coll *u, const struct uno_call *c, size_t bytes);
+void uno_windows_reduce(struct uno_coll *u, const struct uno_call *c, size_t bytes);
+int uno_windows_spread(struct uno_coll *u, const struct uno_call *c, size_t bytes) UNO_MUST_USE;
+int uno_windows_alltoall(struct uno_coll *u, const struct uno_call *c, size_t bytes) UNO_MUST_USE;
 int uno_large_move(struct uno_coll *u, const struct uno_call *c) UNO_MUST_USE;
 int uno_large_bcast(struct uno_coll *u, const struct uno_call *c, size_t bytes) UNO_MUST_USE;
 int uno_large_reduce(struct uno_coll *u, const struct uno_call *c) UNO_MUST_USE;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Barrier, bcast, reduce and allreduce of a line's data among many ranks of a host: up and down a tree of lines in the
-// segment, so that no rank looks at more than a few others. Called by small.c in communicators of many ranks
-// (where each has a core; coll_flat).
+// segment, so that no rank looks at more than a few others. Called by small.c and segment_copy.c in communicators of
+// many ranks (coll_flat).
 // Cost: log8 n lines' ways up and as many down, 7 looks per level; in one flat phase each rank looks at n - 1.
 //
 // A rank that is a multiple of 8^l leads the 8^l ranks from itself on: subtrees are runs of ranks, and are folded from

@@ -8,7 +8,6 @@
 #include "core/arena.h"
 
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -17,13 +16,13 @@
 #include <unistd.h>
 
 #include "base/free.h"
+#include "base/job.h"
 
 #define CHUNK ((size_t)65536)
 #define SMALLEST ((size_t)64)
 #define CLASSES 10                  // sizes SMALLEST << class
 #define LARGE ((size_t)2 << 20)     // from here on the system is asked whether it has so much
 #define MOST ((uint64_t)1 << 40)    // bytes of addresses
-#define PAGE ((size_t)4096)
 
 // State of a chunk in the table: free, of small blocks (CLASS + class), in a run (RUN; its first: RUN + its length).
 enum { FREE = 0, CLASS = 1, RUN = 16 };
@@ -48,7 +47,7 @@ static uint64_t file_limit(void)
 // Room for all memory of the machine, as addresses.
 static size_t room(void)
 {
-    uint64_t all = (uint64_t)sysconf(_SC_PHYS_PAGES) * PAGE, size = (uint64_t)1 << 30;
+    uint64_t all = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE), size = (uint64_t)1 << 30;
     while (size < all && size < MOST) size *= 2;
     return size <= file_limit() ? (size_t)size : 0;
 }
@@ -118,6 +117,7 @@ static void *take_run(size_t bytes, size_t align)
     arena.state[at] = RUN + (uint32_t)chunks;
     if (at == arena.lowest) arena.lowest += chunks;
     char *p = arena.base + at * CHUNK;
+    uno_dump_keep(p, chunks * CHUNK);
     if (bytes >= LARGE) madvise(p, chunks * CHUNK, MADV_HUGEPAGE);    // advice alone: refused, it changes nothing
     return p;
 }
@@ -163,6 +163,7 @@ static void give_run(size_t chunk)
     // Where the system refuses, the memory stays with the arena and is used again.
     (void)fallocate(arena.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)(chunk * CHUNK),
                     (off_t)(chunks * CHUNK));
+    uno_dump_forget(arena.base + chunk * CHUNK, chunks * CHUNK);
     for (size_t i = 0; i < chunks; i++) arena.state[chunk + i] = FREE;
     if (chunk < arena.lowest) arena.lowest = chunk;
 }
@@ -209,20 +210,18 @@ struct uno_arena_place uno_arena_place(const void *p, size_t bytes)
 
 bool uno_arena_map(const struct uno_arena_place *at, size_t bytes, struct uno_arena_view *view)
 {
-    char path[64];
     unsigned char key[sizeof at->key];
-    snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)at->pid, (int)at->fd);
-    int fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
+    int fd = uno_open_of((int)at->pid, (int)at->fd);
     if (fd < 0) return false;
-    // Where processes are numbered apart, the path may lead to something else.
     bool same = pread(fd, key, sizeof key, 0) == (ssize_t)sizeof key && memcmp(key, at->key, sizeof key) == 0;
-    size_t before = (size_t)(at->offset % PAGE), mapped = before + bytes;
+    size_t before = (size_t)at->offset % (size_t)sysconf(_SC_PAGESIZE), mapped = before + bytes;
     void *p = MAP_FAILED;
     if (same)
         p = mmap(NULL, mapped, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, (off_t)(at->offset - before));
     close(fd);
     if (p == MAP_FAILED) return false;
     madvise(p, mapped, MADV_DONTDUMP);
+    uno_dump_keep(p, mapped);
     *view = (struct uno_arena_view){p, mapped, (char *)p + before};
     return true;
 }

@@ -67,10 +67,21 @@ struct MPI_ABI_Comm *uno_context_find(uint64_t context)
     return c;
 }
 
+bool uno_groups_meet(const struct MPI_ABI_Group *a, const struct MPI_ABI_Group *b)
+{
+    for (int i = 0; i < b->size; i++)
+        if (uno_group_find(a, b->proc[i]) != MPI_UNDEFINED) return true;
+    return false;
+}
+
 void uno_comm_register(struct MPI_ABI_Comm *c, uint64_t context)
 {
+    uint64_t other = context;
+    // A process of both sides has two objects, and a message must find the right one.
+    if (c->remote && uno_groups_meet(c->group, c->remote)) *(c->low ? &other : &context) ^= UNO_CTX_TURNED;
     struct MPI_ABI_Comm **b = bucket_of(context);
     c->context = context;
+    c->sends = other;
     c->chain = *b;
     *b = c;
     c->ready = true;
@@ -206,6 +217,7 @@ static int open_predefined(struct MPI_ABI_Comm *c, MPI_Comm handle, struct MPI_A
     int err = fill_comm(c, group, NULL);
     uno_group_drop(group);    // the communicator holds it now
     if (err) return err;
+    c->errhandler = uno_errh_initial();
     strcpy(c->name, name);
     uno_comm_register(c, handle == MPI_COMM_WORLD ? UNO_CTX_WORLD : UNO_CTX_SELF);
     return MPI_SUCCESS;
@@ -242,7 +254,7 @@ static void strip(struct MPI_ABI_Comm *c)
     if (c->info) uno_info_drop(c->info);
     c->info = NULL;
     uno_errh_drop(c->errhandler);
-    c->errhandler = &uno_errors_are_fatal;
+    c->errhandler = uno_errh_initial();
 }
 
 int uno_comm_delete_attrs(void)

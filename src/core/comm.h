@@ -6,6 +6,7 @@
 // used. On an intercommunicator peer[], npeers and the matching queues are those of the remote group.
 #pragma once
 #include <mpi.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "base/fail.h"
@@ -18,6 +19,9 @@
 #define UNO_GROUP_FIRST 264
 #define UNO_CTX_COLL (1ULL << 63)     // set in the context of messages that belong to a collective operation
 #define UNO_CTX_MIXED (1ULL << 62)    // set in the context of communicators whose processes are of several jobs
+#define UNO_CTX_TURNED                                                                                                 \
+    (1ULL << 61)    // turned over in the context of messages to the side that is not `low`, where
+                    // both sides of an intercommunicator have processes in common
 #define UNO_CTX_WORLD 1ULL
 #define UNO_CTX_SELF 2ULL
 #define UNO_TAG_UB 2147483647    // the attribute MPI_TAG_UB
@@ -48,6 +52,7 @@ struct MPI_ABI_Comm {
     bool low;                                // intercommunicator: this group leads; differs between the sides
     bool freed;                              // no handle leads here: MPI_Comm_free was called, or the library is closed
     uint64_t context;                        // agreed over the members; collective messages use context | UNO_CTX_COLL
+    uint64_t sends;                          // that of messages from here: the same, but for UNO_CTX_TURNED
     struct uno_peer **peer;                  // [npeers], filled on first use
     struct uno_match match[2];               // point-to-point, collective
     struct MPI_ABI_Group *group, *remote;    // remote is NULL on an intracommunicator
@@ -66,10 +71,13 @@ struct MPI_ABI_Comm {
     int failed;             // members, remote ones too, that have failed (p2p/fail.h)
     int acknowledged;       // of those, in the order of the failures: receives from any source go on without them
     uint32_t agreements;    // so far (src/ft): the number of the next one
-    struct MPI_ABI_Comm *part_of;    // of one that the library made inside another: breaks with that
-    uint32_t coll_seq;               // number of collective operations started: gives nonblocking ones their tags
+    struct MPI_ABI_Comm *part_of;             // of one that the library made inside another: breaks with that
+    bool has_parts;                           // there was one of which this is `part_of`
+    void (*broke)(struct MPI_ABI_Comm *c);    // NULL, or called once when `broken` is set
+    uint32_t coll_seq;    // number of collective operations started: gives nonblocking ones their tags
     MPI_Session session;
-    void *owner;    // the file that made it for itself and whose handler its errors go to, else NULL
+    signed char near;    // of one of several jobs: 1 all members share this host, -1 they do not, 0 not known
+    void *owner;         // the file or window that made it for itself and whose handler its errors go to, else NULL
     char name[MPI_MAX_OBJECT_NAME];
     struct MPI_ABI_Comm *next, *prev;    // list of all communicators of this process
     struct MPI_ABI_Comm *chain;          // same bucket of the context table
@@ -90,6 +98,24 @@ static inline bool uno_comm_is_live(const struct MPI_ABI_Comm *c)
 {
     return c && c->head.magic == UNO_COMM_MAGIC && !c->freed;
 }
+
+// That mpiexec has told something, a death perhaps: a word at the door of this rank counts up. uno_progress looks at it
+// when nothing moved; calls that poll nothing, and so would never hear of it, look themselves (progress.c).
+extern const _Atomic uint32_t *uno_news;    // the word; set by src/ft with the next
+extern void (*uno_news_taken)(void);        // looks at what was told
+extern uint32_t uno_news_seen;              // of the word
+static inline bool uno_news_waits(void)
+{
+    // Acquire: pairs with uno_bell_news; what was told is there.
+    return atomic_load_explicit(uno_news, memory_order_acquire) != uno_news_seen;
+}
+void uno_news_take(void);
+
+// Such calls poll once: a message of this process may still wait for its connection. No mpiexec tells of processes of
+// other jobs: they look whether these live, too. `due`: the last look is some time ago, so that a call made over and
+// over looks now and then.
+void uno_guests_look(void);
+bool uno_guests_due(void);
 
 // proc number of rank r as addressed on c (remote group on an intercommunicator).
 static inline int uno_comm_proc(const struct MPI_ABI_Comm *c, int r)
@@ -167,6 +193,8 @@ int uno_group_meet(int size, const struct uno_card *cards, struct MPI_ABI_Group 
 void uno_group_hold(struct MPI_ABI_Group *g);
 void uno_group_drop(struct MPI_ABI_Group *g);
 int uno_group_find(const struct MPI_ABI_Group *g, int proc);    // its rank, MPI_UNDEFINED when not a member
+bool uno_group_is_spread(const struct MPI_ABI_Group *g);        // some members are on other hosts than this process
+bool uno_groups_meet(const struct MPI_ABI_Group *a, const struct MPI_ABI_Group *b);    // some process is in both
 
 // A group with a reference of its own becomes a handle of the user; the user frees that handle.
 MPI_Group uno_group_give(struct MPI_ABI_Group *g);

@@ -15,6 +15,7 @@
 
 #include "base/fail.h"
 #include "base/invariant.h"
+#include "base/start.h"
 
 _Static_assert(MPIX_ERR_PROC_FAILED == UNO_ERR_PROC_FAILED && MPIX_ERR_REVOKED == UNO_ERR_REVOKED &&
                    MPIX_ERR_PROC_FAILED_PENDING == UNO_ERR_PROC_FAILED_PENDING,
@@ -37,6 +38,15 @@ struct MPI_ABI_Errhandler *uno_errh(MPI_Errhandler h)
     if (h == MPI_ERRORS_ABORT) return &uno_errors_abort;
     if (h == MPI_ERRORS_RETURN) return &uno_errors_return;
     return uno_head_is(h, UNO_ERRH_MAGIC) && h->handles > 0 ? h : NULL;
+}
+
+// Parameters are read in MPI_Init; what fails before goes by the environment.
+struct MPI_ABI_Errhandler *uno_errh_initial(void)
+{
+    const char *set = getenv(UNO_ERRHANDLER_ENV), *name = uno_start_errhandler.text;
+    if (set && uno_start_errhandler.origin == UNO_PARAM_DEFAULT) name = set;
+    if (strcmp(name, "mpi_errors_return") == 0) return &uno_errors_return;
+    return strcmp(name, "mpi_errors_abort") == 0 ? &uno_errors_abort : &uno_errors_are_fatal;
 }
 
 struct MPI_ABI_Errhandler *uno_errh_new(enum uno_errh_kind kind)

@@ -28,6 +28,9 @@ struct MPI_ABI_Errhandler {
 
 extern struct MPI_ABI_Errhandler uno_errors_are_fatal, uno_errors_abort, uno_errors_return;
 
+// What the predefined communicators begin with, and what errors go to before and after them.
+struct MPI_ABI_Errhandler *uno_errh_initial(void);
+
 struct MPI_ABI_Errhandler *uno_errh(MPI_Errhandler h);               // NULL when not a live handle
 struct MPI_ABI_Errhandler *uno_errh_new(enum uno_errh_kind kind);    // NULL when memory is out
 void uno_errh_hold(struct MPI_ABI_Errhandler *e);

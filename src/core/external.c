@@ -57,6 +57,8 @@ static size_t index_at(const struct MPI_ABI_Datatype *t)
 
 struct mover {
     unsigned char *external;
+    size_t room;     // bytes there that may be taken
+    size_t moved;    // bytes of the user's
     bool in;
 };
 
@@ -108,11 +110,17 @@ static void into(struct mover *m, const struct form *f, unsigned char *user)
 
 static void move_element(struct mover *m, const struct form *f, char *user)
 {
+    if (f->external > m->room) {
+        m->room = 0;    // nor what follows
+        return;
+    }
     if (m->in)
         into(m, f, (unsigned char *)user);
     else
         out_of(m, f, (const unsigned char *)user);
     m->external += f->external;
+    m->room -= f->external;
+    m->moved += f->native;
 }
 
 static void walk_type(struct mover *m, const struct MPI_ABI_Datatype *t, MPI_Count count, char *base)
@@ -155,14 +163,21 @@ MPI_Count uno_external_size(const struct MPI_ABI_Datatype *t)
 
 MPI_Count uno_external_pack(const void *buf, MPI_Count count, const struct MPI_ABI_Datatype *t, void *external)
 {
-    struct mover m = {.external = external, .in = false};
+    struct mover m = {.external = external, .room = SIZE_MAX};
     walk_type(&m, t, count, (char *)(uintptr_t)buf);
     return (char *)m.external - (char *)external;
 }
 
 MPI_Count uno_external_unpack(const void *external, void *buf, MPI_Count count, const struct MPI_ABI_Datatype *t)
 {
-    struct mover m = {.external = (unsigned char *)(uintptr_t)external, .in = true};
+    struct mover m = {.external = (unsigned char *)(uintptr_t)external, .room = SIZE_MAX, .in = true};
     walk_type(&m, t, count, buf);
     return (const char *)m.external - (const char *)external;
+}
+
+MPI_Count uno_external_unpack_part(const void *external, size_t bytes, void *buf, const struct MPI_ABI_Datatype *t)
+{
+    struct mover m = {.external = (unsigned char *)(uintptr_t)external, .room = bytes, .in = true};
+    walk_type(&m, t, 1, buf);
+    return (MPI_Count)m.moved;
 }

@@ -66,6 +66,13 @@ int uno_group_meet(int size, const struct uno_card *cards, struct MPI_ABI_Group 
     return uno_fail(MPI_ERR_NO_MEM, "no memory for a group of %d processes", size);
 }
 
+bool uno_group_is_spread(const struct MPI_ABI_Group *g)
+{
+    for (int i = 0; i < g->size; i++)
+        if (!uno_proc_is_near(g->proc[i])) return true;
+    return false;
+}
+
 void uno_group_hold(struct MPI_ABI_Group *g)
 {
     uno_assert(g->head.magic == UNO_GROUP_MAGIC && g->head.refs > 0);

@@ -8,6 +8,7 @@
 #include "base/pvar.h"
 #include "chan/chan.h"
 #include "core/match_index.h"
+#include "core/progress.h"
 #include "core/request.h"
 #include "core/world.h"
 
@@ -37,12 +38,12 @@ UNO_EVENT_DECLARE(taken);
 // Of a message that is announced nothing lies here.
 static uint64_t bytes_here(const struct uno_unexp *u)
 {
-    return u->kind == UNO_EAGER ? u->bytes : 0;
+    return u->announced ? 0 : u->bytes;
 }
 
 static void tell(struct uno_event *e, const struct uno_unexp *u)
 {
-    uno_event_tell(e, (int64_t[]){u->src, u->tag, (int64_t)u->bytes, u->proc});
+    uno_event_tell(e, (int64_t[]){u->src, u->tag, (int64_t)uno_unexp_bytes(u), u->proc});
 }
 
 static bool tag_fits(int wanted, int tag)
@@ -54,15 +55,22 @@ static bool tag_fits(int wanted, int tag)
 // An index of 32 elements costs about as much as looking at a few hundred.
 #define DEEP 32
 
-// Element what goes into an index; without memory there is none any more.
-static struct uno_entry *index_one(struct uno_index **ix, int tag, void *what)
+// Element what goes into an index, which keeps its place there; without memory for either there is no index any more.
+static void index_one(struct uno_index **ix, int tag, void *what, struct uno_entry **place)
 {
-    if (!*ix) return NULL;
-    struct uno_entry *e = uno_index_add(*ix, tag, what);
-    if (e) return e;
+    if (place && (*place = uno_index_add(*ix, tag, what)) != NULL) return;
     uno_index_drop(*ix);
     *ix = NULL;
-    return NULL;
+}
+
+static void index_receive(struct uno_queue *q, struct MPI_ABI_Request *r)
+{
+    if (q->index) index_one(&q->index, r->tag, r, &r->move.entry);
+}
+
+static void index_message(struct uno_index **ix, struct uno_unexp *u, enum uno_unexp_list list)
+{
+    if (*ix) index_one(ix, u->tag, u, uno_unexp_place(u, list));
 }
 
 static void unindex(struct uno_index **ix, struct uno_entry *e, bool last)
@@ -79,8 +87,7 @@ static void unindex(struct uno_index **ix, struct uno_entry *e, bool last)
 static __attribute__((noinline, cold)) void index_queue(struct uno_queue *q)
 {
     q->index = uno_index_new();
-    for (struct MPI_ABI_Request *r = q->head; q->index && r; r = r->move.next)
-        r->move.entry = index_one(&q->index, r->tag, r);
+    for (struct MPI_ABI_Request *r = q->head; q->index && r; r = r->move.next) index_receive(q, r);
 }
 
 static struct MPI_ABI_Request *indexed_fit(const struct uno_queue *q, int tag)
@@ -167,7 +174,7 @@ void uno_match_post(struct uno_match *m, struct MPI_ABI_Request *r)
     else
         q->head = r;
     q->tail = r;
-    r->move.entry = index_one(&q->index, r->tag, r);
+    index_receive(q, r);
 }
 
 bool uno_match_unpost(struct uno_match *m, struct MPI_ABI_Request *r)
@@ -183,13 +190,13 @@ bool uno_match_unpost(struct uno_match *m, struct MPI_ABI_Request *r)
 static __attribute__((noinline, cold)) void index_source(struct uno_match_source *s)
 {
     s->index = uno_index_new();
-    for (struct uno_unexp *u = s->first; s->index && u; u = u->next) u->entry = index_one(&s->index, u->tag, u);
+    for (struct uno_unexp *u = s->first; s->index && u; u = u->next) index_message(&s->index, u, UNO_UNEXP_SOURCE);
 }
 
 static __attribute__((noinline, cold)) void index_all(struct uno_match *m)
 {
     m->index = uno_index_new();
-    for (struct uno_unexp *u = m->first; m->index && u; u = u->next_all) u->entry_all = index_one(&m->index, u->tag, u);
+    for (struct uno_unexp *u = m->first; m->index && u; u = u->next_all) index_message(&m->index, u, UNO_UNEXP_ALL);
 }
 
 // Any tag is looked for in the list: all but internal messages fit.
@@ -226,14 +233,15 @@ void uno_match_keep(struct uno_match *m, struct uno_unexp *u)
     else
         m->first = u;
     s->last = m->last = u;
-    u->entry = index_one(&s->index, u->tag, u);
-    u->entry_all = index_one(&m->index, u->tag, u);
+    index_message(&s->index, u, UNO_UNEXP_SOURCE);
+    index_message(&m->index, u, UNO_UNEXP_ALL);
     uno_count_add(&count.kept, 1);
     uno_count_add(&count.bytes_kept, bytes_here(u));
     uint64_t here = uno_count_get(&count.bytes_kept) - uno_count_get(&count.bytes_taken);
     if (here > uno_count_get(&count.bytes_most))
         uno_count_add(&count.bytes_most, here - uno_count_get(&count.bytes_most));
     tell(&queued, u);
+    uno_wake_waiters();    // a thread may have fallen asleep in a probe before this one sent it to itself, or took it
 }
 
 void uno_match_take(struct uno_match *m, struct uno_unexp *u)
@@ -260,7 +268,7 @@ void uno_match_take(struct uno_match *m, struct uno_unexp *u)
         u->next_all->prev_all = u->prev_all;
     else
         m->last = u->prev_all;
-    unindex(&s->index, u->entry, !s->first);
-    unindex(&m->index, u->entry_all, !m->first);
+    if (s->index) unindex(&s->index, *uno_unexp_place(u, UNO_UNEXP_SOURCE), !s->first);
+    if (m->index) unindex(&m->index, *uno_unexp_place(u, UNO_UNEXP_ALL), !m->first);
     tell(&taken, u);
 }

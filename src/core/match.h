@@ -20,19 +20,51 @@ struct uno_entry;
 struct uno_index;
 struct uno_link;
 
-// A message that arrived before its receive. `data` is owned here (malloc) unless the sender keeps it (rendezvous).
+// ---- messages that arrived before their receives: one line each (64 bytes), from blocks of them (unexp.c), because a
+// program may have a million. What few of them need lies elsewhere: a payload that does not fit, and the places in the
+// indexes of long queues ----
+
+#define UNO_UNEXP_HERE 16    // bytes of payload that fit
+#define UNO_UNEXP_PROC ((1u << 30) - 1)
+
+// The payload of a larger message, the struct uno_rts of an announced one, and all that is checked.
+struct uno_parcel {
+    struct uno_link *link;        // the way it came
+    struct uno_signature sign;    // checking mode (p2p/sign.h)
+    char data[];
+};
+
 struct uno_unexp {
     struct uno_unexp *next, *prev;            // same source, in order sent
     struct uno_unexp *next_all, *prev_all;    // all sources, in order arrived
-    struct uno_entry *entry, *entry_all;      // in the indexes of the two lists, while these exist
-    struct uno_link *link;                    // the way it came
-    int proc;                                 // that sent it (world rank)
     int src, tag;
-    uint8_t kind;                 // enum uno_kind (chan/chan.h)
-    size_t bytes;                 // of the whole message
-    struct uno_signature sign;    // checking mode (p2p/sign.h)
-    char *data;                   // the payload; of a rendezvous: the struct uno_rts
+    uint32_t proc : 30;    // that sent it (world rank), UNO_UNEXP_PROC at most
+    uint32_t announced : 1;
+    uint32_t parcelled : 1;
+    uint32_t bytes;    // that lie here
+    union {
+        char data[UNO_UNEXP_HERE];
+        struct uno_parcel *parcel;    // owned here
+    };
 };
+
+enum uno_unexp_list { UNO_UNEXP_SOURCE, UNO_UNEXP_ALL, UNO_UNEXP_LISTS };
+
+// parcel: with one, for `bytes` of data. NULL: no memory.
+struct uno_unexp *uno_unexp_new(size_t bytes, bool parcel);
+void uno_unexp_give(struct uno_unexp *u);    // and its parcel
+
+static inline const void *uno_unexp_data(const struct uno_unexp *u)
+{
+    return u->parcelled ? u->parcel->data : u->data;
+}
+
+size_t uno_unexp_bytes(const struct uno_unexp *u);    // of the whole message
+
+// Where the message's place in the index of a list is kept while that exists. NULL: no memory.
+struct uno_entry **uno_unexp_place(struct uno_unexp *u, enum uno_unexp_list list);
+
+// ---- the queues ----
 
 struct uno_queue {
     struct MPI_ABI_Request *head, *tail;

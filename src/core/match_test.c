@@ -66,7 +66,7 @@ static void post(struct uno_match *m)
     }
     uno_match_take(m, u);
     memmove(&arrived[i], &arrived[i + 1], (size_t)(--narrived - i) * sizeof arrived[0]);
-    free(u);
+    uno_unexp_give(u);
     free(r);
 }
 
@@ -82,7 +82,8 @@ static void arrive(struct uno_match *m)
         drop_posted(i);
         return;
     }
-    struct uno_unexp *u = calloc(1, sizeof *u);
+    struct uno_unexp *u = uno_unexp_new(0, false);
+    u->proc = 0;
     u->src = src;
     u->tag = tag;
     uno_match_keep(m, u);
@@ -124,7 +125,7 @@ static void walk(int most, int ntags)
     }
     while (narrived) {
         uno_match_take(&m, arrived[--narrived]);
-        free(arrived[narrived]);
+        uno_unexp_give(arrived[narrived]);
     }
     assert_null(m.first);
     assert_null(m.last);

@@ -314,7 +314,8 @@ const struct uno_pack *uno_pack_program(uno_datatype *t)
 
 int uno_type_commit(uno_datatype *t)
 {
-    if (t->flags & UNO_TYPE_COMMITTED) return MPI_SUCCESS;
+    int err = t->flags & UNO_TYPE_COMMITTED ? MPI_SUCCESS : uno_type_settle(t, "datatype");
+    if (err || t->flags & UNO_TYPE_COMMITTED) return err;
     const struct uno_pack *g = uno_pack_program(t);
     if (!g) return MPI_ERR_NO_MEM;
     bool plain = g->kind == UNO_PACK_RUN && (t->size == 0 || (g->at == 0 && t->lb == 0 && t->extent == t->size));

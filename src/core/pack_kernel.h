@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The inner loops of packing: many runs of one length. Called by pack.c alone; the loops are compiled per run length.
+// The inner loops of packing: many runs of one length. Called by pack.c and, for files, io/access.c; the loops are
+// compiled per run length.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

@@ -19,6 +19,7 @@
 #include "chan/chan.h"
 #include "chan/door.h"
 #include "chan/proc.h"
+#include "chan/self.h"
 #include "core/comm.h"
 #include "core/helper.h"
 #include "core/request.h"
@@ -26,7 +27,8 @@
 
 #define BUDGET 256
 #define MAX_FDS 8
-#define LOOKS 1000    // at a partitioned request, before the general wait takes over
+#define GUESTS_US 100    // between two looks whether processes of other jobs live: one takes about 0.5 us
+#define LOOKS 1000       // at a partitioned request, before the general wait takes over
 
 struct uno_waiter {
     bool (*ready)(void *arg);
@@ -42,7 +44,6 @@ static bool kept_by_helper;    // the progress thread is
 static int watched = -1;       // uno_watch_fd
 static int bell_fd = -1;       // the epoll set that the user waits on
 bool uno_doorbell_armed;       // the user waits on the doorbell's descriptor
-void (*uno_progress_news)(void);
 static struct uno_poller *pollers, *poller_cursor;
 
 const struct uno_waiting uno_waiting_helper = {.peer = MPI_UNDEFINED, .tag = MPI_UNDEFINED};
@@ -59,21 +60,17 @@ bool uno_others_wait(bool (*ready)(void *arg))
     return false;
 }
 
-static uint32_t news_seen;    // of our door's word
+static const _Atomic uint32_t no_news;
+const _Atomic uint32_t *uno_news = &no_news;
+uint32_t uno_news_seen;
+void (*uno_news_taken)(void);
 
-static inline bool has_news(void)
+__attribute__((noinline, cold)) void uno_news_take(void)
 {
-    // Acquire: pairs with uno_bell_news; what was told is there.
-    return atomic_load_explicit(&uno_world.door->news, memory_order_acquire) != news_seen;
-}
-
-static __attribute__((noinline, cold)) int take_news(void)
-{
-    // Acquire: as above. Before the look, which may be followed by more.
-    news_seen = atomic_load_explicit(&uno_world.door->news, memory_order_acquire);
-    if (uno_progress_news) uno_progress_news();
+    // Acquire: pairs with uno_bell_news; what was told is there. Before the look, which may be followed by more.
+    uno_news_seen = atomic_load_explicit(uno_news, memory_order_acquire);
+    uno_news_taken();
     uno_wake_waiters();
-    return 1;
 }
 
 int uno_progress(void)
@@ -86,9 +83,24 @@ int uno_progress(void)
     }
     if (n)
         uno_wake_waiters();
-    else if (__builtin_expect(has_news(), 0))
-        n = take_news();
+    else if (__builtin_expect(uno_news_waits(), 0))
+        uno_news_take(), n = 1;
     return n;
+}
+
+static uint64_t looked;    // at the processes of other jobs, in ticks
+
+bool uno_guests_due(void)
+{
+    return uno_ticks() - looked > GUESTS_US * uno_ticks_per_us();
+}
+
+void uno_guests_look(void)
+{
+    looked = uno_ticks();
+    uno_chan_self.wary = uno_chan_self.guests;
+    uno_progress();
+    uno_chan_self.wary = false;
 }
 
 void uno_poller_add(struct uno_poller *p)
@@ -180,7 +192,7 @@ static void sleep_at_door(uint32_t ticket, const struct pollfd *fds, int nfds)
     }
     struct pollfd copy[MAX_FDS];
     memcpy(copy, fds, sizeof copy[0] * (size_t)nfds);
-    poll(copy, (nfds_t)nfds, -1);
+    poll(copy, (nfds_t)nfds, uno_door_limit());
 }
 
 static int channel_fds(struct pollfd *fds)
@@ -251,7 +263,7 @@ static void nap(bool (*ready)(void *), void *arg, const struct uno_waiting *what
     else
         tell_asleep(what);
     int depth = uno_lock_drop();
-    uint64_t since = uno_ticks();
+    uint64_t since = uno_patience_sleeps();
     sleep_at_door(ticket, fds, nfds);
     uno_patience_slept(uno_ticks() - since);
     uno_lock_retake(depth);
@@ -284,7 +296,7 @@ static bool yield_some(bool (*ready)(void *), void *arg, struct uno_patience *p)
         int depth = uno_lock_drop();
         uno_give_core();
         uno_lock_retake(depth);
-        if (uno_progress()) p->yields = 0;
+        if (uno_progress()) *p = (struct uno_patience){.met = p->met};
         if (ready(arg)) return true;
     }
     return false;
@@ -397,6 +409,7 @@ void uno_wait_request_on(MPI_Request r, struct uno_patience *p)
 {
     if (uno_request_is_done(r)) return;
     if (r->kind == UNO_REQ_PARTITIONED && !uno_world.threads && look_at_partitions(r, p)) return;
+    if (uno_request_is_own_work(r) && r->ops->poll(r) && uno_request_is_done(r)) return;
     struct uno_waiting what = {.comm = r->comm, .peer = r->rank, .tag = r->tag};
     if (uno_world.threads)
         wait_among_threads(request_ready, r, &what, p);

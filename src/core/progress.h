@@ -3,8 +3,8 @@
 // policy says (base/patience.h), then sleeps on the door of this rank (base/job.h) until a peer rings. The lock is held
 // on entry and on return.
 #pragma once
-#include <stdbool.h>
 #include <mpi.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 struct MPI_ABI_Comm;
@@ -16,9 +16,6 @@ struct uno_waiting {
     const struct MPI_ABI_Comm *comm;
     int peer, tag;
 };
-
-// Called by uno_progress, when nothing moved, after mpiexec has told something (struct uno_door, news). Set by src/ft.
-extern void (*uno_progress_news)(void);
 
 // Polls all channels and queues once. Returns how many things moved.
 int uno_progress(void);

@@ -107,6 +107,12 @@ static inline bool uno_request_is_done(MPI_Request r)
     return atomic_load_explicit(&r->done, memory_order_acquire);
 }
 
+// Whether a call that waits for it may do the operation itself, by its poll, for as long as it takes: a file access.
+static inline bool uno_request_is_own_work(MPI_Request r)
+{
+    return r->kind == UNO_REQ_OTHER && r->ops && r->ops->poll;
+}
+
 static inline bool uno_request_is_live(MPI_Request r)
 {
     return uno_head_is(r, UNO_REQUEST_MAGIC) && !r->freed;

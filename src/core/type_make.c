@@ -10,6 +10,7 @@
 
 #include "base/fail.h"
 #include "base/invariant.h"
+#include "base/machine.h"
 #include "core/attr.h"
 
 // The bounds of a type map while blocks are added to it.
@@ -202,7 +203,8 @@ int uno_type_resized(uno_datatype *old, MPI_Count lb, MPI_Count extent, uno_data
 int uno_type_copy(uno_datatype *old, uno_datatype **out)
 {
     int err = wrap(old, old->lb, old->lb + old->extent, old->flags & UNO_TYPE_MARKED, out);
-    if (err == MPI_SUCCESS && old->flags & UNO_TYPE_COMMITTED) err = uno_type_commit(*out);
+    // A predefined one is committed for its user, even if nobody has asked yet whether long double can be.
+    if (err == MPI_SUCCESS && old->flags & (UNO_TYPE_COMMITTED | UNO_TYPE_PREDEFINED)) err = uno_type_commit(*out);
     return err;
 }
 
@@ -252,4 +254,51 @@ void uno_type_drop(uno_datatype *t)
     if (t->flags & UNO_TYPE_PREDEFINED || --t->head.refs > 0) return;
     unmake(t);
     uno_pool_put(&uno_type_pool, t);
+}
+
+static bool is_long_double(const uno_datatype *t)
+{
+    return t->basic == UNO_BASIC_F80 || t->basic == UNO_BASIC_C80 || t->basic == UNO_BASIC_LONG_DOUBLE_INT;
+}
+
+// Those of long double are committed, or not.
+static void mark_predefined(uint32_t committed)
+{
+    for (size_t i = 0; i < UNO_TYPE_END - UNO_TYPE_FIRST; i++) {
+        uno_datatype *t = &uno_predefined_types[i];
+        if (is_long_double(t)) t->flags = (t->flags & ~(uint32_t)UNO_TYPE_COMMITTED) | committed;
+    }
+}
+
+void uno_types_open(void)
+{
+    mark_predefined(0);
+}
+
+static bool holds_long_double(const uno_datatype *t)
+{
+    if (!t->made) return is_long_double(t);
+    const struct uno_layout *l = &t->made->layout;
+    bool found = false;
+    for (MPI_Count i = 0; i < uno_layout_kids(l) && !found; i++) found = holds_long_double(l->kid[i]);
+    return found;
+}
+
+int uno_type_settle(const uno_datatype *t, const char *what)
+{
+    if (!holds_long_double(t)) return MPI_SUCCESS;
+    if (!uno_machine_keep_alike())
+        return uno_fail(MPI_ERR_TYPE,
+                        "%s %s holds long double, whose format differs between the processors of this job's ranks "
+                        "(x86-64 and aarch64); double is the same everywhere",
+                        what, t->name);
+    mark_predefined(UNO_TYPE_COMMITTED);
+    return MPI_SUCCESS;
+}
+
+int uno_type_ask(const uno_datatype *t, const char *what)
+{
+    int err = uno_type_settle(t, what);
+    if (err || t->flags & UNO_TYPE_COMMITTED) return err;
+    return uno_fail(MPI_ERR_TYPE, "%s %s is not committed (call MPI_Type_commit first)", what, t->name);
 }

@@ -51,3 +51,13 @@ int uno_type_commit(uno_datatype *t) UNO_MUST_USE;
 MPI_Count uno_type_elements(const uno_datatype *t, MPI_Count bytes);
 // Bytes that hold `elements` basic elements; MPI_UNDEFINED when they do not fit 63 bits.
 MPI_Count uno_type_bytes(const uno_datatype *t, MPI_Count elements);
+
+// Kinds of processors keep long double in different formats, so its types are not committed before somebody asks: then
+// they are, or, where processes of another kind take part, refused (base/machine.h).
+void uno_types_open(void);
+
+// For a type that is about to be committed: whether it can be. 0, or MPI_ERR_TYPE with the reason.
+int uno_type_settle(const struct MPI_ABI_Datatype *t, const char *what) UNO_MUST_USE;
+
+// For a type that is not committed and is to be used: 0 if it is by now, or MPI_ERR_TYPE with the reason.
+int uno_type_ask(const struct MPI_ABI_Datatype *t, const char *what) UNO_MUST_USE;

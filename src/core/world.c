@@ -17,17 +17,20 @@
 #include <unistd.h>
 
 #include "base/fail.h"
+#include "base/machine.h"
 #include "base/param.h"
 #include "base/patience.h"
 #include "base/pm.h"
 #include "base/stats.h"
 #include "base/streams.h"
-#include "base/wait.h"
+#include "base/thresholds.h"
 #include "chan/chan.h"
 #include "chan/self.h"
 #include "core/comm.h"
 #include "core/helper.h"
+#include "core/managed.h"
 #include "core/progress.h"
+#include "core/type_make.h"
 
 struct uno_world uno_world = {.checks = true};
 
@@ -89,7 +92,9 @@ static int map_job(int fd)
     uno_chan_self.job_fd = fd;
     if (e == EPROTO) return uno_fail(MPI_ERR_OTHER, "mpiexec and libmpi_abi.so are of different versions");
     errno = e;
-    return e ? uno_fail_errno(MPI_ERR_NO_MEM, "map the job segment") : MPI_SUCCESS;
+    if (e) return uno_fail_errno(MPI_ERR_NO_MEM, "map the job segment");
+    uno_dump_keep(uno_world.job, uno_world.job->pair_off);    // boards and doors
+    return MPI_SUCCESS;
 }
 
 // A program that a rank starts may inherit the rank's environment (Python hands on what it had at its own start): it is
@@ -126,8 +131,9 @@ static int find_job(void)
 {
     if (uno_world.job) return MPI_SUCCESS;
     const char *env = getenv(UNO_JOB_ENV);
-    bool taken = false;
-    int fd, err = env ? join_job(env, &taken) : MPI_SUCCESS;
+    bool taken = false, managed = false;
+    int fd, err = env ? join_job(env, &taken) : uno_managed_join(&managed, &fd, &uno_world.local);
+    if (!err && managed) return map_job(fd);
     uno_world.singleton = !env || taken;
     if (err || !uno_world.singleton) return err;
     uno_pm_forget();
@@ -143,9 +149,7 @@ static int find_job(void)
 static int find_locals(void)
 {
     struct uno_job_head *job = uno_world.job;
-    bool identity = job->nworld == job->nlocal;
-    for (uint32_t i = 0; i < job->nlocal && identity; i++) identity = uno_job_board(job, i)->world_rank == (int)i;
-    if (identity || uno_world.local_of) return MPI_SUCCESS;
+    if (job->ordered || uno_world.local_of) return MPI_SUCCESS;
     int *of = malloc(sizeof *of * job->nworld);
     if (!of) return uno_fail(MPI_ERR_NO_MEM, "no memory for a table of %u ranks", job->nworld);
     for (uint32_t i = 0; i < job->nworld; i++) of[i] = -1;
@@ -164,6 +168,7 @@ static void decide_patience(void)
     if (sched_getaffinity(0, sizeof set, &set) == 0) own = (uint32_t)CPU_COUNT(&set);
     bool together = all != 0 && job->nlocal > all;
     uno_patience_decide(together ? job->nlocal : sharers, together ? all : own);
+    if (together && own == all) uno_patience_home(uno_world.local, job->nlocal);
     bool apart = sharers <= 1 && own < all;
     if (apart)
         uno_patience_neighbours(uno_job_door(job, uno_world.local), 1, 0);
@@ -206,12 +211,17 @@ int uno_world_open(int thread_level)
     if (!err) err = find_job();
     if (!err) err = find_locals();
     if (err) return err;
+    const char *strange = uno_machine_join(uno_job_machine(uno_world.job));
+    if (strange) return uno_fail(MPI_ERR_OTHER, "the first rank of this host: %s", strange);
+    uno_types_open();
+    uno_thresholds_set(uno_job_machine(uno_world.job), uno_world.local == 0);
     uno_world.checks = checks.num != 0;
     uno_world.thread_level = thread_level;
     uno_world.threads = thread_level == MPI_THREAD_MULTIPLE;
     take_place();
     uno_stats_open(uno_world.job, uno_world.board, uno_world.rank);
     err = uno_chan_open_all();
+    if (!err) err = uno_managed_publish();
     if (!err) err = uno_comm_open();
     if (err) return err;
     if (!uno_world.singleton) watch_signals();
@@ -233,6 +243,7 @@ void uno_world_close(void)
             (unsigned long long)atomic_load_explicit(&uno_patience.slept, memory_order_relaxed));
     uno_chan_close_all();
     uno_stats_leave();
+    uno_managed_leave();
     // Release: all that this rank wrote to the segment is there when the launcher sees the state.
     atomic_store_explicit(&uno_world.board->state, UNO_RANK_FINALIZED, memory_order_release);
     atomic_store_explicit(&uno_world.phase, UNO_FINALIZED, memory_order_release);
@@ -242,6 +253,7 @@ void uno_world_close(void)
 void uno_world_rest(void)
 {
     uno_stats_leave();
+    uno_managed_leave();
     uno_comm_report();
     uno_comm_shut(true);
     // Release: as in uno_world_close.
@@ -264,7 +276,7 @@ _Noreturn void uno_world_abort(int code, const char *why)
     fflush(stdout);
     uno_stats_leave();
     struct uno_board *b = uno_world.board;
-    if (b && !uno_world.singleton) {
+    if (b && !uno_world.singleton && !uno_managed()) {
         b->exit_code = code;
         strncpy(b->why, why, sizeof b->why - 1);
         if (uno_world.call) strncpy(b->last_call, uno_world.call, sizeof b->last_call - 1);
@@ -274,5 +286,6 @@ _Noreturn void uno_world_abort(int code, const char *why)
         fprintf(stderr, "%s\n", why);
     }
     fflush(stderr);
+    uno_managed_abort(code & 0xff ? code & 0xff : 1, why);
     _exit(code & 0xff ? code & 0xff : 1);
 }

@@ -10,8 +10,9 @@
 #include "base/fail.h"
 #include "core/comm.h"
 
-// Opens a port of this process; name: room for MPI_MAX_PORT_NAME characters. Whoever has the name may connect.
-int uno_port_open(char *name) UNO_MUST_USE;
+// Opens a port of this process; name: room for MPI_MAX_PORT_NAME characters. Whoever has the name may connect; far:
+// from other hosts, too, where parameter port_reach lets them.
+int uno_port_open(char *name, bool far) UNO_MUST_USE;
 
 // MPI_ERR_PORT: it is not a port that this process has open. Who waits at it is refused.
 int uno_port_close(const char *name) UNO_MUST_USE;
@@ -32,11 +33,14 @@ struct uno_meeting_spec {
 // others follow).
 int uno_meeting_start(const struct uno_meeting_spec *spec, MPI_Comm *out, MPI_Request *req) UNO_MUST_USE;
 
-// The same, waited for.
+// Of its request, at the root: whether there will be an intercommunicator, whoever dies now.
+bool uno_meeting_is_bound(MPI_Request r);
+
+// As uno_meeting_start, waited for.
 int uno_meeting_hold(const struct uno_meeting_spec *spec, MPI_Comm *out) UNO_MUST_USE;
 
 // Over a connected stream socket between two processes, each of which calls it.
 int uno_meeting_join(int fd, MPI_Comm *out) UNO_MUST_USE;
 
-// When the library closes.
+// When the library closes, or rests between sessions: ports are closed, and can be opened again.
 void uno_dpm_close(void);

@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Meetings: accept and connect, blocking or not, are one machine that every call of the user moves on. The roots find
 // each other through a port (port.c) and swap the cards of all processes of both sides; the other members give their
-// card to their root and hear from it how it ended, by messages on the collective context of their communicator.
+// card to their root and hear from it how it ended (side.c).
 //
 //   connect                     accept
 //   HELLO, the key        ->
 //                         <-    GREET                 both gather the cards of their members
 //   CARDS                 ->
 //                         <-    TAKEN: context, cards
-//   COMMIT                ->                          both tell their members
+//   COMMIT                ->                          both tell their members, all make the communicator
+//   MET                  <-->                         each is linked with all of the other side
 //
 // Always holds: the connecting side is bound once it has sent COMMIT, the accepting one once it has got that. Until
-// then either may leave, and an accept goes on to the next who comes.
-#include <errno.h>
+// then either may leave, and an accept goes on to the next who comes. Nobody returns before all have looked at all: how
+// a process ended that nobody ever looked at could not be told.
+#include "dpm/meeting.h"
+
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,165 +23,21 @@
 
 #include "base/wait.h"
 #include "chan/chan.h"
-#include "chan/proc.h"
-#include "core/world.h"
-#include "dpm/dpm.h"
-#include "dpm/port.h"
+#include "dpm/wire.h"
 #include "p2p/p2p.h"
-#include "p2p/peer.h"
 
 #define RETRY_NS 10000000ULL    // before a port is dialled again at which too many wait
-
-enum stage {
-    M_DIAL,      // root, connect: to be dialled again
-    M_MEET,      // root: waits for a connection (accept), for GREET (connect)
-    M_GATHER,    // root: the members' cards, and the other side's CARDS (accept)
-    M_ANSWER,    // root: waits for TAKEN (connect), for COMMIT (accept)
-    M_TELL,      // root: how it ended goes to the members
-    M_HEAR,      // member: waits for the root's word
-    M_GIVE,      // member: its card goes to the root
-    M_LEARN      // member: the cards of the other side
-};
-
-// What a root tells its members, first that it wants their cards, then how it ended.
-struct word {
-    int32_t gather, err, cancelled, n;
-    uint64_t context;
-    char why[200];
-};
-
-static const struct word give_cards = {.gather = 1};
 
 struct taken {
     uint64_t context, n;    // then n cards
 };
 
-struct meeting {
-    struct dpm_guest guest;
-    struct meeting *next;
-    enum uno_meeting_role role;
-    enum stage stage;
-    struct MPI_ABI_Comm *comm;
-    int root, tag;
-    MPI_Comm *out;
-    MPI_Request request;
-    char port[MPI_MAX_PORT_NAME];
-    uint64_t deadline, retry;    // 0: none
-    struct dpm_wire *wire;
-    struct uno_card *mine, *theirs;
-    int ntheirs;
-    bool gathered;    // mine is complete
-    bool gathering;
-    bool cancel;         // as soon as nobody is bound
-    bool waits;          // at the port
-    bool over;           // ended: to be taken off the list
-    MPI_Request *sub;    // messages inside comm, under way
-    int nsub;
-    struct word word;
-};
-
 static struct meeting *meetings;
-
-static bool is_root(const struct meeting *m)
-{
-    return m->comm->rank == m->root;
-}
-
-// ---- messages inside the communicator ----
-
-static int post(struct meeting *m, bool send, int rank, void *data, size_t bytes)
-{
-    struct uno_where where = {.comm = m->comm, .rank = rank, .tag = m->tag, .coll = true};
-    struct MPI_ABI_Datatype *byte = uno_type(MPI_BYTE);
-    MPI_Request *r = &m->sub[m->nsub];
-    int err = send ? uno_isend(data, (MPI_Count)bytes, byte, &where, UNO_STANDARD, r)
-                   : uno_irecv(data, (MPI_Count)bytes, byte, &where, r);
-    if (!err) m->nsub++;
-    return err;
-}
-
-// Whether all have ended; *err: the first error of theirs.
-static bool posted_ended(struct meeting *m, int *err)
-{
-    for (int i = 0; i < m->nsub; i++)
-        if (!uno_request_is_done(m->sub[i])) return false;
-    for (int i = 0; i < m->nsub; i++) {
-        int e = uno_wait(&m->sub[i], MPI_STATUS_IGNORE);
-        if (!*err) *err = e;
-    }
-    m->nsub = 0;
-    return true;
-}
-
-// ---- the end ----
-
-static int make_comm(struct meeting *m, struct MPI_ABI_Comm **out)
-{
-    struct MPI_ABI_Group *remote;
-    int err = uno_group_meet(m->ntheirs, m->theirs, &remote);
-    if (err) return err;
-    bool apart = true;
-    for (int i = 0; i < remote->size; i++) {
-        apart &= uno_group_find(m->comm->group, remote->proc[i]) == MPI_UNDEFINED;
-        // Its link shows when it dies, though nothing is ever sent to it.
-        if (!uno_peer_of(remote->proc[i])) uno_log(1, "%s", uno_fail_text());
-    }
-    *out = apart ? uno_intercomm_make(m->comm->group, remote, m->role == UNO_ACCEPT, m->word.context) : NULL;
-    uno_group_drop(remote);
-    if (!apart) return uno_fail(MPI_ERR_PORT, "the two sides have processes in common");
-    if (!*out) return uno_fail(MPI_ERR_NO_MEM, "no memory for an intercommunicator");
-    uno_comm_inherit(*out, m->comm);
-    return MPI_SUCCESS;
-}
-
-static void end_meeting(struct meeting *m)
-{
-    struct MPI_ABI_Comm *made = NULL;
-    int err = m->word.err;
-    bool cancelled = m->word.cancelled != 0;
-    if (!err && !cancelled) err = make_comm(m, &made);
-    if (err && !m->word.err) snprintf(m->word.why, sizeof m->word.why, "%s", uno_fail_text());
-    if (made) *m->out = made->handle;
-    dpm_wire_free(m->wire);
-    m->wire = NULL;
-    m->word.err = err;
-    m->over = true;
-    uno_chan_self.meetings--;
-}
-
-// To the members, if there are any.
-static void begin_tell(struct meeting *m)
-{
-    int err = MPI_SUCCESS;
-    m->stage = M_TELL;
-    m->word.gather = 0;
-    m->word.n = m->word.err || m->word.cancelled ? 0 : m->ntheirs;
-    for (int r = 0; r < m->comm->size && !err; r++) {
-        if (r == m->root) continue;
-        err = post(m, true, r, &m->word, sizeof m->word);
-        if (!err && m->word.n) err = post(m, true, r, m->theirs, (size_t)m->ntheirs * sizeof *m->theirs);
-    }
-    if (err && !m->word.err) m->word.err = err;
-}
-
-static void fail_meeting(struct meeting *m, int err, const char *why)
-{
-    m->word.err = err;
-    snprintf(m->word.why, sizeof m->word.why, "%s", why);
-    begin_tell(m);
-}
-
-static void fail_kept(struct meeting *m, int err)
-{
-    char why[sizeof m->word.why];
-    snprintf(why, sizeof why, "%s", uno_fail_text());
-    fail_meeting(m, err, why);
-}
 
 static void cancel_meeting(struct meeting *m)
 {
     m->word.cancelled = 1;
-    begin_tell(m);
+    dpm_side_tell(m);
 }
 
 // ---- the root ----
@@ -198,7 +57,7 @@ static void wait_at_port(struct meeting *m)
     int err = dpm_port_wait(m->port, &m->guest);
     if (!err) return;
     m->waits = false;
-    fail_kept(m, err);
+    dpm_side_fail_kept(m, err);
 }
 
 // The other side is gone before anything was agreed.
@@ -212,7 +71,7 @@ static void lose_wire(struct meeting *m, const char *why)
     } else {
         char text[160];
         snprintf(text, sizeof text, "the port is not served any more: %s", why);
-        fail_meeting(m, MPI_ERR_PORT, text);
+        dpm_side_fail(m, MPI_ERR_PORT, text);
     }
 }
 
@@ -224,20 +83,6 @@ static bool take_cards(struct meeting *m, const void *cards, size_t bytes)
     memcpy(m->theirs, cards, bytes);
     m->ntheirs = (int)(bytes / sizeof *m->theirs);
     return true;
-}
-
-static void begin_gather(struct meeting *m)
-{
-    m->stage = M_GATHER;
-    if (m->gathered || m->gathering) return;
-    m->gathering = true;
-    int err = uno_proc_own(&m->mine[m->root]);
-    for (int r = 0; r < m->comm->size && !err; r++) {
-        if (r == m->root) continue;
-        err = post(m, true, r, (void *)(uintptr_t)&give_cards, sizeof give_cards);
-        if (!err) err = post(m, false, r, &m->mine[r], sizeof *m->mine);
-    }
-    if (err) fail_kept(m, err);
 }
 
 static int say_taken(struct meeting *m)
@@ -264,7 +109,7 @@ static void go_on_gathered(struct meeting *m)
     else
         return;
     m->stage = M_ANSWER;
-    if (err) fail_kept(m, err);
+    if (err) dpm_side_fail_kept(m, err);
 }
 
 static bool take_answer(struct meeting *m, const void *body, size_t bytes)
@@ -277,27 +122,44 @@ static bool take_answer(struct meeting *m, const void *body, size_t bytes)
            take_cards(m, (const char *)body + sizeof t, bytes - sizeof t);
 }
 
-static void on_frame(struct dpm_wire *w, unsigned kind, const void *body, size_t bytes)
+static bool take_greet(struct meeting *m, const void *body, size_t bytes)
+{
+    struct dpm_greet greet;
+    if (bytes != sizeof greet) return false;
+    memcpy(&greet, body, sizeof greet);
+    m->far = greet.far != 0;
+    dpm_side_gather(m);
+    return true;
+}
+
+static void on_frame(struct dpm_wire *w, enum dpm_frame kind, const void *body, size_t bytes)
 {
     struct meeting *m = w->owner;
     bool accept = m->role == UNO_ACCEPT, good = true;
-    if (m->stage >= M_TELL) return;    // all is said: the other side closes
-    if (kind == 0 || kind == DPM_REFUSE) {
+    if (m->stage >= M_TELL) {    // it is through, or gone
+        m->met = true;
+        if (kind == DPM_BROKEN) {    // what is said to it now would never have left
+            dpm_wire_free(w);
+            m->wire = NULL;
+        }
+        return;
+    }
+    if (kind == DPM_BROKEN || kind == DPM_REFUSE) {
         char why[120];
         snprintf(why, sizeof why, "%.*s", (int)bytes, (const char *)body);
         lose_wire(m, why);
         return;
     }
     if (!accept && m->stage == M_MEET && kind == DPM_GREET) {
-        begin_gather(m);
+        good = take_greet(m, body, bytes);
     } else if (accept && m->stage == M_GATHER && kind == DPM_CARDS && !m->theirs) {
         good = take_cards(m, body, bytes);
     } else if (accept && m->stage == M_ANSWER && kind == DPM_COMMIT) {
-        begin_tell(m);
+        dpm_side_tell(m);
     } else if (!accept && m->stage == M_ANSWER && kind == DPM_TAKEN) {
         good = take_answer(m, body, bytes);
         if (good) good = dpm_wire_send(w, DPM_COMMIT, NULL, 0) == MPI_SUCCESS;
-        if (good) begin_tell(m);
+        if (good) dpm_side_tell(m);
     } else {
         good = false;
     }
@@ -311,115 +173,124 @@ static void guest_came(struct dpm_guest *g, struct dpm_wire *w)
     m->wire = w;
     w->owner = m;
     w->frame = on_frame;
-    if (dpm_wire_send(w, DPM_GREET, NULL, 0) != MPI_SUCCESS)
+    if (m->role == UNO_CONNECT) return;
+    m->far = w->far || g->far;
+    if (dpm_wire_send(w, DPM_GREET, &(struct dpm_greet){.far = m->far}, sizeof(struct dpm_greet)) != MPI_SUCCESS)
         lose_wire(m, "no memory");
     else
-        begin_gather(m);
+        dpm_side_gather(m);
 }
 
-static void port_closed(struct dpm_guest *g)
+static void nobody_comes(struct dpm_guest *g, const char *why)
 {
     struct meeting *m = (struct meeting *)(void *)g;
     m->waits = false;
-    fail_meeting(m, MPI_ERR_PORT, "the port was closed");
+    dpm_side_fail(m, MPI_ERR_PORT, why);
 }
 
 static void dial_port(struct meeting *m)
 {
-    int err = dpm_port_dial(m->port, &m->wire);
+    m->stage = M_MEET;
+    m->waits = true;
+    int err = dpm_port_dial(m->port, &m->guest);
     m->retry = 0;
+    if (!err) return;
+    m->waits = false;
     if (err == UNO_FULL) {
         m->stage = M_DIAL;
         m->retry = uno_now_ns() + RETRY_NS;
-    } else if (err) {
-        fail_kept(m, err);
     } else {
-        m->wire->owner = m;
-        m->wire->frame = on_frame;
-        m->stage = M_MEET;
+        dpm_side_fail_kept(m, err);
     }
+}
+
+static void leave_port(struct meeting *m)
+{
+    if (m->waits && m->role == UNO_ACCEPT) dpm_port_leave(m->port, &m->guest);
+    if (m->waits && m->role == UNO_CONNECT) dpm_dial_leave(&m->guest);
+    m->waits = false;
+}
+
+// Whether its time is limited now: until somebody is at the port or, where the user has said how long, until this side
+// is bound.
+static bool is_timed(const struct meeting *m)
+{
+    bool bound = m->stage > M_ANSWER || (m->stage == M_ANSWER && m->role == UNO_ACCEPT);
+    return m->deadline && (m->limited ? !bound : m->stage <= M_MEET);
 }
 
 static void run_out(struct meeting *m)
 {
-    if (m->waits) dpm_port_leave(m->port, &m->guest);
-    m->waits = false;
+    const char *verb = m->role == UNO_CONNECT ? "accepted" : "connected", *who = "nobody";
+    if (m->stage > M_MEET) who = "not all processes of the other side";
+    if (m->stage > M_MEET && m->gathering) who = "not all processes of this side", verb = "called";
+    leave_port(m);
     drop_wire(m);
-    char why[120];
-    snprintf(why, sizeof why, "nobody %s at the port in time (info \"timeout\", parameter connect_timeout)",
-             m->role == UNO_CONNECT ? "accepted" : "connected");
-    fail_meeting(m, MPI_ERR_PORT, why);
+    char why[160];
+    snprintf(why, sizeof why, "%s %s at the port in time (info \"timeout\", parameter connect_timeout)", who, verb);
+    dpm_side_fail(m, MPI_ERR_PORT, why);
+}
+
+static void end_root(struct meeting *m)
+{
+    dpm_side_end(m);
+    dpm_wire_free(m->wire);
+    m->wire = NULL;
+}
+
+// All members know how it ended.
+static void go_on_told(struct meeting *m, int err)
+{
+    if (m->word.n == 0) {    // no communicator
+        if (err && !m->word.err) m->word.err = err;
+        end_root(m);
+        return;
+    }
+    dpm_side_make(m);
+    dpm_side_call(m, false);
+}
+
+// Whether it moved. What goes wrong from here on is no error of the call: the communicator is there.
+static int step_made(struct meeting *m)
+{
+    int lost = MPI_SUCCESS;
+    if (m->stage == M_SWAP ? !m->met : !dpm_side_ended(m, &lost)) return 0;
+    if (m->stage == M_REACH && !dpm_side_reached(m)) return 0;
+    if (m->stage == M_REACH) {
+        m->stage = M_SWAP;
+        if (!m->wire || dpm_wire_send(m->wire, DPM_MET, NULL, 0) != MPI_SUCCESS) m->met = true;
+    } else if (m->stage == M_SWAP) {
+        m->stage = M_LEAVE;
+        dpm_side_call(m, true);
+    } else {
+        if (m->wire && !dpm_wire_flushed(m->wire)) return 0;
+        end_root(m);
+    }
+    return 1;
 }
 
 static int step_root(struct meeting *m, uint64_t now)
 {
     int err = MPI_SUCCESS, moved = 0;
+    if (m->stage >= M_REACH) return m->over ? 0 : step_made(m);
     if (m->stage == M_DIAL && m->retry <= now) dial_port(m), moved = 1;
-    if (m->stage <= M_MEET && m->deadline && m->deadline <= now) run_out(m), moved = 1;
-    if (m->gathering && posted_ended(m, &err)) {
+    if (is_timed(m) && m->deadline <= now) run_out(m), moved = 1;
+    if (m->gathering && dpm_side_ended(m, &err)) {
         m->gathering = false;
         m->gathered = !err;
         moved = 1;
-        if (err) fail_kept(m, err);
+        if (err) dpm_side_fail_kept(m, err);
     }
+    if (m->stage == M_GATHER && m->gathered) dpm_side_gather(m);    // again, if the next who came needs more
     if (m->stage == M_GATHER && m->gathered) {
         go_on_gathered(m);
         moved += m->stage != M_GATHER;
     }
-    if (m->stage == M_TELL && !m->gathering && posted_ended(m, &err) && (!m->wire || dpm_wire_flushed(m->wire))) {
-        if (err && !m->word.err) m->word.err = err;
-        end_meeting(m);
+    if (m->stage == M_TELL && !m->gathering && dpm_side_ended(m, &err) && (!m->wire || dpm_wire_flushed(m->wire))) {
+        go_on_told(m, err);
         moved = 1;
     }
     return moved;
-}
-
-// ---- the other members ----
-
-static void member_failed(struct meeting *m, int err)
-{
-    m->word.err = err;
-    snprintf(m->word.why, sizeof m->word.why, "%s", uno_fail_text());
-    end_meeting(m);
-}
-
-static int hear(struct meeting *m)
-{
-    m->stage = M_HEAR;
-    return post(m, false, m->root, &m->word, sizeof m->word);
-}
-
-static int heard(struct meeting *m)
-{
-    if (m->word.gather) {
-        m->stage = M_GIVE;
-        int err = uno_chan_open_guests();
-        if (!err) err = uno_proc_own(m->mine);
-        return err ? err : post(m, true, m->root, m->mine, sizeof *m->mine);
-    }
-    if (m->word.err || m->word.cancelled || m->word.n <= 0) {
-        end_meeting(m);
-        return MPI_SUCCESS;
-    }
-    m->stage = M_LEARN;
-    m->ntheirs = m->word.n;
-    m->theirs = malloc((size_t)m->ntheirs * sizeof *m->theirs);
-    if (!m->theirs) return uno_fail(MPI_ERR_NO_MEM, "no memory for the processes of another job");
-    return post(m, false, m->root, m->theirs, (size_t)m->ntheirs * sizeof *m->theirs);
-}
-
-static int step_member(struct meeting *m)
-{
-    int err = MPI_SUCCESS;
-    if (!posted_ended(m, &err)) return 0;
-    if (!err && m->stage == M_HEAR)
-        err = heard(m);
-    else if (!err && m->stage == M_GIVE)
-        err = hear(m);
-    else if (!err)
-        end_meeting(m);
-    if (err) member_failed(m, err);
-    return 1;
 }
 
 // ---- all ----
@@ -429,7 +300,7 @@ static void arm_timer(uint64_t now)
     uint64_t next = 0;
     dpm_ports_expire(now, &next);
     for (struct meeting *m = meetings; m; m = m->next) {
-        uint64_t at = m->stage == M_DIAL ? m->retry : m->stage == M_MEET ? m->deadline : 0;
+        uint64_t at = m->stage == M_DIAL ? m->retry : is_timed(m) ? m->deadline : 0;
         if (at && (!next || at < next)) next = at;
     }
     dpm_wake_at(next);
@@ -455,7 +326,8 @@ static int step_all(void)
 {
     int moved = 0;
     uint64_t now = uno_now_ns();
-    for (struct meeting *m = meetings; m; m = m->next) moved += is_root(m) ? step_root(m, now) : step_member(m);
+    for (struct meeting *m = meetings; m; m = m->next)
+        moved += meeting_is_root(m) ? step_root(m, now) : dpm_side_step(m);
     if (moved) finish_ended();
     arm_timer(now);
     if (!meetings) dpm_steps(NULL);
@@ -481,11 +353,10 @@ static void free_meeting(MPI_Request r)
 static int cancel(MPI_Request r)
 {
     struct meeting *m = r->extra;
-    if (uno_request_is_done(r) || !is_root(m) || m->stage >= M_TELL) return MPI_SUCCESS;
+    if (uno_request_is_done(r) || !meeting_is_root(m) || m->stage >= M_TELL) return MPI_SUCCESS;
     m->cancel = true;
     if (m->role == UNO_ACCEPT && m->stage == M_ANSWER) return MPI_SUCCESS;    // the other side may be bound already
-    if (m->waits) dpm_port_leave(m->port, &m->guest);
-    m->waits = false;
+    leave_port(m);
     drop_wire(m);
     cancel_meeting(m);
     return MPI_SUCCESS;
@@ -508,13 +379,14 @@ static struct meeting *make_meeting(const struct uno_meeting_spec *spec, MPI_Com
     r->comm = spec->comm;
     r->rank = r->tag = MPI_UNDEFINED;
     uno_comm_hold(spec->comm);
-    *m = (struct meeting){.guest = {.came = guest_came, .closed = port_closed},
-                          .role = spec->role,
-                          .comm = spec->comm,
-                          .root = spec->root,
-                          .tag = uno_coll_tag(spec->comm),
-                          .out = out,
-                          .request = r};
+    *m = (struct meeting){
+        .guest = {.came = guest_came, .failed = nobody_comes, .far = uno_group_is_spread(spec->comm->group)},
+        .role = spec->role,
+        .comm = spec->comm,
+        .root = spec->root,
+        .tag = uno_coll_tag(spec->comm),
+        .out = out,
+        .request = r};
     bool root = spec->comm->rank == spec->root;
     m->mine = calloc(root ? (size_t)spec->comm->size : 1, sizeof *m->mine);
     m->sub = calloc(4 * (size_t)spec->comm->size, sizeof(MPI_Request));    // both exchanges may be under way
@@ -526,11 +398,11 @@ static struct meeting *make_meeting(const struct uno_meeting_spec *spec, MPI_Com
 // What is wrong at the root ends its members' calls too: they are told.
 static void begin_root(struct meeting *m, const struct uno_meeting_spec *spec)
 {
-    int err = dpm_port_patience(spec, &m->deadline);
+    int err = dpm_port_patience(spec, &m->deadline, &m->limited);
     if (!err && strlen(spec->port) >= sizeof m->port) err = uno_fail(MPI_ERR_PORT, "port_name is too long for one");
-    if (!err) err = uno_chan_open_guests();
+    if (!err) err = uno_chan_open_guests(false);
     if (err) {
-        fail_kept(m, err);
+        dpm_side_fail_kept(m, err);
         return;
     }
     strcpy(m->port, spec->port);
@@ -552,14 +424,19 @@ int uno_meeting_start(const struct uno_meeting_spec *spec, MPI_Comm *out, MPI_Re
     m->next = meetings;
     meetings = m;
     dpm_steps(step_all);
-    if (is_root(m)) {
+    if (meeting_is_root(m)) {
         begin_root(m, spec);
     } else {
-        err = hear(m);
-        if (err) member_failed(m, err);
+        dpm_side_hear(m);
     }
     arm_timer(uno_now_ns());
     return MPI_SUCCESS;
+}
+
+bool uno_meeting_is_bound(MPI_Request r)
+{
+    const struct meeting *m = r->extra;
+    return m->stage >= M_TELL && m->word.n > 0;
 }
 
 int uno_meeting_hold(const struct uno_meeting_spec *spec, MPI_Comm *out)

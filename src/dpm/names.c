@@ -33,23 +33,29 @@ static int ask(struct uno_pm_call *c, const char *what, const char *service, con
     return c->mpi_class ? uno_fail(c->mpi_class, "service_name `%.60s`: %s", service, c->text) : MPI_SUCCESS;
 }
 
+// err with its reason, which says of the service what it is about.
+static int about(const char *service, int err)
+{
+    char why[400];
+    if (!err) return MPI_SUCCESS;
+    snprintf(why, sizeof why, "%s", uno_fail_text());
+    return uno_fail(err, "service_name `%.60s`: %s", service, why);
+}
+
 int uno_dpm_publish(const char *service, const char *port)
 {
     static bool registered;
     struct uno_pm_call call;
     if (uno_pm_there()) return ask(&call, "publish", service, port);
     if (!registered) registered = atexit(close_own) == 0;
-    errno = uno_names_publish(&own, service, port, 0);
-    if (errno == EEXIST) return uno_fail(MPI_ERR_SERVICE, "service_name `%.60s`: it is published already", service);
-    return errno ? uno_fail_errno(MPI_ERR_OTHER, "publish the name `%.60s`", service) : MPI_SUCCESS;
+    return about(service, uno_names_publish(&own, service, port, 0));
 }
 
 int uno_dpm_unpublish(const char *service, const char *port)
 {
     struct uno_pm_call call;
     if (uno_pm_there()) return ask(&call, "unpublish", service, port);
-    if (uno_names_unpublish(&own, service) == 0) return MPI_SUCCESS;
-    return uno_fail(MPI_ERR_SERVICE, "service_name `%.60s`: this process has not published it", service);
+    return about(service, uno_names_unpublish(&own, service));
 }
 
 int uno_dpm_look_up(const char *service, char *port)
@@ -61,8 +67,7 @@ int uno_dpm_look_up(const char *service, char *port)
         if (!err) snprintf(port, MPI_MAX_PORT_NAME, "%s", call.text);
         return err;
     }
-    if (uno_names_look_up(&own, service, text, sizeof text) != 0)
-        return uno_fail(MPI_ERR_NAME, "service_name `%.60s`: nobody has published it", service);
-    strcpy(port, text);
-    return MPI_SUCCESS;
+    int err = about(service, uno_names_look_up(&own, service, text, sizeof text));
+    if (!err) strcpy(port, text);
+    return err;
 }

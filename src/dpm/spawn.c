@@ -108,8 +108,8 @@ static int ask(struct spawning *s, const struct uno_spawn_spec *spec)
 static bool is_decided(void *arg)
 {
     const struct spawning *s = arg;
-    if (deaf || (s->call.answered && s->call.mpi_class) || s->call.ended) return true;
-    return uno_request_is_done(s->meeting);
+    if (deaf || (s->call.answered && s->call.mpi_class)) return true;
+    return uno_request_is_done(s->meeting) || (s->call.ended && !uno_meeting_is_bound(s->meeting));
 }
 
 static void say_met(const struct spawning *s)
@@ -189,12 +189,24 @@ static int (*numbers_of(const struct uno_spawn_spec *spec))[2]
     return number;
 }
 
+// Whether the new processes may come to be on another host: mpiexec knows more of them, or the user names some.
+static bool may_be_far(const struct uno_spawn_spec *spec)
+{
+    static const char *const keys[] = {"host", "add-host", "hostfile", "add-hostfile"};
+    bool far = uno_world.job->nhosts > 1;
+    for (int i = 0; i < spec->count; i++) {
+        const struct MPI_ABI_Info *info = spec->command[i].info;
+        for (size_t k = 0; info && k < sizeof keys / sizeof keys[0]; k++) far |= uno_info_find(info, keys[k]) != NULL;
+    }
+    return far;
+}
+
 // The root has a port unless something is wrong already: then the meeting fails at all members.
 static int open_port(struct spawning *s, const struct uno_spawn_spec *spec)
 {
     if (spec->wrong) return spec->wrong;
     int err = dpm_launcher_find();
-    return err ? err : uno_port_open(s->port);
+    return err ? err : uno_port_open(s->port, may_be_far(spec));
 }
 
 static int meet(struct spawning *s, const struct uno_spawn_spec *spec, struct outcome *o, MPI_Comm *out)
@@ -249,6 +261,8 @@ int uno_dpm_meet_parents(void)
     struct uno_meeting_spec meeting = {.role = UNO_CONNECT, .comm = &uno_comm_world, .root = 0, .port = port};
     MPI_Comm parent;
     int err = uno_meeting_hold(&meeting, &parent);
-    if (!err) uno_comm_parent = uno_comm(parent);
-    return err;
+    if (err) return err;
+    uno_comm_parent = uno_comm(parent);
+    strcpy(uno_comm_parent->name, "MPI_COMM_PARENT");
+    return MPI_SUCCESS;
 }

@@ -12,6 +12,7 @@ struct uno_ballot;
 
 // After the library is open: from now on uno_progress notices what mpiexec tells (news.c).
 void uno_ft_open(void);
+void uno_ft_close(void);
 
 // Looks now.
 void uno_ft_look(void);

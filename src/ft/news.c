@@ -6,9 +6,9 @@
 #include <stdlib.h>
 
 #include "base/pm.h"
-#include "core/progress.h"
 #include "core/world.h"
 #include "ft/ft.h"
+#include "ft/vote.h"
 #include "p2p/fail.h"
 
 static void look_for_dead(void)
@@ -51,6 +51,12 @@ static void suspect(int proc)
 
 void uno_ft_open(void)
 {
-    uno_progress_news = uno_ft_look;
+    uno_news_taken = uno_ft_look;
+    uno_news = &uno_world.door->news;
     if (uno_world.job->survive && uno_pm_there()) uno_suspect = suspect;
+}
+
+void uno_ft_close(void)
+{
+    uno_mixed_close();
 }

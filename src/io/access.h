@@ -16,6 +16,8 @@ struct uno_access {
     struct MPI_ABI_File *file;
     struct uno_view *view;
     bool write, atomic, sieve;
+    int direct;     // the file past the system's cache, or -1
+    bool agreed;    // nonblocking: its request ends as those of all members do (outcome.h)
     void *buf;
     MPI_Count count;
     struct MPI_ABI_Datatype *type;
@@ -32,5 +34,9 @@ void uno_access_end(struct uno_access *a);
 int uno_access_run(struct uno_access *a) UNO_MUST_USE;
 // Reads if that needs no waiting for a disk; else false, and the buffer's content is undefined.
 bool uno_access_read_now(struct uno_access *a);
+
+// The usual access, n bytes of one run in memory and in the file from an offset in etypes on, if it is that and one
+// system call moves it. False: it is to be made by the other ways. The lock is held, and let go meanwhile.
+bool uno_access_at_once(struct MPI_ABI_File *f, bool write, void *buf, size_t n, MPI_Offset offset);
 
 int uno_access_alone(struct uno_access *a) UNO_MUST_USE;    // called with the lock, which it lets go meanwhile

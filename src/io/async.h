@@ -11,6 +11,10 @@ int uno_async_start(const struct uno_access *a, MPI_Request *request) UNO_MUST_U
 // The same for one that was moved already.
 int uno_async_ended(const struct uno_access *a, MPI_Request *request) UNO_MUST_USE;
 
+// A collective access that this member cannot begin, with its reason kept: the requests of the others end with the
+// error, which is returned again.
+int uno_async_refused(struct MPI_ABI_File *f, int err) UNO_MUST_USE;
+
 const void *uno_async_buffer(MPI_Request request);    // the user's buffer of one that was started
 
 // No file is open any more: the thread ends. The lock is held.

@@ -310,7 +310,7 @@ static void open_side(struct collect *c, struct side *s, const struct uno_joint 
     struct uno_offer *o = &s->offer;
     *o = (struct uno_offer){.a = a, .pos = from - a->pos, .end = to - a->pos};
     o->quota = p->quota < to - from ? p->quota : (size_t)(to - from);
-    o->packed = s->rank != c->me && !uno_peer_memory_pid(uno_joint_local(c->file->comm, s->rank));
+    o->packed = s->rank != c->me && !uno_peer_memory_pid_of(uno_comm_proc(c->file->comm, s->rank));
 }
 
 static int open_guests(struct collect *c, const struct uno_joint *p, int number)
@@ -325,7 +325,7 @@ static int open_guests(struct collect *c, const struct uno_joint *p, int number)
         struct uno_source *s = &m->source[m->sources];
         struct guest *g = &c->guest[m->sources++];
         *s = (struct uno_source){.rank = r, .more = true};
-        if (r != c->me) s->pid = uno_peer_memory_pid(uno_joint_local(c->file->comm, r));
+        if (r != c->me) s->pid = uno_peer_memory_pid_of(uno_comm_proc(c->file->comm, r));
         for (int i = 0; i < 3; i++) g->post.request[i] = MPI_REQUEST_NULL;
         c->guests++;
     }

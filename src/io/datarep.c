@@ -42,6 +42,7 @@ int uno_datarep_add(const struct uno_datarep *rep)
 struct census {
     const struct uno_datarep *rep;
     MPI_Count bytes, items;
+    MPI_Count item;    // bytes of each in the file; -1: they differ
     int err;
 };
 
@@ -52,7 +53,14 @@ static void count_items(struct census *c, const struct MPI_ABI_Datatype *t, MPI_
         MPI_Aint extent = (MPI_Aint)t->size;
         if (c->rep->extent) c->err = c->rep->extent(t->handle, &extent, c->rep->extra);
         if (c->err) uno_fail(c->err, "the extent function of datarep %s returned %d", c->rep->name, c->err);
-        c->bytes += n * extent;
+        MPI_Count bytes;
+        if (!c->err && (extent < 0 || __builtin_mul_overflow(n, (MPI_Count)extent, &bytes) ||
+                        __builtin_add_overflow(c->bytes, bytes, &c->bytes)))
+            c->err = uno_fail(MPI_ERR_CONVERSION,
+                              "the extent function of datarep %s gave %lld bytes for each of %lld elements (0 or more "
+                              "allowed, fewer than 2^63 in all)",
+                              c->rep->name, (long long)extent, (long long)n);
+        c->item = c->items == 0 || c->item == extent ? extent : -1;
         c->items += n;
         return;
     }
@@ -113,11 +121,10 @@ int uno_datarep_layout(const struct uno_datarep *rep, struct MPI_ABI_Datatype *t
     return err;
 }
 
-static int by_user(const struct uno_conversion *c)
+// So many basic elements, from the first one of element `first` on.
+static int by_user(const struct uno_conversion *c, MPI_Count count, MPI_Count position)
 {
     const struct uno_datarep *r = c->rep;
-    MPI_Count items = census_of(r, c->type).items;
-    MPI_Count count = c->n * items, position = c->first * items;
     MPI_Datarep_conversion_function *fn = c->in ? r->read : r->write;
     MPI_Datarep_conversion_function_c *fn_c = c->in ? r->read_c : r->write_c;
     int err;
@@ -134,11 +141,30 @@ static int by_user(const struct uno_conversion *c)
 
 int uno_datarep_convert(const struct uno_conversion *c)
 {
-    if (c->rep->kind == UNO_REP_USER) return by_user(c);
+    if (c->rep->kind == UNO_REP_USER) {
+        MPI_Count items = census_of(c->rep, c->type).items;
+        return by_user(c, c->n * items, c->first * items);
+    }
     char *at = c->user + c->first * c->type->extent;
     if (c->in)
         uno_external_unpack(c->file, at, c->n, c->type);
     else
         uno_external_pack(at, c->n, c->type, c->file);
     return MPI_SUCCESS;
+}
+
+int uno_datarep_convert_part(const struct uno_conversion *c, MPI_Count bytes, MPI_Count *moved)
+{
+    *moved = 0;
+    if (c->rep->kind != UNO_REP_USER) {
+        char *at = c->user + c->first * c->type->extent;
+        *moved = uno_external_unpack_part(c->file, (size_t)bytes, at, c->type);
+        return MPI_SUCCESS;
+    }
+    struct census all = census_of(c->rep, c->type);
+    if (all.err || all.items == 0 || all.item <= 0) return all.err;    // of unlike ones nobody knows which are whole
+    MPI_Count n = bytes / all.item;
+    int err = n ? by_user(c, n, c->first * all.items) : MPI_SUCCESS;
+    if (!err) *moved = n * (c->type->size / all.items);
+    return err;
 }

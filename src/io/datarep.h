@@ -46,3 +46,7 @@ struct uno_conversion {
     bool in;
 };
 int uno_datarep_convert(const struct uno_conversion *c) UNO_MUST_USE;
+
+// Reading: of element `first` only so many bytes of its form in the file are there. Converts the basic elements among
+// them that are whole; *moved: the bytes that they have in memory.
+int uno_datarep_convert_part(const struct uno_conversion *c, MPI_Count bytes, MPI_Count *moved) UNO_MUST_USE;

@@ -31,43 +31,83 @@ struct MPI_ABI_File *uno_file(MPI_File h)
     return uno_head_is(h, UNO_FILE_MAGIC) ? h : NULL;
 }
 
-static int agree(struct MPI_ABI_Comm *c, int err)
+static int64_t worst_of(const struct MPI_ABI_Comm *c, int err)
+{
+    return err ? (int64_t)err << 32 | c->rank : 0;
+}
+
+static int say_verdict(const char *path, int64_t worst, char *out, size_t n)
+{
+    if (worst) snprintf(out, n, "%s: the call failed on rank %d", path, (int)(uint32_t)worst);
+    return (int)(worst >> 32);
+}
+
+static int verdict(const char *path, int64_t worst)
+{
+    char why[MPI_MAX_ERROR_STRING];
+    int err = say_verdict(path, worst, why, sizeof why);
+    return err ? uno_fail(err, "%s", why) : MPI_SUCCESS;
+}
+
+int64_t uno_file_worst(const struct MPI_ABI_File *f, int err)
+{
+    return worst_of(f->comm, err);
+}
+
+int uno_file_verdict(const struct MPI_ABI_File *f, int64_t worst)
+{
+    return verdict(f->path, worst);
+}
+
+int uno_file_verdict_text(const struct MPI_ABI_File *f, int64_t worst, char *out, size_t n)
+{
+    return say_verdict(f->path, worst, out, n);
+}
+
+static int agree(struct MPI_ABI_Comm *c, const char *path, int err)
 {
     struct uno_team all = uno_team_all(c, 0);
-    int64_t most = err;
-    int failed = uno_team_most(&all, &most);
+    int64_t worst = worst_of(c, err);
+    int failed = uno_team_most(&all, &worst);
     if (err || failed) return err ? err : failed;
-    return most ? uno_fail((int)most, "the call failed on another rank") : MPI_SUCCESS;
+    return verdict(path, worst);
 }
 
 int uno_file_agree(struct MPI_ABI_File *f, int err)
 {
-    return agree(f->comm, err);
+    return agree(f->comm, f->path, err);
 }
 
-// Of one or two values; their names are for the message.
-static int same(struct MPI_ABI_Comm *c, int err, const int64_t value[2], const char *const name[2])
+// Values with their names, for the message.
+struct values {
+    int64_t value[2];
+    const char *name[2];
+};
+
+static int same(struct MPI_ABI_Comm *c, const char *path, int err, const struct values *v)
 {
+    const int64_t *value = v->value;
     struct uno_team all = uno_team_all(c, 0);
-    int64_t most[UNO_TEAM_VALUES] = {err, value[0], -value[0], value[1], -value[1]};
+    // The least value is told by the most of the complements, which no value lacks as the least one lacks a negative.
+    int64_t most[UNO_TEAM_VALUES] = {worst_of(c, err), value[0], ~value[0], value[1], ~value[1]};
     int lost = uno_team_most_of(&all, most, UNO_TEAM_VALUES);
     if (err || lost) return err ? err : lost;
-    if (most[0]) return uno_fail((int)most[0], "the call failed on another rank");
+    if (most[0]) return verdict(path, most[0]);
     for (int i = 0; i < 2; i++)
-        if (most[2 * i + 1] != -most[2 * i + 2])
-            return uno_fail(MPI_ERR_NOT_SAME, "%s is not the same on all ranks (%lld .. %lld, %lld here)", name[i],
-                            (long long)-most[2 * i + 2], (long long)most[2 * i + 1], (long long)value[i]);
+        if (most[2 * i + 1] != ~most[2 * i + 2])
+            return uno_fail(MPI_ERR_NOT_SAME, "%s is not the same on all ranks (%lld .. %lld, %lld here)", v->name[i],
+                            (long long)~most[2 * i + 2], (long long)most[2 * i + 1], (long long)value[i]);
     return MPI_SUCCESS;
 }
 
 int uno_file_same(struct MPI_ABI_File *f, int err, int64_t value, const char *name)
 {
-    return same(f->comm, err, (int64_t[2]){value, 0}, (const char *const[2]){name, ""});
+    return same(f->comm, f->path, err, &(struct values){{value, 0}, {name, ""}});
 }
 
 int uno_file_same_place(struct MPI_ABI_File *f, int64_t offset, int whence)
 {
-    return same(f->comm, MPI_SUCCESS, (int64_t[2]){offset, whence}, (const char *const[2]){"offset", "whence"});
+    return same(f->comm, f->path, MPI_SUCCESS, &(struct values){{offset, whence}, {"offset", "whence"}});
 }
 
 // ---- opening and closing ----
@@ -104,18 +144,19 @@ static int open_all(struct MPI_ABI_File *f)
     struct uno_team all = uno_team_all(f->comm, 0);
     int flags = flags_of(f->amode), number = 0;
     if (f->comm->rank == 0) {
-        f->fd = open(f->path, flags, 0666);
+        f->fd = uno_driver_open(f->path, flags, f->wish.permissions);
         number = f->fd < 0 ? errno : 0;
     }
     int err = uno_team_bcast(&all, &number, sizeof number);
     if (!err && !number && f->comm->rank != 0) {
-        f->fd = open(f->path, flags & ~(O_CREAT | O_EXCL));
+        f->fd = uno_driver_open(f->path, flags & ~(O_CREAT | O_EXCL), 0);
         number = f->fd < 0 ? errno : 0;
     }
     if (!err && number) err = uno_posix_fail(number, f->path, "open the file");
     struct stat st;
     if (!err && fstat(f->fd, &st) == 0 && S_ISDIR(st.st_mode)) err = uno_posix_fail(EISDIR, f->path, "open the file");
     f->in_memory = !err && uno_posix_in_memory(f->fd);
+    if (!err) uno_file_hints_apply(f);
     return uno_file_agree(f, err);
 }
 
@@ -139,6 +180,7 @@ static void forget(struct MPI_ABI_File *f)
     }
     if (f->info) uno_info_drop(f->info);
     if (f->fd >= 0) close(f->fd);
+    if (f->direct >= 0) close(f->direct);
     free(f->path);
     free(f->leader);
     free(f->intent);
@@ -162,7 +204,7 @@ static int set_up(struct MPI_ABI_File *f, struct MPI_ABI_Comm *c, const struct M
     struct uno_view_spec bytes = {0, MPI_BYTE, MPI_BYTE, &uno_datarep_native, true};
     int err = uno_file_hints_take(f, info);
     if (!err) err = uno_view_make(&bytes, &f->view);
-    err = agree(c, err);
+    err = agree(c, f->path, err);
     if (!err) err = make_comm(f, c);
     if (!err) err = open_all(f);
     if (!err) err = uno_joint_prepare(f);
@@ -178,14 +220,14 @@ int uno_file_open(struct MPI_ABI_Comm *c, const char *path, int amode, const str
     struct MPI_ABI_File *f = uno_pool_get(&pool);
     int err = f ? MPI_SUCCESS : uno_fail(MPI_ERR_NO_MEM, "no memory for a file");
     if (f) {
-        f->fd = -1;
+        f->fd = f->direct = -1;
         f->amode = amode;
         f->split = MPI_REQUEST_NULL;
         pthread_mutex_init(&f->range, NULL);
         f->path = strdup(path);
         if (!f->path) err = uno_fail(MPI_ERR_NO_MEM, "no memory for a file");
     }
-    err = same(c, err, (int64_t[2]){amode, 0}, (const char *const[2]){"amode", ""});
+    err = same(c, path, err, &(struct values){{amode, 0}, {"amode", ""}});
     if (!err) err = set_up(f, c, info);
     if (err) {
         if (f) forget(f);
@@ -219,7 +261,7 @@ int uno_file_close(struct MPI_ABI_File *f)
 
 int uno_file_delete(const char *path)
 {
-    return unlink(path) < 0 ? uno_posix_fail(errno, path, "delete the file") : MPI_SUCCESS;
+    return uno_driver_remove(path) < 0 ? uno_posix_fail(errno, path, "delete the file") : MPI_SUCCESS;
 }
 
 // ---- view ----

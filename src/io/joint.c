@@ -5,9 +5,9 @@
 
 #include <stdlib.h>
 
-#include "chan/self.h"
 #include "io/datarep.h"
 #include "io/file.h"
+#include "p2p/place.h"
 #include "p2p/team.h"
 
 // Runs of a view below this are short. Writers of a file wait for each other at every call, and on a disk each call
@@ -33,7 +33,7 @@ static enum wish wish_of(const struct MPI_ABI_File *f, const struct uno_access *
 
 static struct uno_intent intent_of(const struct MPI_ABI_File *f, const struct uno_access *a, int err)
 {
-    struct uno_intent own = {.err = err, .aggregators = (uint64_t)uno_file_aggregators(f)};
+    struct uno_intent own = {.err = uno_file_worst(f, err), .aggregators = (uint64_t)uno_file_aggregators(f)};
     own.buffer = f->wish.buffer;
     if (err) return own;
     own.wish = wish_of(f, a);
@@ -89,7 +89,7 @@ int uno_joint_make(struct uno_joint *p, struct MPI_ABI_File *f, const struct uno
     int lost = uno_team_allgather(&team, f->intent, sizeof *f->intent);
     if (err || lost) return err ? err : lost;
     struct uno_intent sum = sum_up(f->intent, size, &spans);
-    if (sum.err) return uno_fail((int)sum.err, "the call failed on another rank");
+    if (sum.err) return uno_file_verdict(f, sum.err);
     p->all = f->intent;
     p->first = sum.first;
     p->end = sum.end;
@@ -116,26 +116,32 @@ bool uno_joint_meets(const struct uno_joint *p, int rank, int number)
     return i->bytes > 0 && i->first < end && i->end > first;
 }
 
-int uno_joint_local(const struct MPI_ABI_Comm *c, int rank)
+// Members on this host with lower ranks.
+static int count_before(struct MPI_ABI_Comm *c, int *count)
 {
-    int proc = uno_comm_proc(c, rank);
-    return proc < uno_chan_self.nprocs ? uno_local_of(proc) : -1;
+    bool mixed = uno_comm_is_mixed(c);
+    int *host = mixed ? malloc((size_t)c->size * sizeof *host) : NULL;
+    if (mixed && !host) return uno_fail(MPI_ERR_NO_MEM, "no memory for the members of a file");
+    int err = host ? uno_places(c, host) : MPI_SUCCESS;
+    *count = 0;
+    for (int r = 0; r < c->rank && !err; r++) *count += uno_place_is_here(c, host, r);
+    free(host);
+    return err;
 }
 
 int uno_joint_prepare(struct MPI_ABI_File *f)
 {
     struct MPI_ABI_Comm *c = f->comm;
     struct uno_team team = uno_team_all(c, 0);
-    int *before = calloc((size_t)c->size, sizeof *before), own = 0;    // members on the same host with lower ranks
+    int *before = calloc((size_t)c->size, sizeof *before);    // of each member: those on its host with lower ranks
     f->leader = calloc((size_t)c->size, sizeof *f->leader);
     f->intent = calloc((size_t)c->size, sizeof *f->intent);
     f->turn = calloc((size_t)c->size, sizeof *f->turn);
     bool there = before && f->leader && f->intent && f->turn;
     int err = uno_file_agree(f, there ? MPI_SUCCESS : uno_fail(MPI_ERR_NO_MEM, "no memory for the members of a file"));
     if (!err && there) {
-        for (int r = 0; r < c->rank; r++) own += uno_joint_local(c, r) >= 0;
-        before[c->rank] = own;
-        err = uno_team_allgather(&team, before, sizeof *before);
+        err = count_before(c, &before[c->rank]);
+        if (!err) err = uno_team_allgather(&team, before, sizeof *before);
         for (int turn = 0; turn < PER_HOST && !err; turn++)    // the first of each host come first
             for (int r = 0; r < c->size; r++)
                 if (before[r] == turn) f->leader[f->leaders++] = r;

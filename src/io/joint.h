@@ -12,7 +12,7 @@
 struct uno_intent {
     int64_t first, end;    // bytes of the file
     uint64_t bytes, runs;
-    int64_t err;
+    int64_t err;    // uno_file_worst
     uint64_t wish;
     uint64_t aggregators, buffer;    // by its hints
     uint64_t shorter;                // runs below this many bytes are short
@@ -35,9 +35,6 @@ void uno_joint_part(const struct uno_joint *p, int number, int64_t *first, int64
 
 // Whether a member may have data there.
 bool uno_joint_meets(const struct uno_joint *p, int rank, int number);
-
-// A member's index on this host, -1: it is on another one.
-int uno_joint_local(const struct MPI_ABI_Comm *c, int rank);
 
 // Collective, when the file is opened: what plans need, with the first ranks of each host.
 int uno_joint_prepare(struct MPI_ABI_File *f) UNO_MUST_USE;

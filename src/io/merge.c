@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Merging lists of pieces (merge.h). Called by collect.c.
-// Always holds: parts of a block ascend in the file; writing, each byte of them is one that a member gave.
+// Always holds: written parts of a block ascend in the file, and each byte of them is one that a member gave.
 #include "io/merge.h"
 
 #include <stdio.h>
@@ -42,12 +42,14 @@ static void flush(struct uno_merge *m)
 }
 
 // A part of the block for n bytes at `at`, or the end of the last one. *n may become less. The place of its first byte.
+// What several members read may begin before the last part: a piece that the former block could not hold goes on there.
 static char *part_for(struct uno_merge *m, struct uno_block *b, int64_t at, size_t *n)
 {
     struct uno_block_part *last = b->parts ? &b->part[b->parts - 1] : NULL;
     int64_t end = last ? last->at + (int64_t)last->bytes : 0;
     size_t room = b->room - b->used;
-    if (!m->write && last && at < end + (m->sieve ? GAP : 1)) {    // what is there already, and a gap
+    bool near = last && at >= last->at && at < end + (m->sieve ? GAP : 1);
+    if (!m->write && near) {    // what is there already, and a gap
         if (at < end && (uint64_t)(end - at) >= *n) return last->mem + (at - last->at);
         size_t gap = at > end ? (size_t)(at - end) : 0, there = at < end ? (size_t)(end - at) : 0;
         if (gap < room) {

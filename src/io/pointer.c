@@ -24,7 +24,7 @@ UNO_PARAM_DECLARE(messages);
 int uno_pointer_make(struct MPI_ABI_File *f)
 {
     f->word = &f->shared;
-    if (f->comm->size == 1 || messages.num || !uno_share_possible(f->comm)) return MPI_SUCCESS;
+    if (f->comm->size == 1 || !uno_share_possible(f->comm, !messages.num)) return MPI_SUCCESS;
     int err = uno_share_make(f->comm, sizeof *f->word, &f->share);
     if (!err) f->word = (_Atomic uint64_t *)(void *)f->share.base;
     return err;
@@ -47,6 +47,7 @@ static const char *deliver(struct uno_link *link, const struct uno_hdr *h, const
     const struct note *n = payload;
     struct MPI_ABI_Comm *c = uno_context_find(h->ctx);
     struct MPI_ABI_File *f = c ? uno_file(c->owner) : NULL;
+    if ((!f || c->broken) && uno_peers_ever_failed()) return NULL;    // it is given up, and may be closed already
     if (!f) return "a message for a file that is not open arrived";
     if ((unsigned)h->src >= (unsigned)c->size || uno_comm_proc(c, h->src) != link->proc)
         return "a message about a file came from a process that has it not";
@@ -91,7 +92,7 @@ static int ask(struct MPI_ABI_File *f, uint64_t what, uint64_t value, uint64_t *
     struct uno_waiting why = {.comm = f->comm, .peer = 0, .tag = MPI_UNDEFINED};
     if (f->asking) uno_wait_until(nobody_asks, f, &why);
     struct uno_peer *p = uno_peer(f->comm, 0);
-    if (!p) return MPI_ERR_INTERN;
+    if (!p) return f->comm->broken ? f->comm->broken : MPI_ERR_INTERN;
     f->asking = true;
     f->answered = false;
     struct note n = {what, value};
@@ -116,20 +117,39 @@ int uno_pointer_set(struct MPI_ABI_File *f, uint64_t value)
     return ask(f, SET, value, &before);
 }
 
+static int beyond(void)
+{
+    return uno_fail(MPI_ERR_ARG, "the access ends beyond 63 bits in the file");
+}
+
+// Back again where that leads too far.
+static int move_by(struct MPI_ABI_File *f, uint64_t n, uint64_t *before)
+{
+    int err = uno_pointer_add(f, n, before);
+    if (err || n <= INT64_MAX - *before) return err;
+    uint64_t undone;
+    err = uno_pointer_add(f, -n, &undone);
+    return err ? err : beyond();
+}
+
 int uno_pointer_order(struct MPI_ABI_File *f, int err, uint64_t n, uint64_t *before)
 {
     struct uno_file_turn *all = f->turn;
     struct uno_team team = uno_team_all(f->comm, 0);
-    all[f->comm->rank] = (struct uno_file_turn){.bytes = n, .err = err};
+    all[f->comm->rank] = (struct uno_file_turn){.bytes = n, .err = uno_file_worst(f, err)};
     int lost = uno_team_gather(&team, all, sizeof *all);
     if (!lost && f->comm->rank == 0) {
         uint64_t sum = 0, begin = 0;
         int64_t worst = 0;
+        bool fits = true;
         for (int r = 0; r < f->comm->size; r++) {
-            sum += all[r].bytes;
+            fits = fits && !__builtin_add_overflow(sum, all[r].bytes, &sum);
             if (all[r].err > worst) worst = all[r].err;
         }
-        if (!worst) worst = uno_pointer_add(f, sum, &begin);
+        if (!worst) {
+            err = fits ? move_by(f, sum, &begin) : beyond();
+            worst = uno_file_worst(f, err);
+        }
         for (int r = 0; r < f->comm->size; r++) {
             all[r].err = worst;
             all[r].begin = begin;
@@ -138,7 +158,7 @@ int uno_pointer_order(struct MPI_ABI_File *f, int err, uint64_t n, uint64_t *bef
     }
     if (!lost) lost = uno_team_bcast(&team, all, (size_t)f->comm->size * sizeof *all);
     if (err || lost) return err ? err : lost;
-    if (all[0].err) return uno_fail((int)all[0].err, "the call failed on another rank");
+    if (all[0].err) return uno_file_verdict(f, all[0].err);
     *before = all[f->comm->rank].begin;
     return MPI_SUCCESS;
 }

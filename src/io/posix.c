@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <mpi.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -106,6 +107,8 @@ int uno_posix_writev(int fd, const char *path, struct iovec *list, int runs, off
             for (int i = 0; i < runs; i++) left += list[i].iov_len;
             return fail_at(path, "write", left, at + (off_t)*moved);
         }
+        uno_count_add(&writes, 1);
+        uno_count_add(&written, (uint64_t)k);
         *moved += (size_t)k;
         runs = skip_runs(&list, runs, (size_t)k);
     }
@@ -126,6 +129,33 @@ int uno_posix_read(int fd, const char *path, void *data, size_t n, off_t at, siz
         *moved += (size_t)k;
     }
     return MPI_SUCCESS;
+}
+
+int uno_posix_open_direct(int fd)
+{
+    char name[40];
+    snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
+    int flags = fcntl(fd, F_GETFL);
+    return flags < 0 ? -1 : open(name, (flags & O_ACCMODE) | O_DIRECT | O_CLOEXEC);
+}
+
+size_t uno_posix_direct(int fd, bool write, void *data, size_t n, off_t at)
+{
+    if (((uintptr_t)data | (uintptr_t)at) % UNO_POSIX_PAGE) return 0;
+    n = (n < MOST ? n : MOST) / UNO_POSIX_PAGE * UNO_POSIX_PAGE;
+    ssize_t k = n == 0 ? 0 : write ? pwrite(fd, data, n, at) : pread(fd, data, n, at);
+    if (k <= 0) return 0;
+    uno_count_add(write ? &writes : &reads, 1);
+    uno_count_add(write ? &written : &bytes_read, (uint64_t)k);
+    return (size_t)k;
+}
+
+bool uno_posix_at_once(int fd, bool write, void *data, size_t n, off_t at)
+{
+    if ((write ? pwrite(fd, data, n, at) : pread(fd, data, n, at)) != (ssize_t)n) return false;
+    uno_count_add(write ? &writes : &reads, 1);
+    uno_count_add(write ? &written : &bytes_read, n);
+    return true;
 }
 
 bool uno_posix_read_now(int fd, void *data, size_t n, off_t at)

@@ -90,8 +90,21 @@ static int check_layout(struct uno_view *v, bool writable)
     next = moved(tile, t->extent);
     v->strict = ascends(g, true, &tile);
     v->orderly = v->strict && join(&tile, next, true, true);
-    if (v->strict || !writable) return MPI_SUCCESS;
-    return uno_fail(MPI_ERR_TYPE, "filetype holds a byte twice, and the file is open for writing");
+    // More data than extent: what one copy does not hold twice, two copies do.
+    if ((v->strict && t->size <= t->extent) || !writable) return MPI_SUCCESS;
+    return uno_fail(MPI_ERR_TYPE, "filetype, or two copies of it, hold a byte twice, and the file is open for writing");
+}
+
+// What most views are: one run in each copy of the filetype, or a loop over one.
+static void find_rows(struct uno_view *v, const struct uno_pack *g)
+{
+    const struct uno_pack *run = g->kind == UNO_PACK_LOOP ? g->kid : g;
+    int64_t apart = g->kind == UNO_PACK_LOOP ? g->stride : v->layout->extent;
+    if (run->kind != UNO_PACK_RUN || apart <= (int64_t)run->bytes) return;
+    v->even = run->bytes;
+    v->apart = apart;
+    v->rows = g->kind == UNO_PACK_LOOP ? g->n : 0;
+    v->lead = (uint64_t)(g->at + (g == run ? 0 : run->at));
 }
 
 static int fill(struct uno_view *v, const struct uno_view_spec *s)
@@ -109,6 +122,7 @@ static int fill(struct uno_view *v, const struct uno_view_spec *s)
     const struct uno_pack *g = v->layout->flags & UNO_TYPE_PLAIN ? NULL : v->layout->pack;
     v->plain = v->layout->size > 0 && v->layout->extent == v->layout->size && (!g || g->kind == UNO_PACK_RUN);
     v->lead = v->plain && g ? (uint64_t)g->at : 0;
+    if (!v->plain && g) find_rows(v, g);
     return MPI_SUCCESS;
 }
 
@@ -138,10 +152,34 @@ void uno_view_drop(struct uno_view *v)
     free(v);
 }
 
+struct uno_view_rows uno_view_rows(const struct uno_view *v, uint64_t pos, size_t most)
+{
+    struct uno_view_rows r = {.n = 1};
+    if (!v->even) {
+        r.len = uno_view_run(v, pos, most, &r.at);
+        return r;
+    }
+    uint64_t tile = v->rows ? pos / (uint64_t)v->layout->size : 0;
+    uint64_t in = pos - tile * (uint64_t)v->layout->size, row = in / v->even, skip = in - row * v->even;
+    r.at = v->disp + (int64_t)tile * v->layout->extent + (int64_t)(v->lead + skip) + (int64_t)row * v->apart;
+    r.len = v->even - skip;
+    r.apart = v->apart;
+    if (r.len > most) r.len = most;
+    if (skip > 0 || most < 2 * v->even) return r;
+    r.n = most / v->even;
+    if (v->rows && r.n > v->rows - row) r.n = (size_t)(v->rows - row);
+    return r;
+}
+
 // The run of one tile alone. Displacements are told from an address that is not NULL, where nothing is looked at.
 static size_t tile_run(const struct uno_view *v, uint64_t pos, int64_t *at)
 {
     static char origin[1];
+    if (v->even) {
+        struct uno_view_rows r = uno_view_rows(v, pos, v->even);
+        *at = r.at;
+        return r.len;
+    }
     size_t len, size = (size_t)v->layout->size;
     struct uno_packer p = {.buf = origin, .count = 1, .type = v->layout, .total = size};
     const char *where = uno_packer_run(&p, pos % size, &len);

@@ -23,7 +23,10 @@ struct uno_view {
     bool plain;        // one endless run
     bool strict;       // no byte of the file is in the filetype twice
     bool orderly;      // ... nor in its copies, which begin each where the last one ended, or later
-    uint64_t lead;     // bytes before the run in the layout, when plain
+    uint64_t lead;     // bytes before the first run in the layout, when plain or even
+    size_t even;       // the layout is runs of so many bytes, evenly apart; 0: it is not
+    int64_t apart;     // then from one to the next
+    uint64_t rows;     // and how many there are before the next copy of the layout begins; 0: that is apart as well
 };
 
 struct uno_view_spec {
@@ -39,6 +42,15 @@ void uno_view_drop(struct uno_view *v);
 
 // From place pos of the stream on: where its byte is in the file, and how many (1 .. most) follow each other there.
 size_t uno_view_run(const struct uno_view *v, uint64_t pos, size_t most, int64_t *at);
+
+// Runs of one length with gaps of one length between them.
+struct uno_view_rows {
+    int64_t at, apart;
+    size_t len, n;
+};
+
+// The same for as many runs as lie evenly apart, whole ones unless there is only one: `most` bytes of them at most.
+struct uno_view_rows uno_view_rows(const struct uno_view *v, uint64_t pos, size_t most);
 
 // MPI_ERR_ARG when n bytes of the stream from pos on reach beyond 63 bits in the file, or the view holds none.
 int uno_view_fits(const struct uno_view *v, uint64_t pos, uint64_t n) UNO_MUST_USE;

@@ -52,7 +52,7 @@ static int set_up(void **state)
     peer->ops = peer->link->ops = &bad;
     mood = GOOD;
     pieces_left = -1;
-    alarm(60);
+    alarm(290);
     return 0;
 }
 

@@ -83,8 +83,7 @@ static int take_over(MPI_Request r, struct uno_peer *p)
 static struct uno_unexp *find_own(const struct uno_match *m, MPI_Request r)
 {
     struct uno_unexp *u = m->source[r->comm->rank].first;
-    while (u && !(u->kind == UNO_RTS && ((const struct uno_rts *)(const void *)u->data)->token == r->move.token))
-        u = u->next;
+    while (u && !(u->announced && ((const struct uno_rts *)uno_unexp_data(u))->token == r->move.token)) u = u->next;
     return u;
 }
 
@@ -99,6 +98,7 @@ int uno_cancel_send(MPI_Request r)
         uno_match_take(m, own);
         uno_unexp_free(own);
     } else if (!uno_peer_unsend(p, r)) {
+        if (uno_token_find(r->move.token, UNO_TOKEN_LENT, p->proc)) return MPI_SUCCESS;    // our own polling ends it
         return take_over(r, p);
     }
     end_cancelled(r, p->link);

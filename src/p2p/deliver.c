@@ -138,21 +138,20 @@ static void begin_rendezvous(MPI_Request r, struct uno_link *link, const struct 
 
 static struct uno_unexp *keep_message(struct uno_link *link, int proc, const struct uno_hdr *h, const void *payload)
 {
-    struct uno_unexp *u = malloc(sizeof *u + h->bytes);
+    bool parcel = h->bytes > UNO_UNEXP_HERE || uno_signing.num;
+    struct uno_unexp *u = uno_unexp_new(h->bytes, parcel);
     if (!u) uno_world_abort(1, "out of memory for a message that arrived before its receive");
-    u->link = link;
-    u->proc = proc;
     u->src = h->src;
     u->tag = h->tag;
-    u->kind = h->kind;
-    u->data = (char *)(u + 1);
-    read_payload(link, payload, 0, u->data, h->bytes);
+    u->proc = (uint32_t)proc & UNO_UNEXP_PROC;
+    u->announced = h->kind == UNO_RTS;
+    read_payload(link, payload, 0, parcel ? u->parcel->data : u->data, h->bytes);
     if (is_torn(link, payload)) {
-        free(u);
+        uno_unexp_give(u);
         return NULL;
     }
-    if (uno_signing.num) u->sign = uno_sign_take(link);
-    u->bytes = h->kind == UNO_RTS ? ((const struct uno_rts *)(const void *)u->data)->bytes : h->bytes;
+    if (parcel) u->parcel->link = link;
+    if (uno_signing.num) u->parcel->sign = uno_sign_take(link);
     if (h->kind == UNO_EAGER) uno_flow_keep(proc, h->bytes);
     return u;
 }
@@ -179,12 +178,12 @@ void uno_p2p_keep(struct MPI_ABI_Comm *c)
         struct uno_match *m = &c->match[coll];
         for (struct uno_unexp *u = m->first, *next; u; u = next) {
             next = u->next_all;
-            if (u->kind != UNO_EAGER) continue;
-            struct uno_hdr h = {.kind = UNO_EAGER, .src = u->src, .tag = u->tag, .bytes = (uint32_t)u->bytes};
+            if (u->announced) continue;
+            struct uno_hdr h = {.kind = UNO_EAGER, .src = u->src, .tag = u->tag, .bytes = u->bytes};
             h.ctx = c->context | (coll ? UNO_CTX_COLL : 0);
             uno_match_take(m, u);
-            keep_orphan(u->link, u->proc, &h, u->data);
-            free(u);    // still counted, as an orphan
+            keep_orphan(u->parcelled ? u->parcel->link : NULL, (int)u->proc, &h, uno_unexp_data(u));
+            uno_unexp_give(u);    // still counted, as an orphan
         }
     }
 }
@@ -324,12 +323,12 @@ void uno_direct_done(uint64_t token, size_t bytes, int err)
 
 void uno_recv_unexpected(MPI_Request r, struct uno_unexp *u)
 {
-    if (uno_signing.num) uno_sign_match(r, &u->sign, u->src, u->tag);
-    if (u->kind == UNO_EAGER) {
-        struct uno_hdr h = {.kind = UNO_EAGER, .src = u->src, .tag = u->tag, .bytes = (uint32_t)u->bytes};
-        fill_eager(r, u->link, &h, u->data);
+    if (uno_signing.num && u->parcelled) uno_sign_match(r, &u->parcel->sign, u->src, u->tag);
+    if (u->announced) {
+        begin_rendezvous(r, u->parcel->link, uno_unexp_data(u), u->src, u->tag);
     } else {
-        begin_rendezvous(r, u->link, (const struct uno_rts *)(const void *)u->data, u->src, u->tag);
+        struct uno_hdr h = {.kind = UNO_EAGER, .src = u->src, .tag = u->tag, .bytes = u->bytes};
+        fill_eager(r, NULL, &h, uno_unexp_data(u));
     }
     uno_unexp_free(u);
 }

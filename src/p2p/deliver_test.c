@@ -26,7 +26,7 @@ static size_t fake_look(struct uno_link *link, size_t n, const void **at)
     return k;
 }
 
-static const struct uno_chan_ops fake_ops = {.name = "fake", .look = fake_look};
+static const struct uno_chan_ops fake_ops = {.look = fake_look};
 static struct uno_link fake = {.ops = &fake_ops, .proc = 0};
 
 static struct uno_hdr eager(int tag, uint32_t bytes)

@@ -17,6 +17,7 @@
 #include "p2p/token.h"
 
 void (*uno_suspect)(int proc);
+void (*uno_token_lost)(uint64_t token, void *object, int error);
 
 struct failure {
     int proc, error;
@@ -25,6 +26,7 @@ struct failure {
 
 static struct failure *list, *late;    // that are dealt with; that wait for their turn
 static int count, room, nlate, late_room;
+static bool ever;            // there was one, even if it is forgotten
 static uint64_t *revoked;    // contexts that were revoked before they were known here
 static int nrevoked;
 
@@ -56,8 +58,15 @@ void uno_peer_forget(int proc)
     for (int i = 0; i < count; i++)
         if (list[i].proc != proc) list[n++] = list[i];
     count = n;
+    n = 0;
     for (int i = 0; i < nlate; i++)
-        if (late[i].proc == proc) late[i] = late[--nlate];
+        if (late[i].proc != proc) late[n++] = late[i];
+    nlate = n;
+}
+
+bool uno_peers_ever_failed(void)
+{
+    return ever;
 }
 
 int uno_peers_failed(void)
@@ -121,7 +130,7 @@ static void drop_announcements(struct uno_match *m, int proc)
 {
     for (struct uno_unexp *u = m->first, *next; u; u = next) {
         next = u->next_all;
-        if (u->proc != proc || u->kind == UNO_EAGER) continue;
+        if ((int)u->proc != proc || !u->announced) continue;
         uno_match_take(m, u);
         uno_unexp_free(u);
     }
@@ -147,12 +156,20 @@ void uno_comm_break(struct MPI_ABI_Comm *c, int error)
 {
     if (c->broken) return;
     c->broken = error;
+    if (c->broke) c->broke(c);
     c->match[1].hurt = true;
     end_all_posted(c, &c->match[1], error);
     uno_token_each(-1, abandon_send, c);
-    for (struct MPI_ABI_Comm *part = uno_comm_self.next; part; part = part->next)
+    for (struct MPI_ABI_Comm *part = c->has_parts ? uno_comm_self.next : NULL; part; part = part->next)
         if (part->part_of == c) uno_comm_break(part, error);
     if (c->local_comm) uno_comm_break(c->local_comm, error);
+}
+
+void uno_comm_tie(struct MPI_ABI_Comm *part, struct MPI_ABI_Comm *whole)
+{
+    part->part_of = whole;
+    whole->has_parts = true;
+    if (whole->broken) uno_comm_break(part, whole->broken);
 }
 
 void uno_comm_revoke(struct MPI_ABI_Comm *c)
@@ -224,6 +241,8 @@ static void end_operation(uint64_t token, enum uno_token_kind kind, void *object
         uno_request_done(object, f->error);
     } else if (kind == UNO_TOKEN_SEND) {
         uno_send_broken(object, f->error);
+    } else if (kind == UNO_TOKEN_RMA && uno_token_lost) {
+        uno_token_lost(token, object, f->error);
     }
 }
 
@@ -234,6 +253,8 @@ void uno_peer_fail(int proc, int error)
     struct uno_peer *p = uno_peer_leaving(proc);
     while (p && p->ops->poll_link(p->link) > 0) continue;    // what it has sent is received
     uno_log(1, "process %d has failed", proc);
+    uno_process_failed(proc);
+    ever = true;
     struct failure f = {proc, error, p && p->link->parted};
     add_failure(&list, &count, &room, f);
     for (struct MPI_ABI_Comm *c = &uno_comm_world, *next; c; c = next) {
@@ -254,10 +275,13 @@ void uno_peer_fail(int proc, int error)
 static int run_late(struct uno_poller *self)
 {
     uno_poller_remove(self);
-    int n = nlate;
-    nlate = 0;
-    for (int i = 0; i < n; i++) uno_peer_fail(late[i].proc, late[i].error);
-    return n;
+    int done = 0;
+    for (; nlate > 0; done++) {    // while one is dealt with, others may come
+        struct failure f = late[0];
+        memmove(late, late + 1, (size_t)--nlate * sizeof f);
+        uno_peer_fail(f.proc, f.error);
+    }
+    return done;
 }
 
 void uno_peer_fail_later(int proc, int error)

@@ -32,6 +32,10 @@ int uno_peer_failed(int i);
 
 // Collective operations on c end, here and from now on; of a revoked communicator all operations do.
 void uno_comm_break(struct MPI_ABI_Comm *c, int error);
+
+// part, which the library made inside whole, breaks with that: its members may all be well and yet wait for each other,
+// since one of them has left what they do because of a death in whole.
+void uno_comm_tie(struct MPI_ABI_Comm *part, struct MPI_ABI_Comm *whole);
 void uno_comm_revoke(struct MPI_ABI_Comm *c);
 void uno_comm_revoke_later(uint64_t context);    // as soon as there is a communicator of that context here
 

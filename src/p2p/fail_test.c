@@ -10,6 +10,7 @@
 #include "chan/self.h"
 #include "core/world.h"
 #include "p2p/fail.h"
+#include "p2p/p2p.h"
 
 #define LARGE (1 << 20)
 #define DEAD 1
@@ -24,12 +25,36 @@ static void die(void)
     _exit(0);
 }
 
+static int heard[2];    // by a tool: how often a process failed, which one
+
+static void on_failure(MPI_T_event_instance i, MPI_T_event_registration r, MPI_T_cb_safety safety, void *data)
+{
+    MPI_Count rank;
+    (void)r, (void)safety, (void)data;
+    heard[0]++;
+    if (MPI_T_event_read(i, 0, &rank) == MPI_SUCCESS) heard[1] = (int)rank;
+}
+
+static void listen_for_failures(void)
+{
+    int index, provided;
+    MPI_T_event_registration r;
+    CHECK(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) == MPI_SUCCESS);
+    CHECK(MPI_T_event_get_index("process_failed", &index) == MPI_SUCCESS);
+    CHECK(MPI_T_event_handle_alloc(index, NULL, MPI_INFO_NULL, &r) == MPI_SUCCESS);
+    CHECK(MPI_T_event_register_callback(r, MPI_T_CB_REQUIRE_MPI_RESTRICTED, MPI_INFO_NULL, NULL, on_failure) ==
+          MPI_SUCCESS);
+}
+
 static void learn(void)
 {
+    listen_for_failures();
     if (me == 0) CHECK(MPI_Ssend(mine, 1, MPI_BYTE, DEAD, 6, MPI_COMM_WORLD) == MPI_SUCCESS);
     while (!uno_local_is_dead(DEAD)) sched_yield();
     uno_peer_fail(DEAD, MPIX_ERR_PROC_FAILED);
     CHECK(uno_peer_failure(DEAD) == MPIX_ERR_PROC_FAILED && uno_peers_failed() == 1 && uno_peer_failed(0) == DEAD);
+    CHECK(heard[0] == 1 && heard[1] == DEAD);
+    CHECK(MPI_T_finalize() == MPI_SUCCESS);
 }
 
 static int class_of(int code)
@@ -123,6 +148,10 @@ static void begun_later(void)
         CHECK(class_of(MPI_Barrier(MPI_COMM_WORLD)) == MPIX_ERR_PROC_FAILED);
         CHECK(MPI_Ibarrier(MPI_COMM_WORLD, &r) == MPI_SUCCESS);
         ends_failed(&r);
+        // A part of a collective operation, whose receiver may have left it.
+        struct uno_where there = {.comm = &uno_comm_world, .rank = ALIVE, .tag = 1, .coll = true};
+        CHECK(uno_send(mine, LARGE, uno_type(MPI_BYTE), &there, UNO_STANDARD) == MPIX_ERR_PROC_FAILED);
+        CHECK(uno_send(mine, 8, uno_type(MPI_BYTE), &there, UNO_SYNC) == MPIX_ERR_PROC_FAILED);
     }
     talk();
     if (me == ALIVE) learn();
@@ -178,6 +207,27 @@ static void revoked(void)
     CHECK(MPI_Barrier(MPI_COMM_WORLD) == MPI_SUCCESS);
 }
 
+// Ranks 0 and 2 are well; what they wait for in a part of c ends with c all the same.
+static void parts(void)
+{
+    MPI_Comm c, part[2];
+    MPI_Request r;
+    CHECK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN) == MPI_SUCCESS);
+    CHECK(MPI_Comm_dup(MPI_COMM_WORLD, &c) == MPI_SUCCESS);
+    for (int i = 0; i < 2; i++) CHECK(MPI_Comm_split(c, me == 1, 0, &part[i]) == MPI_SUCCESS);
+    uno_comm_tie(uno_comm(part[0]), uno_comm(c));
+    if (me == 0) CHECK(MPI_Ibarrier(part[0], &r) == MPI_SUCCESS);    // rank 2 never comes
+    uno_comm_break(uno_comm(c), MPIX_ERR_PROC_FAILED);
+    if (me == 0) CHECK(class_of(MPI_Wait(&r, MPI_STATUS_IGNORE)) == MPIX_ERR_PROC_FAILED);
+    if (me == 2) CHECK(class_of(MPI_Barrier(part[0])) == MPIX_ERR_PROC_FAILED);
+    CHECK(MPI_Barrier(part[1]) == MPI_SUCCESS);
+    uno_comm_tie(uno_comm(part[1]), uno_comm(c));
+    if (me != 1) CHECK(class_of(MPI_Barrier(part[1])) == MPIX_ERR_PROC_FAILED);
+    CHECK(MPI_Comm_free(&part[0]) == MPI_SUCCESS && MPI_Comm_free(&part[1]) == MPI_SUCCESS);
+    CHECK(MPI_Comm_free(&c) == MPI_SUCCESS);
+    CHECK(MPI_Barrier(MPI_COMM_WORLD) == MPI_SUCCESS);
+}
+
 static const char *const channels[] = {"shm", "tcp"};
 
 static void on_both(void (*body)(void))
@@ -212,6 +262,12 @@ static void a_revoked_communicator(void **state)
     on_both(revoked);
 }
 
+static void a_part_of_a_broken_communicator(void **state)
+{
+    (void)state;
+    on_both(parts);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -219,6 +275,7 @@ int main(void)
         cmocka_unit_test(operations_begun_later),
         cmocka_unit_test(receives_from_any_source),
         cmocka_unit_test(a_revoked_communicator),
+        cmocka_unit_test(a_part_of_a_broken_communicator),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

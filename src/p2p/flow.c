@@ -25,8 +25,8 @@ static const struct uno_pvar counts[] = {
     UNO_PVAR_END};
 UNO_PVARS_DECLARE(counts);
 
-#define BOOKKEEPING ((size_t)128)      // of a kept message, with what malloc adds
-#define TRIM_FROM ((size_t)4 << 20)    // bytes kept at once, after which memory is given back to the system
+#define BOOKKEEPING sizeof(struct uno_unexp)    // of a kept message
+#define TRIM_FROM ((size_t)4 << 20)             // bytes kept at once, after which memory is given back to the system
 
 enum { GO, HOLD };    // in header.tag
 
@@ -67,8 +67,8 @@ void uno_flow_release(int proc, size_t bytes)
 
 void uno_unexp_free(struct uno_unexp *u)
 {
-    if (u->kind == UNO_EAGER) uno_flow_release(u->proc, u->bytes);
-    free(u);
+    if (!u->announced) uno_flow_release((int)u->proc, u->bytes);
+    uno_unexp_give(u);
 }
 
 static const char *deliver_flow(struct uno_link *link, const struct uno_hdr *h, const void *payload)

@@ -22,6 +22,7 @@ enum {
     UNO_FLOW,                   // hold back, or go on (flow.c)
     UNO_RMA,                    // one-sided communication (rma/remote.c)
     UNO_FILE,                   // the shared pointer of a file (io/pointer.c)
+    UNO_COUNCIL,                // an agreement of processes of several jobs (ft/mixed.c)
     UNO_KIND_END
 };
 

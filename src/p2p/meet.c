@@ -4,9 +4,8 @@
 #include "p2p/meet.h"
 
 #include "chan/door.h"
-#include "chan/self.h"
+#include "chan/proc.h"
 #include "core/word.h"
-#include "core/world.h"
 
 struct meet_words {
     _Atomic uint64_t arrived;    // arrivals of all turns; of two members those of the first
@@ -28,7 +27,8 @@ void uno_meet_make_in(struct MPI_ABI_Comm *c, void *words, struct uno_meet *meet
 int uno_meet_make(struct MPI_ABI_Comm *c, struct uno_meet *meet)
 {
     struct uno_share share = {0};
-    int err = c->size > 1 && uno_share_possible(c) ? uno_share_make(c, sizeof(struct meet_words), &share) : MPI_SUCCESS;
+    bool shared = c->size > 1 && uno_share_possible(c, true);
+    int err = shared ? uno_share_make(c, sizeof(struct meet_words), &share) : MPI_SUCCESS;
     if (err) return err;
     uno_meet_make_in(c, share.base, meet);
     meet->share = share;
@@ -37,30 +37,37 @@ int uno_meet_make(struct MPI_ABI_Comm *c, struct uno_meet *meet)
 
 static void ring_others(const struct uno_meet *m)
 {
-    for (int r = 0; r < m->team.n; r++) {
-        uint32_t local = (uint32_t)uno_local_of(uno_comm_proc(m->team.comm, r));
-        if (r != m->team.me) uno_door_ring(uno_job_door(uno_world.job, local));
-    }
+    for (int r = 0; r < m->team.n; r++)
+        if (r != m->team.me) uno_door_ring(uno_proc_door(uno_comm_proc(m->team.comm, r)));
+}
+
+static int failed(int err)
+{
+    return err ? uno_fail(err, "a process that takes part has failed") : MPI_SUCCESS;
+}
+
+static int wait_word(const struct uno_meet *m, const _Atomic uint64_t *word, uint64_t turn)
+{
+    return failed(uno_word_wait(word, turn, m->team.comm, MPI_UNDEFINED));
 }
 
 // Two members look at each other's word: one way between the cores instead of two.
-static void meet_other(struct uno_meet *m, uint64_t turn)
+static int meet_other(struct uno_meet *m, uint64_t turn)
 {
     _Atomic uint64_t *word[2] = {&m->words->arrived, &m->words->turn};
     // Release: pairs with the acquire in uno_word_reached of the other one. An addition, since a plain store arrives
     // later (rma/win.c).
     atomic_fetch_add_explicit(word[m->team.me], 1, memory_order_release);
     ring_others(m);
-    uno_word_wait(word[1 - m->team.me], turn, m->team.comm, MPI_UNDEFINED);
+    return wait_word(m, word[1 - m->team.me], turn);
 }
 
 int uno_meet(struct uno_meet *m)
 {
     if (!m->words) return uno_team_barrier(&m->team);
-    if (m->team.n == 2) {
-        meet_other(m, ++m->turn);
-        return MPI_SUCCESS;
-    }
+    // Who knows of a failure does not arrive: it would be taken for the one that failed by those who do not know yet.
+    if (m->team.comm->broken) return failed(m->team.comm->broken);
+    if (m->team.n == 2) return meet_other(m, ++m->turn);
     uint64_t turn = ++m->turn, all = turn * (uint64_t)m->team.n;
     // Acq_rel: pairs with itself: the last one has seen what all others wrote before they came.
     if (atomic_fetch_add_explicit(&m->words->arrived, 1, memory_order_acq_rel) + 1 == all) {
@@ -69,7 +76,7 @@ int uno_meet(struct uno_meet *m)
         ring_others(m);
         return MPI_SUCCESS;
     }
-    return uno_word_wait(&m->words->turn, turn, m->team.comm, MPI_UNDEFINED);
+    return wait_word(m, &m->words->turn, turn);
 }
 
 void uno_meet_drop(struct uno_meet *m)

@@ -43,6 +43,7 @@ struct part {
     size_t total;                     // what the sender sends
     int chunks, words, per_chunk;     // words of marks: of the whole, of a chunk
     size_t chunk_bytes;
+    size_t stage_piece, alone;      // of base/thresholds.h
     MPI_Request *chunk;             // messages: [chunks] persistent requests
     _Atomic uint32_t *missing;      // sender: [chunks] words not yet full
     _Atomic unsigned char *left;    // [chunks] sent, or (receiver) posted, or (staged) there
@@ -64,7 +65,6 @@ struct part {
     _Atomic uint64_t last_put;    // direct: when a chunk became ready, in ticks
 };
 
-#define PART_STAGE_MAX 6144                      // bench: part-lat --parts 1,8,32,128 --sizes 1K:16K
 #define PART_STAGE_CHUNK ((size_t)256)           // at least, and a quarter of the whole
 #define PART_DIRECT_CHUNK ((size_t)256 << 10)    // bench: part-lat --parts 8,32,128 --sizes 64K:8M
 #define PART_MAX_CHUNKS 1024
@@ -80,6 +80,7 @@ void part_direct_put(struct part *p, int k);
 bool part_shared_arrived(struct part *p, int k);
 int part_shared_poll(struct part *p, bool *ended);    // moves what can be moved; how many things did. Lock held
 int part_shared_error(struct part *p);
+void part_count_send(size_t bytes);    // part_count.c: one more was started
 
 static inline bool part_is_plain(const struct part *p)
 {
@@ -98,6 +99,7 @@ static inline int part_messages(const struct part *p)
 }
 
 // partitioned.c, for both sides once they have met.
+bool part_is_small(size_t bytes);                                              // goes through the shared segment
 void part_cut(struct part *p, size_t bytes, int partitions, int per_chunk);    // chunks of per_chunk partitions
 int part_make_messages(struct part *p) UNO_MUST_USE;    // the requests of chunks that travel as messages
 void part_go(struct part *p);                           // matched and started

@@ -138,7 +138,7 @@ static bool is_sound(const struct part *p, const struct uno_link *link, const st
     if (ack->mode == PART_MESSAGES || ack->mode == PART_WHOLE)
         return ack->id >= -1 && ack->id < MAX_IDS;    // -1: the receive was freed
     if (ack->mode != PART_STAGED && ack->mode != PART_DIRECT) return false;
-    if (ack->mode == PART_STAGED && p->total > PART_STAGE_MAX) return false;
+    if (ack->mode == PART_STAGED && !part_is_small(p->total)) return false;
     return part_is_near(link) && part_is_plain(p) && p->total > 0 && ack->block < UNO_HEAP_CHUNKS;
 }
 
@@ -240,7 +240,7 @@ int part_announce(struct part *p, const struct uno_where *to, struct uno_peer *p
                         .src = to->comm->rank,
                         .tag = to->tag,
                         .bytes = sizeof init,
-                        .ctx = to->comm->context,
+                        .ctx = to->comm->sends,
                         .data = &init};
     return uno_peer_tell(peer, &m, p->req);
 }

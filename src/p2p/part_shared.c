@@ -17,10 +17,8 @@
 #include "chan/self.h"
 #include "p2p/part.h"
 
-#define STAGE_PIECE ((size_t)1024)    // a longer chunk is read while it is still written
 #define LOOKS_IN_ORDER 8
-#define STAGES 8       // activations that may be on their way at once
-#define ALONE 16384    // up to here a second system call costs more than it saves (bench: lat --sizes 4K:32K)
+#define STAGES 8    // activations that may be on their way at once
 #define PIECE_MAX ((size_t)512 << 10)
 #define PIECES_PER_POLL 4
 #define LEFT_ALONE_US 5    // after which the sender copies what the receiver could have copied
@@ -50,7 +48,7 @@ static size_t chunk_size(const struct part *p, int k)
 // Many chunks are shared out one by one; a single one is halved (bench: part-lat --parts 1,8,128 --sizes 64K:8M).
 static size_t piece_of(const struct part *p, size_t bytes)
 {
-    size_t half = p->chunks > 1 || bytes <= ALONE ? bytes : (bytes / 2 + 4095) & ~(size_t)4095;
+    size_t half = p->chunks > 1 || bytes <= p->alone ? bytes : (bytes / 2 + 4095) & ~(size_t)4095;
     size_t least = bytes / PART_MAX_CHUNKS, most = least > PIECE_MAX ? least : PIECE_MAX;
     return half < most ? half : most;
 }
@@ -66,16 +64,17 @@ static void lay_out_part(struct part *p)
     p->pieces[0] = pieces_of(p, p->chunk_bytes);
     p->pieces[1] = pieces_of(p, chunk_size(p, p->chunks - 1));
     p->block = uno_job_chunk(uno_chan_self.job, p->block_at);
-    size_t piece = p->chunk_bytes < STAGE_PIECE ? p->chunk_bytes : STAGE_PIECE;
+    uno_dump_keep(p->block, sizeof *p->block);
+    size_t piece = p->chunk_bytes < p->stage_piece ? p->chunk_bytes : p->stage_piece;
     p->record = (piece + sizeof(uint32_t) + UNO_LINE - 1) / UNO_LINE * UNO_LINE;
-    p->records = (int)((p->chunk_bytes + STAGE_PIECE - 1) / STAGE_PIECE);
+    p->records = (int)((p->chunk_bytes + p->stage_piece - 1) / p->stage_piece);
     size_t fit = sizeof p->block->stage / (p->record * (size_t)p->records * (size_t)p->chunks);
     p->stages = fit < STAGES ? (uint32_t)fit : STAGES;
 }
 
 enum part_mode part_shared_choose(struct part *p)
 {
-    enum part_mode mode = p->total <= PART_STAGE_MAX ? PART_STAGED : PART_DIRECT;
+    enum part_mode mode = part_is_small(p->total) ? PART_STAGED : PART_DIRECT;
     p->pid = uno_peer_memory_pid(uno_local_of(p->proc));
     if (p->chunks > PART_MAX_CHUNKS || (mode == PART_DIRECT && p->pid == 0)) return PART_MESSAGES;
     int64_t at = uno_job_take(uno_chan_self.job, 1);
@@ -109,6 +108,7 @@ static void ring(const struct part *p)
     uint32_t local = (uint32_t)uno_local_of(p->proc);
     struct uno_door *door = uno_job_door(uno_chan_self.job, local);
     // Relaxed: as in uno_door_ring.
+    atomic_signal_fence(memory_order_seq_cst);
     if (__builtin_expect(atomic_load_explicit(&door->mode, memory_order_relaxed) == UNO_DOOR_AWAKE, 1)) return;
     uno_lock();
     uno_door_ring(door);
@@ -140,7 +140,10 @@ void part_shared_start(struct part *p)
     p->first = 0;
     if (p->mode == PART_STAGED && p->send) prepare_stage(p);
     if (p->mode == PART_DIRECT && p->send) atomic_store_explicit(&p->last_put, uno_ticks(), memory_order_relaxed);
-    if (p->send) return;
+    if (p->send) {
+        part_count_send(p->bytes);
+        return;
+    }
     // Release: pairs with the acquire in part_direct_put; what the buffer held was read by now.
     atomic_store_explicit(&p->block->started, p->turn, memory_order_release);
     if (p->mode == PART_DIRECT) ring(p);
@@ -161,8 +164,8 @@ void part_stage_put(struct part *p, int k)
     const char *from = (const char *)p->spec.buf + (size_t)k * p->chunk_bytes;
     char *record = record_of(p, k);
     for (size_t left = chunk_size(p, k), n; left > 0; left -= n, from += n, record += p->record) {
-        n = left < STAGE_PIECE ? left : STAGE_PIECE;
-        uno_copy_out(record, from, n);
+        n = left < p->stage_piece ? left : p->stage_piece;
+        uno_copy_out(record, from, n, stamp_of(p, record));
         // Release: pairs with the acquire in take_chunk.
         atomic_store_explicit(stamp_of(p, record), p->turn, memory_order_release);
     }
@@ -179,7 +182,7 @@ static bool take_chunk(struct part *p, int k)
             if (record == first || uno_local_is_dead(uno_local_of(p->proc))) return false;
             uno_patience_copy(&w);
         }
-        n = left < STAGE_PIECE ? left : STAGE_PIECE;
+        n = left < p->stage_piece ? left : p->stage_piece;
         uno_copy_in(to, record, n);
     }
     return true;

@@ -10,6 +10,7 @@
 
 #include "base/fail.h"
 #include "base/patience.h"
+#include "base/thresholds.h"
 #include "p2p/inner.h"
 #include "p2p/part.h"
 #include "p2p/peer.h"
@@ -20,10 +21,17 @@
 enum { TAKEN = 1, STARTED };    // left[] of messages: STARTED once the message's request is of this activation
 // ---- cutting ----
 
+bool part_is_small(size_t bytes)
+{
+    return bytes <= uno_thresholds.eager;
+}
+
 void part_cut(struct part *p, size_t bytes, int partitions, int per_chunk)
 {
     size_t one = partitions ? bytes / (size_t)partitions : 0;
     p->total = bytes;
+    p->stage_piece = uno_thresholds.piece;
+    p->alone = uno_thresholds.alone;
     p->per_chunk = per_chunk;
     p->chunks = partitions && per_chunk ? (partitions + per_chunk - 1) / per_chunk : 1;
     p->chunk_bytes = one * (size_t)per_chunk;
@@ -33,7 +41,7 @@ void part_cut(struct part *p, size_t bytes, int partitions, int per_chunk)
 static int choose_cut(struct part *p, bool near)
 {
     size_t small = p->bytes / 4 > PART_STAGE_CHUNK ? p->bytes / 4 : PART_STAGE_CHUNK;
-    size_t want = !near ? MESSAGE_CHUNK : p->bytes <= PART_STAGE_MAX ? small : PART_DIRECT_CHUNK;
+    size_t want = !near ? MESSAGE_CHUNK : part_is_small(p->bytes) ? small : PART_DIRECT_CHUNK;
     size_t one = p->partition_bytes ? p->partition_bytes : 1, n = (size_t)p->spec.partitions;
     p->marks.shift = 0;
     while (p->marks.shift < 6 && one << (p->marks.shift + 1) <= want) p->marks.shift++;

@@ -40,7 +40,7 @@ struct uno_peer *uno_peer_of(int proc)
     struct uno_peer *p = calloc(1, sizeof *p);
     if (!p) return uno_fail(MPI_ERR_NO_MEM, "no memory for a peer"), NULL;
     p->link = link;
-    p->ops = link->ops;
+    p->ops = uno_peer_ops(link);
     p->eager_max = (int64_t)link->eager_max;
     p->packed_max = (int64_t)link->data_max;
     p->proc = proc;
@@ -55,6 +55,23 @@ struct uno_peer *uno_peer_known(int proc)
 struct uno_peer *uno_peer_leaving(int proc)
 {
     return uno_proc_is_guest(proc) ? uno_peer_of(proc) : uno_peer_known(proc);
+}
+
+void uno_peers_meet(const struct MPI_ABI_Group *g)
+{
+    for (int i = 0; i < g->size; i++)
+        if (uno_proc_is_guest(g->proc[i]) && !uno_peer_of(g->proc[i])) uno_log(1, "%s", uno_fail_text());
+}
+
+bool uno_peers_are_met(const struct MPI_ABI_Group *g)
+{
+    bool all = true;
+    for (int i = 0; i < g->size; i++) {
+        if (uno_peer_failure(g->proc[i])) return true;
+        const struct uno_peer *p = uno_proc_is_guest(g->proc[i]) ? uno_peer_known(g->proc[i]) : NULL;
+        if (p && !p->link->met) all = false;
+    }
+    return all;
 }
 
 struct uno_peer *uno_peer_fill(struct MPI_ABI_Comm *c, int rank)
@@ -103,10 +120,34 @@ int uno_peer_send(struct uno_peer *p, const struct uno_msg *m, MPI_Request req)
 {
     if (!p->first) {
         int err = p->ops->send(p->link, m);
+        if (err != UNO_FULL && err != UNO_LENT && m->lent) uno_token_give(m->lent);
         if (err != UNO_FULL) return err;
     }
     keep_out(p, m, req);
     return UNO_KEPT;
+}
+
+static void free_payload(MPI_Request r)
+{
+    free(r->extra);
+}
+
+static const struct uno_request_ops payload_ops = {.name = "message of the library", .free = free_payload};
+
+int uno_peer_send_owned(struct uno_peer *p, const struct uno_msg *m, void *payload)
+{
+    MPI_Request r = uno_request_new(UNO_REQ_OTHER);
+    if (!r) {
+        free(payload);
+        return uno_fail(MPI_ERR_NO_MEM, "no memory for a message of %u bytes", m->bytes);
+    }
+    r->ops = &payload_ops;
+    r->extra = payload;
+    r->freed = true;    // nobody waits for it: it goes when it has left
+    int err = uno_peer_send(p, m, r);
+    if (err == UNO_KEPT) return MPI_SUCCESS;
+    uno_request_release(r);
+    return err;
 }
 
 int uno_peer_tell(struct uno_peer *p, const struct uno_msg *m, MPI_Request owner)
@@ -195,6 +236,8 @@ static int send_pieces(struct uno_peer *p, struct uno_out *o, int *moved)
 // What has left, or never will, is off the backlog: the request that waits for it learns how it went.
 static void tell_outcome(const struct uno_out *o, int err)
 {
+    if (err == UNO_LENT) return;    // uno_send_returned tells it
+    if (o->msg.lent) uno_token_give(o->msg.lent);
     if (o->req)
         uno_request_done(o->req, err);
     else if (err && o->owner)
@@ -208,6 +251,7 @@ static int flush(struct uno_peer *p)
     int moved = 0;
     while (p->first) {
         struct uno_out *o = p->first;
+        o->msg.more = o->next && o->next->msg.lent;
         int err = o->stream ? send_pieces(p, o, &moved) : p->ops->send(p->link, &o->msg);
         if (err == UNO_FULL) break;
         moved++;

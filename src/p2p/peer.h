@@ -22,7 +22,7 @@ struct uno_out {
 
 struct uno_peer {
     struct uno_link *link;
-    const struct uno_chan_ops *ops;    // = link->ops
+    const struct uno_chan_ops *ops;    // of link (timed.c)
     int64_t eager_max, packed_max;     // plain, packed messages up to here leave at once; -1 while told to hold back
     size_t kept;                       // bytes of its messages that wait here (flow.c)
     bool holds;                        // it was told to hold back
@@ -40,6 +40,12 @@ struct uno_peer *uno_peer_known(int proc);    // NULL: there is none so far, or 
 // The same of a process that has ended: made for one of another job, of which there may be messages although nothing
 // was ever sent to it.
 struct uno_peer *uno_peer_leaving(int proc);
+
+// Those of other jobs in the group: makes their links, which show when one of them dies though nothing is ever sent to
+// it; whether each was reached once. How one ended that never was nobody could tell. Where one has failed nobody waits:
+// those that are well may have left what they did, and never come to be reached.
+void uno_peers_meet(const struct MPI_ABI_Group *g);
+bool uno_peers_are_met(const struct MPI_ABI_Group *g);
 struct uno_peer *uno_peer_fill(struct MPI_ABI_Comm *c, int rank);    // c->peer[rank], filled unless it is refused
 
 static inline struct uno_peer *uno_peer(struct MPI_ABI_Comm *c, int rank)
@@ -48,11 +54,18 @@ static inline struct uno_peer *uno_peer(struct MPI_ABI_Comm *c, int rank)
     return __builtin_expect(p != NULL, 1) ? p : uno_peer_fill(c, rank);
 }
 
+// Whether a process has ever failed (fail.c): then a message may be for something that its receiver has given up.
+bool uno_peers_ever_failed(void);
+
 #define UNO_KEPT 1    // no error: it was kept for later
 
 // Sends now, or keeps it for later. m->data must stay valid; req completes when its message has left, or fails: it is
-// not touched when that is at once (MPI_SUCCESS or an error class; UNO_KEPT otherwise).
+// not touched when that is at once (MPI_SUCCESS, UNO_LENT or an error class; UNO_KEPT otherwise). A lent one that could
+// not be sent, or was copied, has its token given back.
 int uno_peer_send(struct uno_peer *p, const struct uno_msg *m, MPI_Request req) UNO_MUST_USE;
+
+// The same of a payload in malloced memory, which is freed once it has left, or now.
+int uno_peer_send_owned(struct uno_peer *p, const struct uno_msg *m, void *payload) UNO_MUST_USE;
 
 // The same for a control message, whose payload is copied. An error class when it cannot be sent; when that turns out
 // later, owner fails (NULL: nothing waits for it).
@@ -69,6 +82,9 @@ void uno_peer_disown(struct uno_peer *p, MPI_Request owner);
 
 // Queues the data of a streamed rendezvous: req->moved .. req->bytes go as UNO_DATA to `token`; req completes or fails.
 void uno_peer_stream(struct uno_peer *p, MPI_Request req, uint64_t token);
+
+// timed.c: the table to send by, the channel's own unless the parameter `stats` is set.
+const struct uno_chan_ops *uno_peer_ops(const struct uno_link *link);
 
 // count.c: a send is announced; it is over; a process failed, which tools may ask to hear (base/event.h).
 void uno_send_announced(MPI_Request r);

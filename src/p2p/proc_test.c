@@ -9,9 +9,12 @@
 
 #include <cmocka.h>
 
+#include "base/machine.h"
+#include "chan/chan.h"
 #include "chan/proc.h"
 #include "core/progress.h"
 #include "core/world.h"
+#include "p2p/fail.h"
 
 #define OWN 3    // ranks of this job
 #define MANY 500
@@ -32,7 +35,30 @@ static int open_table(void **state)
 
 static int meet(uint64_t of_job, int rank)
 {
-    return uno_proc_meet(&(struct uno_card){.job = of_job, .rank = rank});
+    return uno_proc_meet(&(struct uno_card){.job = of_job, .rank = rank, .machine = uno_machine_kind()});
+}
+
+// Another kind of processor is let in where neither side has used long double, and then long double is not.
+static void other_kinds(void **state)
+{
+    (void)state;
+    struct uno_machine here = {.kind = 0};
+    struct uno_card card = {.job = 9, .machine = uno_machine_kind() ^ 255, .alike = 1};
+    assert_null(uno_machine_join(&here));
+    assert_int_equal(uno_proc_meet(&card), -1);
+    assert_non_null(strstr(uno_fail_text(), "long double"));
+    card.alike = 0;
+    int proc = uno_proc_meet(&card);
+    assert_true(proc >= OWN);
+    assert_false(uno_machine_keep_alike());
+    uno_proc_drop(proc);
+    uno_progress();
+    here.blend = UNO_BLEND_ALIKE;
+    assert_int_equal(uno_proc_meet(&card), -1);
+    card.machine = __builtin_bswap32(card.machine);
+    assert_int_equal(uno_proc_meet(&card), -1);
+    assert_non_null(strstr(uno_fail_text(), "order of bytes"));
+    assert_int_equal(uno_proc_guests(), 0);
 }
 
 static void met_twice_is_one(void **state)
@@ -98,9 +124,30 @@ static void comes_back(void **state)
     assert_int_equal(uno_proc_guests(), 0);
 }
 
+// The link of a process that nobody names any more hears of its end: whoever gets the number next is well.
+static void ends_after_that(void **state)
+{
+    (void)state;
+    int a = meet(5, 4);
+    uno_proc_of(a)->refs = 0;
+    uno_proc_of(a)->left = true;    // and it was let go, but for its link
+    uno_link_lost(&(struct uno_link){.proc = a}, "its process has ended");
+    uno_proc_settle(a);
+    assert_int_equal(meet(6, 0), a);
+    uno_progress();
+    assert_int_equal(uno_peer_failure(a), MPI_SUCCESS);
+    uno_proc_drop(a);
+    uno_progress();
+    assert_int_equal(uno_proc_guests(), 0);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(met_twice_is_one), cmocka_unit_test(own_ranks_are_themselves),
-                                       cmocka_unit_test(entries_stay_where_they_are), cmocka_unit_test(comes_back)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(met_twice_is_one),
+                                       cmocka_unit_test(own_ranks_are_themselves),
+                                       cmocka_unit_test(entries_stay_where_they_are),
+                                       cmocka_unit_test(comes_back),
+                                       cmocka_unit_test(ends_after_that),
+                                       cmocka_unit_test(other_kinds)};
     return cmocka_run_group_tests(tests, open_table, NULL);
 }

@@ -15,7 +15,7 @@
 
 static uint64_t context_of(const struct uno_where *to)
 {
-    return to->comm->context | (to->coll ? UNO_CTX_COLL : 0);
+    return to->comm->sends | (to->coll ? UNO_CTX_COLL : 0);
 }
 
 static inline bool is_plain(const struct MPI_ABI_Datatype *type)
@@ -79,9 +79,25 @@ static int start_eager(MPI_Request r, struct uno_peer *p, struct uno_msg *m)
         m->packer = &r->move.packer;
     else
         m->data = r->move.buf;
+    if (p->link->lends && !r->move.type && r->move.bytes >= UNO_LEND_MIN)
+        m->lent = r->move.token = uno_token_take(UNO_TOKEN_LENT, r, p->proc);
     int kept = uno_peer_send(p, m, r);
     if (kept == MPI_SUCCESS) uno_request_done(r, MPI_SUCCESS);
-    return kept == UNO_KEPT ? MPI_SUCCESS : kept;
+    return kept == UNO_KEPT || kept == UNO_LENT ? MPI_SUCCESS : kept;
+}
+
+void uno_send_returned(uint64_t token)
+{
+    MPI_Request r = uno_token_end(token);
+    if (r) uno_request_done(r, MPI_SUCCESS);
+}
+
+// Whether a request shall be made so that the channel need not copy: the memory is the user's again when that is done.
+static inline bool shall_lend(MPI_Count count, const struct MPI_ABI_Datatype *type, const struct uno_where *to)
+{
+    if (__builtin_expect(count * type->size < UNO_LEND_MIN, 1) || !is_plain(type)) return false;
+    const struct uno_peer *p = uno_peer(to->comm, to->rank);
+    return p && p->link->lends;
 }
 
 // Offers the memory for direct copy. Declined: it will be streamed.
@@ -130,7 +146,8 @@ static int start_buffered(MPI_Request r)
     return err;
 }
 
-// There is no way to the receiver. If it failed, or the communicator was revoked, that is how the operation ends.
+// There is no way to the receiver, or it waits for nothing more. If it failed, a member did, or the communicator was
+// revoked, that is how the operation ends.
 static int refuse(MPI_Request r)
 {
     int err = uno_comm_refusal(r->comm, r->rank, r->move.coll);
@@ -160,10 +177,11 @@ int uno_send_start(MPI_Request r)
     r->move.token = 0;
     r->move.bytes = r->move.room;    // a receiver with less room may have cut it down last time
     if (r->move.type) uno_packer_init(&r->move.packer, r->move.buf, r->move.count, r->move.type);
-    struct uno_msg m = {
-        .src = r->comm->rank, .tag = r->tag, .ctx = r->comm->context | (r->move.coll ? UNO_CTX_COLL : 0)};
+    struct uno_msg m = {.src = r->comm->rank, .tag = r->tag, .ctx = r->comm->sends | (r->move.coll ? UNO_CTX_COLL : 0)};
     if ((int64_t)r->move.bytes <= (r->move.type ? p->packed_max : p->eager_max) && r->move.mode != UNO_SYNC)
         return start_eager(r, p, &m);
+    // Its receiver may have left the collective operation, and would never ask for the data (uno_comm_break).
+    if (__builtin_expect(r->move.coll && r->comm->broken, 0)) return refuse(r);
     return start_rendezvous(r, p, &m);
 }
 
@@ -183,7 +201,7 @@ int uno_isend(const void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, c
         *req = &uno_request_sent;
         return send_nowhere(to->comm);
     }
-    if (mode != UNO_SYNC) {
+    if (mode != UNO_SYNC && !shall_lend(count, type, to)) {
         int err = send_now(buf, count, type, to);
         if (err == MPI_SUCCESS) *req = &uno_request_sent;
         if (err != UNO_FULL) return err;

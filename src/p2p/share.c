@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Makes shares (share.h). Rank 0 makes a memfd and announces where it is open; the others open it through /proc, as
 // they find the job segment, and check a random key in it. Where one of them may not, a share that fits lies in the
-// job's heap, which all have mapped already. Called by meet.c; made for windows and files.
+// heap of rank 0's job, which all have mapped already. Called by meet.c; made for windows and files.
 //
 // Always holds: the first page is the key and the count of users, then the members' bytes.
 #define _GNU_SOURCE
 #include "p2p/share.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdatomic.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
@@ -19,8 +18,11 @@
 
 #include "base/fail.h"
 #include "base/free.h"
+#include "base/job.h"
 #include "base/param.h"
+#include "chan/proc.h"
 #include "core/world.h"
+#include "p2p/place.h"
 #include "p2p/team.h"
 
 static struct uno_param by_file = UNO_PARAM_BOOL(
@@ -43,14 +45,31 @@ struct place {
     unsigned char key[KEY];
 };
 
-bool uno_share_possible(const struct MPI_ABI_Comm *c)
+static bool all_here(const struct MPI_ABI_Comm *c, const int *host)
+{
+    int r = 0;
+    while (r < c->size && uno_place_is_here(c, host, r)) r++;
+    return r == c->size;
+}
+
+// Found once per communicator. Where it fails the communicator is broken, and whatever comes next says so.
+static bool all_met_here(struct MPI_ABI_Comm *c)
+{
+    if (c->near) return c->near > 0;
+    int *host = malloc((size_t)c->size * sizeof *host);
+    int err = host ? uno_places(c, host) : uno_fail(MPI_ERR_NO_MEM, "no memory for the hosts of %d ranks", c->size);
+    c->near = !err && all_here(c, host) ? 1 : -1;
+    free(host);
+    return c->near > 0;
+}
+
+bool uno_share_possible(struct MPI_ABI_Comm *c, bool wanted)
 {
     if (c->inter) return false;
-    for (int r = 0; r < c->size; r++) {
-        int proc = uno_comm_proc(c, r);
-        if (proc >= uno_world.size || (uno_world.local_of && uno_world.local_of[proc] < 0)) return false;
-    }
-    return true;
+    if (!uno_comm_is_mixed(c)) return wanted && all_here(c, NULL);
+    struct uno_team team = uno_team_all(c, 0);
+    int64_t refused = !wanted;
+    return all_met_here(c) && !uno_team_most(&team, &refused) && !refused;
 }
 
 static int map_file(int fd, struct uno_share *s)
@@ -58,6 +77,7 @@ static int map_file(int fd, struct uno_share *s)
     void *p = mmap(NULL, s->mapped, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
     if (p == MAP_FAILED) return errno;
     madvise(p, s->mapped, MADV_DONTDUMP);
+    uno_dump_keep(p, s->mapped);
     s->map = p;
     s->base = (char *)p + PAGE;
     return 0;
@@ -90,12 +110,9 @@ static int make_file(struct uno_share *s, struct place *at)
 
 static int open_file(struct uno_share *s, const struct place *at)
 {
-    char path[64];
     unsigned char key[KEY];
-    snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)at->pid, (int)at->fd);
-    int fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
+    int fd = uno_open_of((int)at->pid, (int)at->fd);
     if (fd < 0) return errno;
-    // Where processes are numbered apart, the path may lead to something else.
     bool same = pread(fd, key, KEY, 0) == KEY && memcmp(key, at->key, KEY) == 0;
     int err = same ? map_file(fd, s) : ESTALE;
     close(fd);
@@ -109,12 +126,12 @@ static void unmap(struct uno_share *s)
     s->base = NULL;
 }
 
-// In the job's heap: rank 0 takes chunks, the others know where the heap is.
+// In its heap: rank 0 takes chunks, the others know where the heap is.
 static int64_t take_chunks(struct uno_share *s, int users)
 {
-    int64_t first = uno_job_take(uno_world.job, s->chunks);
+    int64_t first = uno_job_take(s->job, s->chunks);
     if (first < 0) return first;
-    struct head *h = uno_job_chunk(uno_world.job, (size_t)first);
+    struct head *h = uno_job_chunk(s->job, (size_t)first);
     // Relaxed: published by the message that names the chunk.
     atomic_store_explicit(&h->users, (uint32_t)users, memory_order_relaxed);
     return first;
@@ -145,13 +162,15 @@ static int share_file(struct uno_team *t, struct uno_share *s, int64_t *worst)
 static int share_heap(struct uno_team *t, struct uno_share *s)
 {
     int64_t first = -1;
+    s->job = uno_proc_job(uno_comm_proc(t->comm, 0));
     s->chunks = (s->mapped + UNO_HEAP_CHUNK - 1) / UNO_HEAP_CHUNK;
     if (t->me == 0 && s->chunks <= UNO_HEAP_CHUNKS) first = take_chunks(s, t->n);
     int err = uno_team_bcast(t, &first, sizeof first);
     if (err) return err;
     if (first < 0) return refuse(s, ENOMEM);
     s->first = (size_t)first;
-    s->base = (char *)uno_job_chunk(uno_world.job, s->first) + PAGE;
+    s->base = (char *)uno_job_chunk(s->job, s->first) + PAGE;
+    uno_dump_keep(s->base - PAGE, s->mapped);
     return MPI_SUCCESS;
 }
 
@@ -176,9 +195,9 @@ void uno_share_drop(struct uno_share *share)
         unmap(share);
         return;
     }
-    struct head *h = uno_job_chunk(uno_world.job, share->first);
+    struct head *h = uno_job_chunk(share->job, share->first);
     share->base = NULL;
     // Acq_rel: pairs with itself: the last one comes after all others' last look at the memory.
     if (atomic_fetch_sub_explicit(&h->users, 1, memory_order_acq_rel) == 1)
-        uno_job_give(uno_world.job, share->first, share->chunks);
+        uno_job_give(share->job, share->first, share->chunks);
 }

@@ -15,11 +15,13 @@ struct uno_share {
     size_t bytes;    // as asked for
     void *map;       // what is mapped, NULL when it lies in the job's heap
     size_t mapped;
-    size_t first, chunks;    // there
+    struct uno_job_head *job;    // whose heap
+    size_t first, chunks;        // there
 };
 
-// Whether all members of c are on this host: then they may share. The same on all members.
-bool uno_share_possible(const struct MPI_ABI_Comm *c);
+// Whether all members of c are on this host, and wanted, which is the same on all members of a job: then they may
+// share. The same on all members; collective where they are of several jobs, whose parameters may differ.
+bool uno_share_possible(struct MPI_ABI_Comm *c, bool wanted);
 
 // Collective over c, an intracommunicator for which it is possible, with the same number of bytes. 0, or on all members
 // MPI_ERR_NO_MEM with the reason kept: the memory is refused here rather than missed at some later touch, as far as the

@@ -26,7 +26,7 @@ static void fill_and_read(void)
     struct MPI_ABI_Comm *c = &uno_comm_world;
     struct uno_meet meet;
     struct uno_share s;
-    CHECK(uno_share_possible(c));
+    CHECK(uno_share_possible(c, true));
     CHECK(uno_meet_make(c, &meet) == MPI_SUCCESS);
     int before = open_files();
     for (int round = 0; round < 20; round++) {

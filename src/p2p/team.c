@@ -43,6 +43,15 @@ int uno_team_bcast(const struct uno_team *t, void *data, size_t bytes)
     return err;
 }
 
+// Of two members: both tell each other at once, instead of one after the other.
+static int swap(const struct uno_team *t, const void *mine, void *theirs, size_t bytes)
+{
+    struct uno_where other = {t->comm, uno_team_rank(t, 1 - t->me), t->tag, true};
+    struct MPI_ABI_Datatype *byte = uno_type(MPI_BYTE);
+    MPI_Count n = (MPI_Count)bytes;
+    return uno_sendrecv(mine, n, byte, &other, theirs, n, byte, &other, MPI_STATUS_IGNORE);
+}
+
 // Where the part of an index begins: offset NULL means parts of one size.
 static size_t part_offset(const size_t *offset, size_t bytes, int index)
 {
@@ -72,6 +81,8 @@ int uno_team_gather(const struct uno_team *t, void *all, size_t bytes)
 
 int uno_team_allgather(const struct uno_team *t, void *all, size_t bytes)
 {
+    char *part = all;
+    if (t->n == 2) return swap(t, part + (size_t)t->me * bytes, part + (size_t)(1 - t->me) * bytes, bytes);
     int err = gather(t, all, NULL, bytes);
     return err ? err : uno_team_bcast(t, all, (size_t)t->n * bytes);
 }
@@ -82,16 +93,26 @@ int uno_team_allgatherv(const struct uno_team *t, void *all, const size_t *offse
     return err ? err : uno_team_bcast(t, all, offset[t->n]);
 }
 
+static void take_most(int64_t *value, const int64_t *theirs, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (theirs[i] > value[i]) value[i] = theirs[i];
+}
+
 int uno_team_most_of(const struct uno_team *t, int64_t *value, int n)
 {
     int64_t theirs[UNO_TEAM_VALUES];
     size_t bytes = (size_t)n * sizeof *value;
     int bit = 1, err = MPI_SUCCESS;
+    if (t->n == 2) {
+        err = swap(t, value, theirs, bytes);
+        if (!err) take_most(value, theirs, n);
+        return err;
+    }
     for (; bit < t->n && !(t->me & bit) && !err; bit <<= 1) {
         if (t->me + bit >= t->n) break;
         err = recv_from(t, t->me + bit, theirs, bytes);
-        for (int i = 0; i < n && !err; i++)
-            if (theirs[i] > value[i]) value[i] = theirs[i];
+        if (!err) take_most(value, theirs, n);
     }
     if (!err && t->me) err = send_to(t, t->me - (t->me & -t->me), value, bytes);
     return err ? err : uno_team_bcast(t, value, bytes);

@@ -81,7 +81,7 @@ void uno_token_give(uint64_t token)
 void *uno_token_end(uint64_t token)
 {
     const struct entry *e = entry_of(token);
-    if (!e || (e->kind != UNO_TOKEN_SEND && e->kind != UNO_TOKEN_RECV)) return NULL;
+    if (!e || (e->kind != UNO_TOKEN_LENT && e->kind != UNO_TOKEN_SEND && e->kind != UNO_TOKEN_RECV)) return NULL;
     void *object = e->object;
     uno_token_give(token);
     return object;

@@ -50,7 +50,7 @@ int uno_rma_post(struct MPI_ABI_Win *w, struct MPI_ABI_Group *g, int assert)
         int r = member(w, g, i);
         struct uno_rma_part *p = &w->part[r];
         if (p->words)
-            uno_win_raise(uno_win_posted(w, p), p->local);
+            uno_win_raise(w, uno_win_posted(w, p), r);
         else
             err = uno_remote_post(w, r);
     }
@@ -69,7 +69,7 @@ int uno_rma_begin(struct MPI_ABI_Win *w, struct MPI_ABI_Group *g, int assert)
     for (int i = 0; i < g->size && !err; i++) {
         int r = member(w, g, i);
         uint64_t wanted = ++w->part[r].posts;
-        if (!(assert &MPI_MODE_NOCHECK)) err = uno_word_wait(&w->posted[r], wanted, w->comm, r);
+        if (!(assert &MPI_MODE_NOCHECK) && uno_word_wait(&w->posted[r], wanted, w->comm, r)) err = uno_win_refusal(w);
     }
     if (err) return err;
     for (int i = 0; i < g->size; i++) w->part[member(w, g, i)].begun = true;
@@ -91,8 +91,12 @@ int uno_rma_complete(struct MPI_ABI_Win *w)
         if (p->path != UNO_RMA_MESSAGE || p->words) e = uno_rma_flush(w, r);
         if (!e) e = uno_rma_flush_local(w, r);
         if (!err) err = e;    // an operation that was refused; the target waits all the same
-        if (p->words)
-            uno_win_raise(uno_win_completed(w, p), p->local);
+        // Where a member has failed operations are refused for that, and the target must not take them for done: it
+        // hears of the failure too, and stops waiting.
+        if (w->comm->broken)
+            e = uno_win_refusal(w);
+        else if (p->words)
+            uno_win_raise(w, uno_win_completed(w, p), r);
         else
             e = uno_remote_complete(w, r);    // behind the operations, on the same way
         if (!err) err = e;
@@ -106,19 +110,20 @@ int uno_rma_wait(struct MPI_ABI_Win *w, bool *done)
 {
     struct MPI_ABI_Group *g = w->exposed;
     if (!g) return uno_fail(MPI_ERR_RMA_SYNC, "MPI_Win_post was not called");
-    for (int i = 0; i < g->size; i++) {
+    int err = MPI_SUCCESS;
+    for (int i = 0; i < g->size && !err; i++) {
         int r = member(w, g, i);
         uint64_t wanted = w->part[r].completes + 1;
-        if (done && !uno_word_reached(&w->completed[r], wanted) && !w->comm->broken) {
+        bool there = uno_word_reached(&w->completed[r], wanted);
+        if (done && !there && !w->comm->broken) {
             *done = false;
             return MPI_SUCCESS;
         }
-        int err = done ? MPI_SUCCESS : uno_word_wait(&w->completed[r], wanted, w->comm, r);
-        if (err) return err;
+        if (!there && (done || uno_word_wait(&w->completed[r], wanted, w->comm, r))) err = uno_win_refusal(w);
     }
     for (int i = 0; i < g->size; i++) w->part[member(w, g, i)].completes++;
     uno_group_drop(g);
-    w->exposed = NULL;
+    w->exposed = NULL;    // also where an origin has failed: what it did not complete never will be
     if (done) *done = true;
-    return MPI_SUCCESS;
+    return err;
 }

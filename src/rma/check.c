@@ -13,6 +13,7 @@
 
 #include "base/param.h"
 #include "base/patience.h"
+#include "chan/proc.h"
 #include "core/op.h"
 #include "core/word.h"
 #include "p2p/share.h"
@@ -73,7 +74,7 @@ static struct head *head_of(const struct MPI_ABI_Win *w)
 
 int uno_win_check_make(struct MPI_ABI_Win *w)
 {
-    if (!check.num) return MPI_SUCCESS;
+    if (!uno_share_possible(w->node, check.num != 0)) return MPI_SUCCESS;
     struct uno_share share = {0};
     size_t bytes = sizeof(struct head) + (size_t)w->node->size * sizeof(struct table);
     int err = uno_share_make(w->node, bytes, &share);
@@ -97,11 +98,16 @@ void uno_win_check_drop(struct MPI_ABI_Win *w)
     free(w->check);
 }
 
+#define ORPHAN (1u << 16)    // looks at a lock that nobody seems to hold any more
+
 static void hold(struct head *h)
 {
     // Acquire: pairs with the release in let_go.
-    for (struct uno_patience p = {0}; atomic_exchange_explicit(&h->busy, 1, memory_order_acquire) != 0;)
+    struct uno_patience p = {0};
+    for (unsigned n = 1; atomic_exchange_explicit(&h->busy, 1, memory_order_acquire) != 0; n++) {
+        if (n % ORPHAN == 0 && uno_neighbour_died()) return;    // with the lock, it seems
         uno_patience_copy(&p);
+    }
 }
 
 static void let_go(struct head *h)

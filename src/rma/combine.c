@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Accumulates (combine.h). One mechanism for all types, sizes and paths, because atomicity holds between any two of
-// them: the locks of stripe.h. Called by op.c at the origin and by remote.c at the target.
+// them: the locks of stripe.h. Called by op.c at the origin and by target.c.
 //
 // Always holds: an element is read, combined and written under one hold of its lock; nobody holds two.
 #include "rma/combine.h"

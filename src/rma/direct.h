@@ -67,5 +67,5 @@ static inline bool uno_rma_is_flushed(MPI_Win h, int rank)
     if ((uintptr_t)h < UNO_HANDLE_FIRST || h->head.magic != UNO_WIN_MAGIC || (unsigned)rank >= (unsigned)h->ranks)
         return false;
     const struct uno_rma_part *p = &h->part[rank];
-    return p->immediate && (p->held || h->all_locked);
+    return p->immediate && (p->held || h->all_locked) && !uno_win_is_due(h);
 }

@@ -2,6 +2,7 @@
 // What a deadlock report tells of locks: what this process holds while it sleeps. Called by core/progress.c, which does
 // not know windows, each time that it is about to sleep.
 #include "base/job.h"
+#include "chan/proc.h"
 #include "rma/rma.h"
 
 #include <string.h>
@@ -12,7 +13,8 @@ static int locked_one(const struct MPI_ABI_Win *w, bool *exclusive)
     for (int r = 0; w->locks && r < w->ranks; r++) {
         if (w->part[r].held != UNO_RMA_SHARED && w->part[r].held != UNO_RMA_EXCLUSIVE) continue;
         *exclusive = w->part[r].held == UNO_RMA_EXCLUSIVE;
-        return uno_comm_proc(w->comm, r) + 1;
+        int proc = uno_comm_proc(w->comm, r);
+        return uno_proc_is_guest(proc) ? 0 : proc + 1;
     }
     return 0;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Info keys of windows (MPI-5.0 12.2.7). Called when a window is made, by MPI_Win_set_info and MPI_Win_get_info.
 // Always holds: w->info has known keys with valid values only; a hint never changes a result.
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,8 +17,9 @@ static bool is_boolean(const char *v)
 static bool is_number(const char *v)
 {
     char *end;
+    errno = 0;
     long long n = strtoll(v, &end, 10);
-    return end != v && *end == '\0' && n >= 0;
+    return end != v && *end == '\0' && n >= 0 && errno == 0;
 }
 
 static bool is_ordering(const char *v)

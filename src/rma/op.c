@@ -7,6 +7,7 @@
 #include "base/fail.h"
 #include "core/request.h"
 #include "core/type.h"
+#include "p2p/fail.h"
 #include "rma/combine.h"
 #include "rma/direct.h"
 #include "rma/remote.h"
@@ -104,6 +105,13 @@ static int begin(struct MPI_ABI_Win *w, const struct uno_rma_op *o, struct uno_r
     return err;
 }
 
+// A copy finds a target dead before mpiexec says so: the window is broken from then on.
+static int end(struct MPI_ABI_Win *w, int err)
+{
+    if (__builtin_expect(err == UNO_ERR_PROC_FAILED, 0)) uno_comm_break(w->comm, err);
+    return err;
+}
+
 int uno_rma_start(struct MPI_ABI_Win *w, const struct uno_rma_op *o, MPI_Request *req)
 {
     struct uno_rma_part *p = &w->part[o->rank];
@@ -121,9 +129,8 @@ int uno_rma_start(struct MPI_ABI_Win *w, const struct uno_rma_op *o, MPI_Request
     else
         err = move(p, &l, &o->origin, o->get);
     if (!o->get) uno_rma_unordered |= UNO_RMA_STORED;
-    p->stored |= !o->get;
     uno_rma_lay_down(&l);
-    return err;
+    return end(w, err);
 }
 
 int uno_rma_fetch(struct MPI_ABI_Win *w, const struct uno_rma_op *o, const void *compare)
@@ -139,7 +146,6 @@ int uno_rma_fetch(struct MPI_ABI_Win *w, const struct uno_rma_op *o, const void 
     else
         err = uno_rma_swap(p, &l, compare, o->origin.buf, o->result.buf);
     uno_rma_unordered |= UNO_RMA_STORED;
-    p->stored = true;
     uno_rma_lay_down(&l);
-    return err;
+    return end(w, err);
 }

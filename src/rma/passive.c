@@ -23,13 +23,15 @@ int uno_rma_in_epoch(const struct MPI_ABI_Win *w, int rank)
 }
 
 // Who locks a part exclusively keeps out all that lock all parts, too, as long as it has any such part; who holds a
-// lock already goes before those who wait, because they wait for it.
+// lock already goes before those who wait, because they may wait for it.
 static int take(struct MPI_ABI_Win *w, int rank, bool exclusive)
 {
     struct uno_rma_part *p = &w->part[rank];
     if (!p->words) return uno_remote_lock(w, rank, exclusive);
-    struct uno_ticket_wait any = {.queue = w->shared->all, .room = UNO_ROOM_EXCLUSIVE, .ahead = w->locks > 0};
+    bool holds = w->locks > 0;
+    struct uno_ticket_wait any = {.queue = w->shared->all, .room = UNO_ROOM_EXCLUSIVE, .ahead = holds};
     struct uno_ticket_wait it = {.queue = uno_win_queue(w, p), .room = (enum uno_room)exclusive};
+    it.ahead = holds && !exclusive;
     if (exclusive) it.turns = &p->turns;
     if (exclusive && w->writing++ == 0) uno_ticket_lock(any, w->comm, rank);
     uno_ticket_lock(it, w->comm, rank);
@@ -39,10 +41,12 @@ static int take(struct MPI_ABI_Win *w, int rank, bool exclusive)
 static int flush_part(struct MPI_ABI_Win *w, int rank)
 {
     const struct uno_rma_part *p = &w->part[rank];
-    // Release: what was stored before is there when anything stored later is. Loads later on: uno_rma_order.
-    atomic_thread_fence(memory_order_release);
+    // Release: what was stored before is there when anything stored later is. Acquire: what is loaded later is not
+    // older than what was loaded before. Loads after stores: uno_rma_order.
+    atomic_thread_fence(memory_order_acq_rel);
     bool waits = p->path == UNO_RMA_MESSAGE && (p->stored || p->answers);
-    return waits ? uno_remote_flush(w, rank) : uno_win_refusal(w);
+    int err = waits ? uno_remote_flush(w, rank) : uno_rma_access_wait(w, rank);
+    return err ? err : uno_win_refusal(w);
 }
 
 static int let_go(struct MPI_ABI_Win *w, int rank, bool exclusive)
@@ -74,7 +78,7 @@ static int let_all_go(struct MPI_ABI_Win *w)
         if (!err) err = e;
     }
     uno_ticket_leave(w->shared->all, UNO_ROOM_SHARED);
-    return err;
+    return err ? err : uno_win_refusal(w);
 }
 
 int uno_rma_lock(struct MPI_ABI_Win *w, int rank, bool exclusive, bool checked)
@@ -108,6 +112,7 @@ bool uno_rma_lock_now(MPI_Win win, int rank)
         return false;
     struct uno_rma_part *p = &win->part[rank];
     if (!p->words || !p->immediate || p->held || win->all_locked || win->started || win->no_locks) return false;
+    if (uno_win_is_due(win)) return false;
     struct uno_ticket_lock *l = &p->words->lock;
     if (uno_ticket_waits(l) || !uno_ticket_go_in(l, UNO_ROOM_SHARED, false)) return false;
     p->held = UNO_RMA_SHARED;
@@ -154,17 +159,18 @@ int uno_rma_flush(struct MPI_ABI_Win *w, int rank)
 {
     int err = MPI_SUCCESS;
     if (rank >= 0) return flush_part(w, rank);
-    // Release: pairs as in flush_part.
-    atomic_thread_fence(memory_order_release);
+    // Acq_rel: as in flush_part.
+    atomic_thread_fence(memory_order_acq_rel);
     for (int r = 0; w->messages && r < w->ranks && !err; r++) err = flush_part(w, r);
-    return err;
+    return err ? err : uno_win_refusal(w);
 }
 
 int uno_rma_flush_local(struct MPI_ABI_Win *w, int rank)
 {
-    int err = MPI_SUCCESS;
+    int err = uno_win_refusal(w);
     if (!w->messages) return err;
     for (int r = rank < 0 ? 0 : rank; r < (rank < 0 ? w->ranks : rank + 1) && !err; r++)
-        if (w->part[r].answers) err = uno_remote_flush(w, r);    // what was sent is in messages: its buffer is free
+        err = w->part[r].answers ? uno_remote_flush(w, r)    // what was sent is in messages: its buffer is free
+                                 : uno_rma_access_wait(w, r);
     return err;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Memory attached to dynamic windows: each member keeps a list sorted by address, without a limit, and publishes it to
 // the members of its host with a version, so that they know before they access it. Members elsewhere are checked
-// against the list at the target. Called by src/api/win.c, op.c and remote.c.
+// against the list at the target. Called by src/api/win.c, op.c and target.c.
 //
 // Always holds: regions do not overlap; an odd version is being written.
 #include <stdatomic.h>
@@ -10,6 +10,7 @@
 
 #include "base/fail.h"
 #include "base/patience.h"
+#include "chan/proc.h"
 #include "rma/rma.h"
 #include "rma/words.h"
 
@@ -140,13 +141,15 @@ int uno_win_detach(struct MPI_ABI_Win *w, const void *base)
     return MPI_SUCCESS;
 }
 
-// Copies the table of another member as it is now; false when there is no memory for it.
-static bool look(struct list *l, const struct table *t)
+// Copies the table of another member as it is now; false when there is no memory for it, or the member has died while
+// it wrote.
+static bool look(struct list *l, const struct table *t, int proc)
 {
     for (struct uno_patience patience = {0};; uno_patience_copy(&patience)) {
         // Acquire: pairs with the release in publish.
         uint64_t version = atomic_load_explicit(&t->version, memory_order_acquire);
         if (version == l->version) return true;
+        if (version % 2 == 1 && uno_proc_is_dead(proc)) return false;
         if (version % 2 == 1) continue;
         size_t count = (size_t)atomic_load_explicit(&t->count, memory_order_relaxed);
         if (count > PUBLISHED || !make_room(l, count)) return false;
@@ -166,8 +169,16 @@ bool uno_win_is_attached(const struct MPI_ABI_Win *w, int rank, uint64_t at, siz
 {
     struct list *l = &w->attached->of[rank];
     if (bytes == 0 || !w->part[rank].words) return true;    // on another host: the target looks
-    if (rank != w->comm->rank && !look(l, table_of(w, rank))) return true;
-    size_t below = count_below(l, at);
-    const struct region *r = below ? &l->region[below - 1] : NULL;
-    return r && bytes <= r->bytes && at - r->base <= r->bytes - bytes;
+    if (rank != w->comm->rank && !look(l, table_of(w, rank), uno_comm_proc(w->comm, rank))) return true;
+    size_t i = count_below(l, at);
+    if (i > 0) i--;
+    for (; i < l->count && l->region[i].base <= at; i++) {    // regions that touch are as good as one
+        const struct region *r = &l->region[i];
+        if (at - r->base > r->bytes) return false;
+        uint64_t here = r->bytes - (at - r->base);
+        if (bytes <= here) return true;
+        at += here;
+        bytes -= here;
+    }
+    return false;
 }

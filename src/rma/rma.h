@@ -25,6 +25,12 @@ int uno_win_borrow_agree(struct MPI_ABI_Win *w, bool done);
 void uno_win_borrow_drop(struct MPI_ABI_Win *w);
 char *uno_win_borrowed(const struct MPI_ABI_Win *w, int rank);    // where the part is mapped, NULL: it is not
 
+// access.c: parts whose memory a channel may access (chan/access.h). Making is collective. Room first (false: memory is
+// out), of which nobody else hears; open: opens one's own part, and learns which of the others are.
+bool uno_win_access_room(struct MPI_ABI_Win *w);
+int uno_win_access_open(struct MPI_ABI_Win *w);
+void uno_win_access_drop(struct MPI_ABI_Win *w);
+
 // held.c: tells which lock this process holds.
 struct uno_board;
 void uno_win_tell_held(struct uno_board *b);
@@ -142,6 +148,8 @@ void uno_win_check_fenced(struct MPI_ABI_Win *w);
 // Whether a member has failed: then no operation on the window can be relied on. The class, its reason kept; 0.
 static inline int uno_win_refusal(const struct MPI_ABI_Win *w)
 {
+    if (__builtin_expect(uno_news_waits(), 0)) uno_news_take();
+    if (__builtin_expect(w->polls, 0) && uno_guests_due()) uno_guests_look();
     if (__builtin_expect(!w->comm->broken, 1)) return MPI_SUCCESS;
     return uno_fail(w->comm->broken, "a member of the window has failed");
 }

@@ -4,7 +4,7 @@
 // combine.c and word.c.
 #pragma once
 #include "base/patience.h"
-#include "chan/self.h"
+#include "chan/proc.h"
 #include "rma/words.h"
 
 #define UNO_RMA_ORPHAN (1u << 16)        // looks at a lock that nobody seems to hold any more
@@ -16,7 +16,7 @@ static inline void uno_stripe_hold(struct uno_rma_stripe *s)
     // Acquire: pairs with the release in uno_stripe_let_go.
     for (struct uno_patience w = {0}; atomic_exchange_explicit(&s->busy, 1, memory_order_acquire) != 0;)
         for (unsigned n = 1; atomic_load_explicit(&s->busy, memory_order_relaxed) != 0; n++) {
-            if (n % UNO_RMA_ORPHAN == 0 && uno_somebody_died()) return;    // with the lock, it seems
+            if (n % UNO_RMA_ORPHAN == 0 && uno_neighbour_died()) return;    // with the lock
             uno_patience_copy(&w);
         }
 }

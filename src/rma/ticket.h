@@ -3,8 +3,9 @@
 // are the two rooms of its lock, with place for one writer; those who lock all parts and those who write to any are the
 // two rooms of the window's. First come, first served: who finds somebody waiting draws a ticket and waits behind; but
 // while the first one is still being woken, a few may go before it, since the lock would lie idle for a context switch:
-// such as have had no more turns than it, so that in the end all have had as many. A waiter leaves its index on the
-// host by its ticket, and whoever lets go rings that door: no spinning among many.
+// such as have had no more turns than it, so that in the end all have had as many. A waiter leaves its rank by its
+// ticket, and whoever lets go rings that door: no spinning among many. Who holds another lock goes before those who
+// draw tickets, since they may wait for it: it is counted, and nobody else enters until it has.
 #pragma once
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -14,30 +15,33 @@
 
 enum uno_room { UNO_ROOM_SHARED, UNO_ROOM_EXCLUSIVE };
 
+struct uno_door;
+
 struct uno_ticket_lock {
     _Atomic uint64_t inside;     // how many are in the shared room (low half) and in the exclusive one (high half)
     _Atomic uint64_t next;       // ticket of the next one to wait
     _Atomic uint64_t serving;    // ticket of the first one that waits; next: nobody does
     _Atomic uint64_t looking;    // the same, plus 1, once that one is awake and looks
     _Atomic uint32_t passed;     // how many have gone before it while it was not
+    _Atomic uint32_t holders;    // how many wait that hold another lock
 };
 
-// Waiters by ticket modulo slots, each index on the host + 1, in the high half its turns; room for as many as may wait
-// at once.
+// Waiters by ticket modulo slots, each rank + 1, in the high half its turns; room for as many as may wait at once.
 struct uno_ticket_queue {
     struct uno_ticket_lock *lock;
     _Atomic uint64_t *waiter;
-    uint32_t slots;
-    bool many;    // the exclusive room has place for many
+    struct uno_door *const *door;    // by rank
+    uint32_t slots, me;              // own rank
+    bool many;                       // the exclusive room has place for many
 };
 
 // One that wants to enter. Queue, room and `ahead` are the caller's, the rest is 0 at first.
 struct uno_ticket_wait {
     struct uno_ticket_queue queue;
     enum uno_room room;
-    bool ahead;         // goes before those who wait: it holds what they wait for
+    bool ahead;         // holds another lock; only where its room has place for many
     uint32_t *turns;    // that it has had, counted here; NULL: it never goes before others else
-    bool drawn, entered;
+    bool drawn, counted, entered;
     uint64_t ticket;
 };
 
@@ -69,18 +73,20 @@ static inline bool uno_ticket_waits(const struct uno_ticket_lock *l)
 {
     // Relaxed: who comes meanwhile is overtaken, or wakes nobody: it looks itself.
     return atomic_load_explicit(&l->serving, memory_order_relaxed) !=
-           atomic_load_explicit(&l->next, memory_order_relaxed);
+               atomic_load_explicit(&l->next, memory_order_relaxed) ||
+           atomic_load_explicit(&l->holders, memory_order_relaxed);
 }
 
 // Enters, or takes a place in the queue. True once it is inside; else to be asked again when this process is rung.
 bool uno_ticket_come(struct uno_ticket_wait *w);
-void uno_ticket_wake(struct uno_ticket_queue q);    // the first one that waits, if it sleeps
+void uno_ticket_wake(struct uno_ticket_queue q);    // whose turn it is, if it sleeps
 
 // Leaves; whether there is somebody to wake.
 static inline bool uno_ticket_let_go(struct uno_ticket_lock *l, enum uno_room room)
 {
-    // Release: pairs with the acquire in uno_ticket_go_in: what was done under the lock is there.
-    uint64_t was = atomic_fetch_sub_explicit(&l->inside, uno_ticket_one(room), memory_order_release);
+    // Release: pairs with the acquire in uno_ticket_go_in: what was done under the lock is there. Acquire: pairs with
+    // the release here of those who left before: the next ticket that they have left is the one that is rung for.
+    uint64_t was = atomic_fetch_sub_explicit(&l->inside, uno_ticket_one(room), memory_order_acq_rel);
     atomic_signal_fence(memory_order_seq_cst);    // who sleeps has seen to the rest by its membarrier (chan/door.h)
     return was == uno_ticket_one(room) && uno_ticket_waits(l);
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Unit test of the locks with two rooms (ticket.h): who enters, who waits and in which order, step by step in one
 // process, and that what is written under the lock is whole, in several.
+#include "chan/proc.h"
+#include "core/world.h"
 #include "p2p/meet.h"
 #include "p2p/share.h"
 #include "p2p/test_ranks.h"
@@ -18,7 +20,11 @@ struct board {
 
 static struct uno_ticket_wait comer(struct board *s, enum uno_room room, bool many)
 {
-    return (struct uno_ticket_wait){.queue = {&s->lock, s->waiter, SLOTS, many}, .room = room};
+    static struct uno_door *door[SLOTS];
+    for (int r = 0; r < ranks; r++) door[r] = uno_proc_door(r);
+    struct uno_ticket_queue queue = {.lock = &s->lock, .waiter = s->waiter, .door = door, .slots = SLOTS, .many = many};
+    queue.me = (uint32_t)uno_world.rank;
+    return (struct uno_ticket_wait){.queue = queue, .room = room};
 }
 
 static void leave(struct uno_ticket_wait *w)
@@ -65,6 +71,28 @@ static void one_that_holds_goes_ahead(void)
     leave(&writer);
 }
 
+// Writers of parts and those who lock all: behind the latter waits one that holds what the writer waits for.
+static void one_that_holds_waits_for_those_inside_alone(void)
+{
+    struct board s = {0};
+    struct uno_ticket_wait all = comer(&s, UNO_ROOM_SHARED, true), late = all;
+    struct uno_ticket_wait writer = comer(&s, UNO_ROOM_EXCLUSIVE, true), holder = writer, second = writer;
+    holder.ahead = second.ahead = true;
+    CHECK(uno_ticket_come(&all) && !uno_ticket_come(&writer) && !uno_ticket_come(&late));
+    CHECK(!uno_ticket_come(&holder) && !uno_ticket_come(&second));
+    leave(&all);
+    CHECK(!uno_ticket_come(&late) && !uno_ticket_come(&writer));    // both let those that hold go first
+    CHECK(uno_ticket_come(&holder) && !uno_ticket_come(&writer));
+    CHECK(uno_ticket_come(&second) && uno_ticket_come(&writer));
+    leave(&holder);
+    leave(&second);
+    CHECK(!uno_ticket_come(&late));
+    leave(&writer);
+    CHECK(uno_ticket_come(&late));
+    leave(&late);
+    CHECK(!uno_ticket_waits(&s.lock) && atomic_load(&s.lock.inside) == 0);
+}
+
 static void two_rooms_for_many(void)
 {
     struct board s = {0};
@@ -82,6 +110,7 @@ static void alone(void)
 {
     step_by_step();
     one_that_holds_goes_ahead();
+    one_that_holds_waits_for_those_inside_alone();
     two_rooms_for_many();
 }
 

@@ -13,14 +13,17 @@
 #include "base/fail.h"
 #include "base/param.h"
 #include "base/pvar.h"
+#include "chan/access.h"
 #include "chan/door.h"
 #include "chan/peer_memory.h"
-#include "chan/self.h"
+#include "chan/proc.h"
 #include "core/arena.h"
 #include "core/errh.h"
 #include "core/helper.h"
 #include "core/info.h"
 #include "core/world.h"
+#include "p2p/fail.h"
+#include "p2p/place.h"
 #include "rma/remote.h"
 #include "rma/rma.h"
 #include "rma/words.h"
@@ -30,6 +33,7 @@
 // What each member tells the others.
 struct card {
     int64_t base, size, unit;
+    int64_t opens;    // a channel of this member may open its part to the others
     struct uno_arena_place place;
 };
 
@@ -80,12 +84,12 @@ _Atomic uint64_t *uno_win_completed(const struct MPI_ABI_Win *w, const struct un
     return uno_win_posted(w, p) + w->comm->size;
 }
 
-void uno_win_raise(_Atomic uint64_t *word, int local)
+void uno_win_raise(const struct MPI_ABI_Win *w, _Atomic uint64_t *word, int rank)
 {
     // Release: pairs with the acquire in uno_word_reached: what was done before is seen after. Nobody else writes the
     // word, but an addition arrives 0.1 us before a plain store here (bench: rma-sync --variant pscw).
     atomic_fetch_add_explicit(word, 1, memory_order_release);
-    uno_door_ring(uno_job_door(uno_world.job, (uint32_t)local));
+    uno_door_ring(w->shared->door[rank]);
 }
 
 // ---- making ----
@@ -96,21 +100,31 @@ static int make_comms(struct MPI_ABI_Win *w, struct MPI_ABI_Comm *c)
     struct uno_team all = uno_team_all(c, 0);
     int err = uno_team_comm(&all, c->group, &w->comm);
     if (err) return err;
-    int *member = malloc((size_t)c->size * sizeof *member);
+    int *member = malloc(2 * (size_t)c->size * sizeof *member), *host = NULL;
     if (!member) return uno_fail(MPI_ERR_NO_MEM, "no memory for a window");
+    if (uno_comm_is_mixed(c)) {
+        host = member + c->size;
+        err = uno_places(c, host);
+    }
     struct uno_team node = {.comm = c, .member = member, .tag = uno_coll_tag(c)};
-    for (int r = 0; r < c->size; r++) {
-        if (uno_local_of(uno_comm_proc(c, r)) < 0) continue;
+    for (int r = 0; r < c->size && !err; r++) {
+        if (!uno_place_is_here(c, host, r)) continue;
         if (r == c->rank) node.me = node.n;
         member[node.n++] = r;
+    }
+    if (err) {
+        free(member);
+        return err;
     }
     if (node.n == c->size) {
         uno_comm_hold(w->comm);
         w->node = w->comm;
     } else {
         err = uno_team_comm(&node, NULL, &w->node);
+        if (!err) uno_comm_tie(w->node, w->comm);
     }
     free(member);
+    if (!err) w->node->near = 1;
     return err;
 }
 
@@ -123,7 +137,24 @@ struct uno_ticket_queue uno_win_queue(const struct MPI_ABI_Win *w, const struct 
 {
     return (struct uno_ticket_queue){.lock = &p->words->lock,
                                      .waiter = (_Atomic uint64_t *)(void *)((char *)p->words + waiters_offset(w)),
-                                     .slots = (uint32_t)w->ranks};
+                                     .door = w->shared->door,
+                                     .slots = (uint32_t)w->ranks,
+                                     .me = (uint32_t)w->comm->rank};
+}
+
+static bool is_near(const struct MPI_ABI_Win *w, int rank)
+{
+    return w->shared->door[rank] != NULL;
+}
+
+// Of the members of w->node, which is part of w->comm in the same order.
+static void find_doors(struct MPI_ABI_Win *w)
+{
+    for (int i = 0, r = 0; i < w->node->size; i++, r++) {
+        int proc = w->node->group->proc[i];
+        while (w->comm->group->proc[r] != proc) r++;
+        w->shared->door[r] = uno_proc_door(proc);
+    }
 }
 
 static size_t rounded(size_t n, size_t unit)
@@ -141,7 +172,7 @@ static size_t lay_memory(struct MPI_ABI_Win *w, const struct card *card, size_t 
     size_t align = text ? (size_t)strtoull(text, NULL, 10) : 0, at = 0;
     size_t unit = together ? 1 : align > PAGE ? align : PAGE;
     for (int r = 0; r < w->ranks; r++) {
-        if (w->part[r].local < 0) continue;
+        if (!is_near(w, r)) continue;
         offset[r] = at;
         at = rounded(at + (size_t)card[r].size, unit);
     }
@@ -164,7 +195,9 @@ static int make_share(struct MPI_ABI_Win *w, size_t memory)
     s->memory = memory ? base + words : NULL;
     s->all = (struct uno_ticket_queue){.lock = (struct uno_ticket_lock *)(void *)base,
                                        .waiter = (_Atomic uint64_t *)(void *)(base + UNO_LINE),
+                                       .door = s->door,
                                        .slots = (uint32_t)w->ranks,
+                                       .me = (uint32_t)w->comm->rank,
                                        .many = true};
     uno_meet_make_in(w->comm, w->node == w->comm && w->ranks > 1 ? base + meet : NULL, &s->meet);
     return MPI_SUCCESS;
@@ -178,23 +211,23 @@ UNO_PARAM_DECLARE(least_path);
 // Else some members copy across processes, and what an accumulate does there lies under one lock.
 static bool is_mapped_by_all(const struct MPI_ABI_Win *w, int rank)
 {
-    return w->part[rank].local >= 0 && (w->shared->memory || uno_win_borrowed(w, rank));
+    return is_near(w, rank) && (w->shared->memory || uno_win_borrowed(w, rank));
 }
 
 static uint8_t path_of(const struct MPI_ABI_Win *w, int rank, struct uno_rma_part *p)
 {
-    if (p->local < 0) return UNO_RMA_MESSAGE;
+    if (!is_near(w, rank)) return UNO_RMA_MESSAGE;
     if (rank == w->comm->rank || w->flavor == MPI_WIN_FLAVOR_SHARED) return UNO_RMA_MAPPED;
     if (is_mapped_by_all(w, rank) && least_path.num < UNO_RMA_MESSAGE) return UNO_RMA_MAPPED;
     if (least_path.num == UNO_RMA_MESSAGE) return UNO_RMA_MESSAGE;
-    p->pid = uno_peer_memory_pid(p->local);
+    p->pid = uno_peer_memory_pid_of(uno_comm_proc(w->comm, rank));
     return p->pid ? UNO_RMA_REACH : UNO_RMA_MESSAGE;
 }
 
 // Where the part is, in the addresses that its path needs.
 static char *address_of(const struct MPI_ABI_Win *w, int rank, size_t offset, const struct card *card)
 {
-    if (w->shared->memory && w->part[rank].local >= 0) return w->shared->memory + offset;
+    if (w->shared->memory && is_near(w, rank)) return w->shared->memory + offset;
     char *borrowed = uno_win_borrowed(w, rank);
     return borrowed ? borrowed : (char *)(uintptr_t)card->base;
 }
@@ -204,11 +237,20 @@ static int borrow(struct MPI_ABI_Win *w, const struct card *card)
 {
     bool some = false, done = true;
     for (int r = 0; r < w->ranks; r++) {
-        if (w->part[r].local < 0 || card[r].place.pid == 0) continue;
+        if (!is_near(w, r) || card[r].place.pid == 0) continue;
         some = true;
         done = done && uno_win_borrow(w, r, &card[r].place, (size_t)card[r].size);
     }
     return some && w->node->size > 1 ? uno_win_borrow_agree(w, done) : MPI_SUCCESS;
+}
+
+// Whether it is worth telling how parts are accessed by a channel, on which all members agree. What is attached to a
+// dynamic window is not known when it is made.
+static bool some_opens(const struct MPI_ABI_Win *w, const struct card *card)
+{
+    bool some = false;
+    for (int r = 0; r < w->ranks && w->flavor != MPI_WIN_FLAVOR_DYNAMIC; r++) some |= card[r].opens;
+    return some;
 }
 
 static void describe(struct MPI_ABI_Win *w, const struct card *card, const size_t *offset)
@@ -216,7 +258,7 @@ static void describe(struct MPI_ABI_Win *w, const struct card *card, const size_
     int index = 0;
     for (int r = 0; r < w->ranks; r++) {
         struct uno_rma_part *p = &w->part[r];
-        if (p->local >= 0) p->words = words_of(w, index++);
+        if (is_near(w, r)) p->words = words_of(w, index++);
         p->path = path_of(w, r, p);
         p->base = address_of(w, r, offset[r], &card[r]);
         p->size = w->flavor == MPI_WIN_FLAVOR_DYNAMIC ? SIZE_MAX : (size_t)card[r].size;
@@ -239,27 +281,29 @@ static int fill_parts(struct MPI_ABI_Win *w, const struct uno_win_spec *spec)
     struct card *card = calloc(n, sizeof *card);
     size_t *offset = calloc(n, sizeof *offset);
     w->part = calloc(n, sizeof *w->part);
-    w->shared = calloc(1, sizeof *w->shared);
+    w->shared = calloc(1, sizeof *w->shared + n * sizeof(struct uno_door *));
     bool mine = card && offset && w->part && w->shared;
     int64_t failed = !mine;
     struct uno_team all = uno_team_all(w->comm, 0);
     int err = uno_team_most(&all, &failed);
     if (!err && (failed || !mine)) err = uno_fail(MPI_ERR_NO_MEM, "no memory for a window of %zu members", n);
     if (!err) {
+        find_doors(w);
         struct card *c = &card[w->comm->rank];
-        *c = (struct card){(int64_t)(intptr_t)spec->base, spec->size, spec->unit, {0}};
+        *c = (struct card){(int64_t)(intptr_t)spec->base, spec->size, spec->unit, uno_access != NULL, {0}};
         if (w->flavor == MPI_WIN_FLAVOR_CREATE) c->place = uno_arena_place(spec->base, (size_t)spec->size);
-        for (int r = 0; r < w->ranks; r++) w->part[r].local = uno_local_of(uno_comm_proc(w->comm, r));
         err = uno_team_allgather(&all, card, sizeof *card);
     }
     if (!err) err = make_share(w, lay_memory(w, card, offset));
     if (!err && w->flavor == MPI_WIN_FLAVOR_DYNAMIC) err = uno_win_regions_make(w);
     if (!err) err = uno_win_check_make(w);
     if (!err && least_path.num < UNO_RMA_MESSAGE) err = borrow(w, card);
+    if (!err && some_opens(w, card) && !uno_win_access_room(w)) err = uno_fail(MPI_ERR_NO_MEM, "no memory for cards");
     failed = err;
     int agreed = uno_team_most(&all, &failed);
     if (!err) err = agreed ? agreed : failed ? uno_fail((int)failed, "another member has no memory for its part") : 0;
     if (!err) describe(w, card, offset);
+    if (!err && w->access) err = uno_win_access_open(w);
     free(card);
     free(offset);
     return err;
@@ -267,6 +311,7 @@ static int fill_parts(struct MPI_ABI_Win *w, const struct uno_win_spec *spec)
 
 static void forget(struct MPI_ABI_Win *w)
 {
+    uno_win_access_drop(w);
     uno_win_regions_drop(w);
     uno_win_borrow_drop(w);
     uno_win_check_drop(w);
@@ -275,12 +320,20 @@ static void forget(struct MPI_ABI_Win *w)
         if (w->shared->meet.team.comm) uno_meet_drop(&w->shared->meet);
         free(w->shared);
     }
+    if (w->started) uno_group_drop(w->started);    // epochs that a failure left open
+    if (w->exposed) uno_group_drop(w->exposed);
     if (w->node) uno_comm_drop(w->node);
     if (w->comm) uno_comm_drop(w->comm);
-    if (w->errhandler) uno_errh_drop(w->errhandler);
     if (w->info) uno_info_drop(w->info);
     free(w->part);
     uno_pool_put(&pool, w);
+}
+
+// From now on all synchronisation goes the long way, which says what has happened.
+static void notice(struct MPI_ABI_Comm *c)
+{
+    struct MPI_ABI_Win *w = uno_win_of_context(c->context);
+    for (int r = 0; w && r < w->ranks; r++) w->part[r].immediate = false;
 }
 
 static void enlist(struct MPI_ABI_Win *w)
@@ -291,10 +344,15 @@ static void enlist(struct MPI_ABI_Win *w)
     if (first) first->prev = w;
     first = w;
     uno_tell_held = uno_win_tell_held;
+    w->comm->owner = w->handle;
+    w->comm->broke = notice;
+    if (w->comm->broken) notice(w->comm);
 }
 
 static void strike(struct MPI_ABI_Win *w)
 {
+    w->comm->owner = NULL;
+    w->comm->broke = NULL;
     uno_count_add(&gone, 1);
     uno_count_add(&bytes_gone, (uint64_t)w->size);
     if (w->next) w->next->prev = w->prev;
@@ -304,22 +362,32 @@ static void strike(struct MPI_ABI_Win *w)
         first = w->next;
 }
 
+// No message finds it any more.
+static void leave(struct MPI_ABI_Win *w, bool helped)
+{
+    if (w->messages) uno_remote_forget(w);
+    if (helped) uno_helper_need(false);
+    strike(w);
+    forget(w);
+}
+
 int uno_win_make(struct MPI_ABI_Comm *c, const struct uno_win_spec *spec, struct MPI_ABI_Win **win)
 {
-    if (spec->flavor == MPI_WIN_FLAVOR_SHARED && c->size > 1 && !uno_share_possible(c))
+    if (spec->flavor == MPI_WIN_FLAVOR_SHARED && c->size > 1 && !uno_share_possible(c, true))
         return uno_fail(MPI_ERR_RMA_SHARED, "the members of the communicator are not all on one host");
     struct MPI_ABI_Win *w = uno_pool_get(&pool);
     if (!w) return uno_fail(MPI_ERR_NO_MEM, "no memory for a window");
     uno_arena_expect();
     w->handle = w;
     w->ranks = c->size;
+    // What was sent may wait for its connection, and its receiver, before it comes here, for that.
+    bool connects = !uno_chan_self.shares || (int)uno_chan_self.nlocal < uno_chan_self.nprocs;
+    w->polls = connects || uno_comm_is_mixed(c);
     w->flavor = spec->flavor;
     w->base = spec->base;
     w->size = spec->size;
     w->unit = spec->unit;
     w->model = MPI_WIN_UNIFIED;
-    w->errhandler = &uno_errors_are_fatal;
-    uno_errh_hold(w->errhandler);
     int err = uno_win_hints_take(w, spec->info);
     if (!err) err = make_comms(w, c);
     if (!err) err = fill_parts(w, spec);
@@ -331,10 +399,10 @@ int uno_win_make(struct MPI_ABI_Comm *c, const struct uno_win_spec *spec, struct
     enlist(w);
     // Whoever is told of the window may use it: so the helper runs first.
     err = w->messages ? uno_helper_need(true) : MPI_SUCCESS;
+    bool helped = !err;
     if (!err) err = uno_meet(&w->shared->meet);
     if (err) {
-        strike(w);
-        forget(w);
+        leave(w, w->messages && helped);
         return err;
     }
     *win = w;
@@ -346,11 +414,6 @@ int uno_win_free(struct MPI_ABI_Win *w)
     (void)uno_rma_flush(w, -1);    // nobody is told of a refusal any more, and the others wait
     int err = uno_meet(&w->shared->meet);
     if (err && !w->comm->broken) return err;    // where members have failed the living free it without each other
-    if (w->messages) {
-        uno_remote_forget(w);
-        uno_helper_need(false);
-    }
-    strike(w);
-    forget(w);
+    leave(w, w->messages);
     return MPI_SUCCESS;
 }

@@ -20,6 +20,7 @@ enum uno_rma_path { UNO_RMA_MAPPED, UNO_RMA_REACH, UNO_RMA_MESSAGE };
 
 struct uno_rma_words;     // what the members of a host share per part (words.h)
 struct uno_rma_shared;    // what they map and meet by (words.h)
+struct uno_win_access;    // parts that a channel can access (access.c)
 
 enum uno_rma_held { UNO_RMA_FREE, UNO_RMA_SHARED, UNO_RMA_EXCLUSIVE, UNO_RMA_NOCHECK };
 
@@ -29,7 +30,6 @@ struct uno_rma_part {
     size_t size;    // bytes; of a dynamic window SIZE_MAX
     MPI_Aint unit;
     int pid;             // REACH
-    int local;           // index on this host, -1: on another
     uint8_t path;        // enum uno_rma_path
     uint8_t held;        // enum uno_rma_held: what this process holds in its passive epoch
     bool begun;          // MPI_Win_start has opened an epoch
@@ -48,6 +48,10 @@ struct uno_rma_part {
     _Atomic uint64_t granted;       // locks that a part on another host has granted
     _Atomic uint64_t answered;      // flushes that it has answered
     uint64_t asked_locks, asked_answers;
+    uint64_t accesses;                   // that this process has begun (access.c)
+    _Atomic uint64_t accessed;           // and those that have ended
+    uint64_t access_from, access_end;    // bytes that those under way touch, at most
+    int access_error;                    // class, of one that did not end well
 };
 
 struct MPI_ABI_Win {
@@ -55,14 +59,14 @@ struct MPI_ABI_Win {
     int ranks;
     bool fenced;    // a fence has begun an epoch
     bool all_locked, all_unchecked;
+    bool polls;                   // calls that poll nothing do so now and then: guests, or messages by connections
     bool messages;                // some part goes by MESSAGE
     struct uno_rma_part *part;    // [ranks]
     MPI_Win handle;
-    struct MPI_ABI_Comm *comm;    // of its own: the members and a context for messages
+    struct MPI_ABI_Comm *comm;    // of its own: the members, a context for messages, the error handler
     struct MPI_ABI_Comm *node;    // the members on this host
     struct uno_rma_shared *shared;
     _Atomic uint64_t *posted, *completed;    // [ranks] of this process, in `words`: told by each other member
-    struct MPI_ABI_Errhandler *errhandler;
     struct uno_attrs *attrs;
     struct MPI_ABI_Info *info;
     char name[MPI_MAX_OBJECT_NAME];
@@ -74,10 +78,17 @@ struct MPI_ABI_Win {
     int locks, writing;                         // parts locked one by one; those on this host locked exclusively
     struct MPI_ABI_Group *started, *exposed;    // epochs of start and post
     struct uno_arena_view *borrowed;            // [size] parts of MPI_Alloc_mem's memory (borrow.c), NULL: none
+    struct uno_win_access *access;              // NULL: no member can open its part
     struct uno_win_check *check;                // the checking mode (check.c), NULL: off
     struct uno_win_regions *attached;           // dynamic windows (region.c)
     struct MPI_ABI_Win *next, *prev;            // all windows of this process
 };
+
+// Whether a call on the short way, which polls nothing, is to go the long way and hear what has happened.
+static inline bool uno_win_is_due(const struct MPI_ABI_Win *w)
+{
+    return uno_news_waits() || (__builtin_expect(w->polls, 0) && uno_guests_due());
+}
 
 struct MPI_ABI_Win *uno_win(MPI_Win h);           // NULL when not a live handle (MPI_WIN_NULL too)
 const struct MPI_ABI_Win *uno_win_first(void);    // of all windows

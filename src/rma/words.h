@@ -25,6 +25,7 @@ struct uno_rma_shared {
     char *memory;                   // in it, NULL: there is none
     size_t before, stride;          // in it: bytes before the members' words, bytes of one member
     struct uno_ticket_queue all;    // its first room: who locks all parts, its second: who locks any exclusively
+    struct uno_door *door[];        // [ranks] where the members on this host are woken; NULL: it is on another
 };
 
 // How often this process has told the part: posted to it (MPI_Win_post), completed (MPI_Win_complete).
@@ -35,4 +36,4 @@ _Atomic uint64_t *uno_win_completed(const struct MPI_ABI_Win *w, const struct un
 struct uno_ticket_queue uno_win_queue(const struct MPI_ABI_Win *w, const struct uno_rma_part *p);
 
 // Raises a word of a member on this host by one and wakes the member.
-void uno_win_raise(_Atomic uint64_t *word, int local);
+void uno_win_raise(const struct MPI_ABI_Win *w, _Atomic uint64_t *word, int rank);

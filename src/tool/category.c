@@ -8,12 +8,13 @@
 static const struct uno_category table[] = {
     {"unisono", "all that the library tells and lets be set", NULL, 0, 0},
     {"launching", "how mpiexec starts, watches and ends ranks",
-     "bind_to|map_by|launch_|end_|rank_variables|unfinalized|deadlock", MPI_T_SCOPE_READONLY,
-     MPI_T_VERBOSITY_USER_DETAIL},
+     "bind_to|map_by|launch_|end_|rank_variables|unfinalized|deadlock|allocation|host_silence|checkpoint_",
+     MPI_T_SCOPE_READONLY, MPI_T_VERBOSITY_USER_DETAIL},
     {"checking", "what is compared before it runs", "check", MPI_T_SCOPE_ALL_EQ, MPI_T_VERBOSITY_USER_BASIC},
     {"self", "messages of a process to itself", "self_", MPI_T_SCOPE_ALL_EQ, MPI_T_VERBOSITY_TUNER_DETAIL},
     {"shm", "messages between processes of one host", "shm_", MPI_T_SCOPE_ALL, MPI_T_VERBOSITY_TUNER_BASIC},
     {"tcp", "messages over a network", "tcp_|link_", MPI_T_SCOPE_ALL, MPI_T_VERBOSITY_TUNER_BASIC},
+    {"ofi", "messages by libfabric", "ofi_", MPI_T_SCOPE_ALL_EQ, MPI_T_VERBOSITY_TUNER_DETAIL},
     {"channels", "which ways messages and copies may take", "chan|share_|huge_|direct_", MPI_T_SCOPE_ALL_EQ,
      MPI_T_VERBOSITY_TUNER_DETAIL},
     {"matching", "messages and receives that wait for each other", "unexpected_|posted_|hold_", MPI_T_SCOPE_LOCAL,
@@ -23,8 +24,8 @@ static const struct uno_category table[] = {
      MPI_T_VERBOSITY_TUNER_BASIC},
     {"one-sided", "windows", "rma_|window_", MPI_T_SCOPE_ALL_EQ, MPI_T_VERBOSITY_TUNER_DETAIL},
     {"files", "access to files", "file_", MPI_T_SCOPE_ALL_EQ, MPI_T_VERBOSITY_TUNER_DETAIL},
-    {"processes", "processes that fail, come or go", "process_|spawn_|survive", MPI_T_SCOPE_ALL_EQ,
-     MPI_T_VERBOSITY_USER_BASIC},
+    {"processes", "processes that fail, come or go", "process_|agreement_|mpiexec|port_|connect_|name_folder",
+     MPI_T_SCOPE_ALL_EQ, MPI_T_VERBOSITY_USER_BASIC},
     {"library", "everything else", "", MPI_T_SCOPE_LOCAL, MPI_T_VERBOSITY_USER_BASIC},
 };
 

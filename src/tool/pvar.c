@@ -98,9 +98,13 @@ int uno_pvar_write(MPI_T_pvar_handle h, const void *buf)
     if (uno_pvar_is_steady(h->pvar))
         return uno_fail(MPI_T_ERR_PVAR_NO_WRITE, "handle: %s is a level, which cannot be set", h->pvar->name);
     uint64_t value = 0;
-    if (buf && h->pvar->kind == UNO_PVAR_IS_TIME)
-        value = (uint64_t)(*(const double *)buf / uno_pvar_seconds(1));
-    else if (buf)
+    if (buf && h->pvar->kind == UNO_PVAR_IS_TIME) {
+        double seconds = *(const double *)buf, ticks = seconds / uno_pvar_seconds(1);
+        if (!(ticks >= 0 && ticks < 0x1p63))    // not a number, neither
+            return uno_fail(MPI_T_ERR_INVALID, "buf: %g s is no time that %s can have (0 or more allowed)", seconds,
+                            h->pvar->name);
+        value = (uint64_t)ticks;
+    } else if (buf)
         value = *(const unsigned long long *)buf;
     h->sum = value;
     h->base = uno_pvar_value(h->pvar);

@@ -11,6 +11,7 @@
 #include "base/fail.h"
 #include "core/info.h"
 #include "core/world.h"
+#include "p2p/place.h"
 #include "topo/parts.h"
 
 static int unguided_color(const struct uno_spot *spot, int n, const struct uno_spot *me, struct MPI_ABI_Info *info)
@@ -53,13 +54,6 @@ static int own_color(int split_type, const struct MPI_ABI_Info *info, const stru
     return level == UNO_HW_LEVELS ? MPI_UNDEFINED : uno_spot_part(me, level);
 }
 
-// Hosts are numbered by each job for itself. What windows share lies within one job.
-static int job_color(void)
-{
-    uint64_t h = (uno_world.job->job_id + uno_world.job->host) * 0x9e3779b97f4a7c15ULL;
-    return (int)(h >> 33);
-}
-
 // Processes that say MPI_UNDEFINED do not know what the others say, so all exchange the same table whatever they say.
 int uno_hw_color(struct MPI_ABI_Comm *c, int split_type, struct MPI_ABI_Info *info, int *color)
 {
@@ -69,16 +63,17 @@ int uno_hw_color(struct MPI_ABI_Comm *c, int split_type, struct MPI_ABI_Info *in
         me.host = -1;
     else if (!shared)
         me = uno_spot_here();
-    *color = unguided ? MPI_UNDEFINED : own_color(split_type, info, &me);
-    if (shared && uno_comm_is_mixed(c)) *color = job_color();
     if (c->inter) {    // both sides must find the same color: only what a process knows by itself will do
         if (unguided)
             return uno_fail(MPI_ERR_COMM, "an intercommunicator cannot be split by MPI_COMM_TYPE_HW_UNGUIDED");
+        *color = own_color(split_type, info, &me);
+        if (shared && uno_comm_is_mixed(c)) *color = uno_place_number();
         return MPI_SUCCESS;
     }
     int err;
     struct uno_spot *spot = uno_spots(c, me, &err);
-    if (spot && unguided) *color = unguided_color(spot, c->size, &me, info);
+    if (spot) me = spot[c->rank];    // which host is known now
+    if (spot) *color = unguided ? unguided_color(spot, c->size, &me, info) : own_color(split_type, info, &me);
     free(spot);
     return err;
 }

@@ -11,6 +11,7 @@
 
 #include "base/fail.h"
 #include "core/world.h"
+#include "p2p/place.h"
 #include "p2p/team.h"
 
 #define PARTS_MAX 8192    // more parts of one kind than a host has
@@ -60,6 +61,17 @@ struct uno_spot uno_spot_if_bound(void)
     return find_spot(true);
 }
 
+// Each job counts its hosts for itself: over several, they are counted anew.
+static int number_hosts(struct MPI_ABI_Comm *c, struct uno_spot *spot)
+{
+    int *host = malloc((size_t)c->size * sizeof *host);
+    int err = host ? uno_places(c, host) : uno_fail(MPI_ERR_NO_MEM, "no memory to compare places");
+    for (int r = 0; r < c->size && !err; r++)
+        if (spot[r].host >= 0) spot[r].host = host[r];
+    free(host);
+    return err;
+}
+
 struct uno_spot *uno_spots(struct MPI_ABI_Comm *c, struct uno_spot mine, int *err)
 {
     struct uno_spot *spot = malloc((size_t)c->size * sizeof *spot);
@@ -70,6 +82,7 @@ struct uno_spot *uno_spots(struct MPI_ABI_Comm *c, struct uno_spot mine, int *er
     spot[c->rank] = mine;
     struct uno_team team = uno_team_all(c, 0);
     *err = uno_team_allgather(&team, spot, sizeof *spot);
+    if (!*err && uno_comm_is_mixed(c)) *err = number_hosts(c, spot);
     if (!*err) return spot;
     free(spot);
     return NULL;

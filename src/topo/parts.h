@@ -16,7 +16,8 @@ struct uno_spot uno_spot_here(void);
 // The same, but hwloc is not asked when the process may run everywhere: enough for putting ranks in order.
 struct uno_spot uno_spot_if_bound(void);
 
-// Of all ranks of c, collectively: [size], the caller frees. NULL, with the error in *err, when that fails.
+// Of all ranks of c, collectively, their hosts as c sees them: [size], the caller frees. NULL, with the error in *err,
+// when that fails.
 struct uno_spot *uno_spots(struct MPI_ABI_Comm *c, struct uno_spot mine, int *err);
 
 // Level -1 is the host itself. Whether both are in one part, and known to be.

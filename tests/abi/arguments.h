@@ -22,7 +22,7 @@ struct call {
 };
 
 #ifndef HANG
-#define HANG 60    // seconds
+#define HANG 300    // seconds
 #endif
 
 enum { LEGAL = -1, ANY_ERROR = -2, ANY_RESULT = -3 };    // in place of an error class

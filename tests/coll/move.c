@@ -2,6 +2,14 @@
 // run: np=1,2,3,4,5,8 chan=shm,tcp
 // run: np=2,3,5 set=coll_force=bcast=copies+gather=copies+scatter=copies+allgather=copies+alltoall=copies
 //      copied between the ranks' buffers whatever the size
+// run: np=2,3,5 set=coll_force=bcast=slots+gather=slots+scatter=slots+allgather=slots+alltoall=slots
+//      through slots, wide ones too, as far as they reach
+// run: np=2,5 set=coll_force=bcast=slots+gather=slots+scatter=slots+allgather=slots+alltoall=slots set=coll_wide=20000
+//      through slots that are not much wider
+// run: np=2,3,5,8 set=coll_force=bcast=windows+allgather=windows+alltoall=windows set=coll_window=4096
+//      handed round in small windows, whatever the size
+// run: np=3 set=coll_force=bcast=windows+allgather=windows+alltoall=windows set=shm_cma=0
+//      likewise in large ones, without permission to copy between processes
 // run: np=2,3,5 set=coll_direct_min=1
 //      nonblocking and persistent forms copying straight between buffers at any size
 // run: np=3,5 set=coll_shm=0 set=coll_force=bcast=linear+allgather=linear+alltoall=linear

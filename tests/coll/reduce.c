@@ -2,6 +2,14 @@
 // run: np=1,2,3,4,5,8 chan=shm,tcp
 // run: np=2,3,5 set=coll_force=reduce=copies+allreduce=copies+reduce_scatter=copies+scan=copies
 //      combined out of the ranks' buffers whatever the size
+// run: np=2,3,5 set=coll_force=reduce=slots+allreduce=slots+reduce_scatter=slots+scan=slots
+//      through slots, wide ones too, as far as they reach
+// run: np=2,3,5,8 set=coll_force=reduce=windows+allreduce=windows+reduce_scatter=windows set=coll_window=4096
+//      from rank to rank in small windows, whatever the size
+// run: np=3 set=coll_force=reduce=windows+allreduce=windows+reduce_scatter=windows set=shm_cma=0
+//      likewise in large ones, without permission to copy between processes
+// run: np=3,5 set=coll_wide=0
+//      without wide slots
 // run: np=3,4 set=coll_shm=0 set=coll_force=reduce_scatter=direct
 //      over messages, each rank combining its own block
 // run: np=2,3,5 set=coll_direct_min=1

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A process that listens with mpi://, prints its address, and serves until it is killed: echoes arrays plus one.
-With `die`: sends a large array and kills itself. With `farewell`: sends two messages, closes, and ends."""
+With `plain`: echoes any message as it is. With `die`: sends a large array and kills itself. With `farewell`: sends two
+messages, closes, and ends."""
 
 import asyncio
 import os
@@ -19,7 +20,7 @@ over = asyncio.Event()
 async def handle(comm):
     try:
         if what == "die":
-            await comm.write(to_serialize(np.zeros(1 << 24)))
+            await comm.write(to_serialize(np.zeros(1 << 27)))  # 1 GiB
             os.kill(os.getpid(), signal.SIGKILL)
         if what == "farewell":
             await comm.write(to_serialize(np.full(1 << 24, 3, dtype="u1")))
@@ -28,7 +29,8 @@ async def handle(comm):
             over.set()
             return
         while True:
-            await comm.write(to_serialize((await comm.read()) + np.uint8(1)))
+            message = await comm.read()
+            await comm.write(message if what == "plain" else to_serialize(message + np.uint8(1)))
     except CommClosedError:
         pass
 

@@ -9,7 +9,7 @@ import pytest
 from distributed.comm import connect, listen
 
 
-def run(coroutine, seconds=60):
+def run(coroutine, seconds=600):
     """Runs a test's coroutine on a loop of its own, bounded in time."""
 
     async def bounded():

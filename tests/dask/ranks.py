@@ -13,7 +13,7 @@ logging.getLogger("distributed").setLevel(logging.CRITICAL)
 if __name__ == "__main__":
     initialize(protocol="mpi", dashboard=False, nthreads=1)
     with Client() as client:
-        client.wait_for_workers(2, timeout=60)
+        client.wait_for_workers(2, timeout=600)
         workers = list(client.scheduler_info()["workers"])
         assert all(w.startswith("mpi://") for w in workers), workers
         one = client.submit(np.ones, 1 << 20, workers=workers[:1])

@@ -307,11 +307,11 @@ def test_two_loops():
     thread = threading.Thread(target=run, args=(serve(),))
     thread.start()
     try:
-        assert ready.wait(30)
+        assert ready.wait(300)
         run(ask())
     finally:
         over.set()
-        thread.join(30)
+        thread.join(300)
 
 
 def test_more_than_4_gib():

@@ -37,7 +37,7 @@ class Child:
         self.process.stdout.close()
 
 
-async def ended(comm, limit=10):
+async def ended(comm, limit=300):
     """Whether the connection is known to be closed, unread, within the time."""
     end = time.monotonic() + limit
     while not comm.closed() and time.monotonic() < end:
@@ -57,6 +57,29 @@ def test_echo(n):
             await comm.close()
 
     run(test())
+
+
+WITHOUT_NUMPY = """
+import sys
+sys.modules["numpy"] = None
+import asyncio
+from distributed.comm import connect
+
+async def main(address):
+    comm = await connect(address)
+    for n in (1, 10_000, 100_000, 3 << 20):
+        await comm.write({"data": b"x" * n})
+        assert bytes((await comm.read())["data"]) == b"x" * n
+    await comm.close()
+
+asyncio.run(main(sys.argv[1]))
+"""
+
+
+def test_without_numpy():
+    """Dask does without NumPy, so this does, too."""
+    with Child("plain") as child:
+        subprocess.run([sys.executable, "-c", WITHOUT_NUMPY, child.address], check=True, timeout=300)
 
 
 def test_many_over_one_link():
@@ -155,26 +178,32 @@ def test_cluster_of_processes():
         os.kill(client.run(os.getpid)[workers[0]], signal.SIGKILL)
         assert sum(client.gather(client.map(inc, range(200, 400)))) == sum(range(201, 401))
         cluster.scale(3)
-        client.wait_for_workers(3, timeout=60)
+        client.wait_for_workers(3, timeout=600)
         cluster.scale(1)
         assert sum(client.gather(client.map(inc, range(400, 500)))) == sum(range(401, 501))
 
 
-def test_command_line(tmp_path):
-    """dask scheduler and dask worker, a client that finds them by the scheduler file."""
+@pytest.mark.parametrize("apart", [[], ["unshare", "-pf", "--kill-child", "--mount-proc"]], ids=["here", "other-host"])
+def test_command_line(tmp_path, apart):
+    """dask scheduler and dask worker, a client that finds them by the scheduler file. A worker in a numbering of
+    processes of its own shares no memory with the others: it plays another host."""
+    if apart and os.geteuid() != 0:
+        pytest.skip("only root may number processes anew")
     file = str(tmp_path / "scheduler.json")
     dask = [sys.executable, "-m", "dask"]
     here = ["--protocol", "mpi", "--port", "0", "--host", "127.0.0.1", "--no-dashboard", "--scheduler-file", file]
     scheduler = subprocess.Popen([*dask, "scheduler", *here], stderr=subprocess.DEVNULL)
     options = ["--scheduler-file", file, "--no-dashboard", "--nthreads", "1", "--local-directory", str(tmp_path)]
-    worker = subprocess.Popen([*dask, "worker", *options], stderr=subprocess.DEVNULL)
+    worker = subprocess.Popen([*apart, *dask, "worker", *options], stderr=subprocess.DEVNULL)
     try:
-        with Client(scheduler_file=file, timeout=60) as client:
+        with Client(scheduler_file=file, timeout=600) as client:
             assert client.scheduler.address.startswith("mpi://")
-            assert client.submit(sum, [1, 1]).result(timeout=60) == 2
+            assert client.submit(sum, [1, 1]).result(timeout=600) == 2
+            numbers = client.scatter(np.arange(1 << 20))
+            assert client.submit(np.negative, numbers).result(timeout=600)[-1] == 1 - (1 << 20)
             assert list(client.scheduler_info()["workers"])[0].startswith("mpi://")
     finally:
         for process in (worker, scheduler):
             process.terminate()
         for process in (worker, scheduler):
-            process.wait(30)
+            process.wait(300)

@@ -54,6 +54,6 @@ async def main():
         assert len(peers) == world.size, (len(peers), world.size)
 
 
-asyncio.run(asyncio.wait_for(main(), 100))
+asyncio.run(asyncio.wait_for(main(), 600))
 if world.rank == 0:
     print("ok")

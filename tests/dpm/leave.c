@@ -47,7 +47,9 @@ static void be_child(MPI_Comm parent)
 {
     int one = 1, in;
     MPI_Comm all = merge(parent, 1);
-    CHECK(MPI_Reduce(&one, NULL, 1, MPI_INT, MPI_SUM, 0, all) == MPI_SUCCESS);
+    MPI_Request r;
+    CHECK(MPI_Ireduce(&one, NULL, 1, MPI_INT, MPI_SUM, 0, all, &r) == MPI_SUCCESS);
+    CHECK(MPI_Wait(&r, MPI_STATUS_IGNORE) == MPI_SUCCESS);
     for (int i = 0; i < 2; i++) CHECK(MPI_Recv(&in, 1, MPI_INT, i, 8, parent, MPI_STATUS_IGNORE) == MPI_SUCCESS);
     MPI_Comm_free(&all);
     MPI_Comm_free(&parent);

@@ -11,8 +11,10 @@ static int rank, size;
 // What a spawned process does, by its first argument.
 static int be_child(MPI_Comm parent, int argc, char **argv)
 {
-    int parents, sum, one = 1;
+    int parents, sum, one = 1, length = 0;
+    char name[MPI_MAX_OBJECT_NAME];
     MPI_Comm all;
+    CHECK(MPI_Comm_get_name(parent, name, &length) == MPI_SUCCESS && strcmp(name, "MPI_COMM_PARENT") == 0);
     CHECK(argc == 4 && strcmp(argv[2], "") == 0 && strcmp(argv[3], "a b") == 0);
     MPI_Comm_remote_size(parent, &parents);
     CHECK(size == atoi(argv[1]) || atoi(argv[1]) == 0);

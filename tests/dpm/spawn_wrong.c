@@ -84,6 +84,32 @@ static void check_info(void)
     MPI_Info_free(&info);
 }
 
+// Keys that are read as options of mpiexec are.
+static void check_options(void)
+{
+    static const char *const bad[][3] = {{"host", ",", "a host name is missing"},
+                                         {"host", "localhost:x", "slots"},
+                                         {"hostfile", "/no/such/file", "cannot read the host file"},
+                                         {"map_by", "nothing", "map_by"},
+                                         {"bind_to", "nothing", "bind_to"}};
+    int codes[3];
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        MPI_Info info;
+        MPI_Info_create(&info);
+        MPI_Info_set(info, bad[i][0], bad[i][1]);
+        CHECK(spawn(self, 2, info, codes) == MPI_ERR_INFO_VALUE);
+        check_text(MPI_ERR_INFO_VALUE, bad[i][2]);
+        CHECK(class_of(codes[0]) == MPI_ERR_INFO_VALUE && class_of(codes[1]) == MPI_ERR_INFO_VALUE);
+        MPI_Info_free(&info);
+    }
+    MPI_Info info;
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "wdir", "/");
+    CHECK(spawn("./no-such-program", 1, info, codes) == MPI_ERR_SPAWN);
+    check_text(MPI_ERR_SPAWN, "cannot run ./no-such-program in the working directory /:");
+    MPI_Info_free(&info);
+}
+
 // Programs that are not initialised: they end, and the spawn with them.
 static void check_others(void)
 {
@@ -129,6 +155,7 @@ int main(int argc, char **argv)
     check_commands();
     check_arguments();
     check_info();
+    check_options();
     check_others();
     check_multiple();
     MPI_Finalize();

@@ -24,6 +24,39 @@ static void on_session(MPI_Session *session, int *code, ...)
     last_code = *code;
 }
 
+static void answer_comm(MPI_Comm *comm, int *code, ...)
+{
+    (void)comm;
+    *code = *code == MPI_ERR_ARG ? MPI_ERR_OTHER : MPI_SUCCESS;
+}
+
+static void answer_file(MPI_File *file, int *code, ...)
+{
+    last_code = *code;
+    *code = *file == MPI_FILE_NULL ? MPI_SUCCESS : MPI_ERR_FILE;
+}
+
+// A handler's second argument is the code that the call returns.
+static void answered(void)
+{
+    MPI_Errhandler h;
+    MPI_File f;
+    int n;
+    MPI_Comm c;
+    MPI_Comm_dup(MPI_COMM_SELF, &c);
+    MPI_Comm_create_errhandler(answer_comm, &h);
+    MPI_Comm_set_errhandler(c, h);
+    MPI_Errhandler_free(&h);
+    CHECK(MPI_Comm_size(c, NULL) == MPI_ERR_OTHER && MPI_Comm_remote_size(c, &n) == MPI_SUCCESS);
+    MPI_Comm_free(&c);
+    MPI_File_create_errhandler(answer_file, &h);
+    MPI_File_set_errhandler(MPI_FILE_NULL, h);
+    MPI_Errhandler_free(&h);
+    CHECK(MPI_File_open(MPI_COMM_SELF, "/nowhere/file", MPI_MODE_RDONLY, MPI_INFO_NULL, &f) == MPI_SUCCESS);
+    CHECK(last_code == MPI_ERR_NO_SUCH_FILE);
+    MPI_File_set_errhandler(MPI_FILE_NULL, MPI_ERRORS_RETURN);
+}
+
 static void user_handler(void)
 {
     MPI_Errhandler h, got;
@@ -162,6 +195,7 @@ int main(void)
     MPI_Init(NULL, NULL);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
     user_handler();
+    answered();
     predefined();
     wrong_input();
     standard_classes();

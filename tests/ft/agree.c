@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // run: np=1,2,3,5 chan=shm,tcp
+// run: np=1,2,3 env=TEST_SPAWN=2 chan=shm,tcp
+// run: np=0 env=TEST_SPAWN=2
 // The functions of process failure where nobody fails: revoking, agreeing, shrinking, on MPI_COMM_SELF, a duplicate of
-// MPI_COMM_WORLD and an intercommunicator, blocking and not; wrong arguments.
+// MPI_COMM_WORLD and an intercommunicator, blocking and not, inside a job and over two; wrong arguments.
 #include <mpi_ext.h>
 
-#include "../check.h"
+#include "../grown.h"
 
 static int class_of(int err)
 {
@@ -98,16 +100,16 @@ static void wrong_arguments(MPI_Comm c)
     CHECK(class_of(MPIX_Comm_is_revoked(c, NULL)) == MPI_ERR_ARG);
 }
 
-static void revoke(MPI_Comm c)
+// One of all members, `first`, does it.
+static void revoke(MPI_Comm c, int first)
 {
-    int flag = 1, me;
+    int flag = 1;
     MPI_Request r;
     MPI_Comm made;
-    MPI_Comm_rank(c, &me);
     CHECK(MPIX_Comm_is_revoked(c, &flag) == MPI_SUCCESS && !flag);
     CHECK(MPI_Irecv(&flag, 1, MPI_INT, 0, 4, c, &r) == MPI_SUCCESS);    // from a rank that sends nothing
-    CHECK(MPI_Barrier(c) == MPI_SUCCESS || me != 0);                    // the first may have revoked meanwhile
-    if (me == 0) CHECK(MPIX_Comm_revoke(c) == MPI_SUCCESS);
+    CHECK(MPI_Barrier(c) == MPI_SUCCESS || !first);                     // which the first may have done meanwhile
+    if (first) CHECK(MPIX_Comm_revoke(c) == MPI_SUCCESS);
     CHECK(class_of(MPI_Wait(&r, MPI_STATUS_IGNORE)) == MPIX_ERR_REVOKED);    // by one rank, on all
     CHECK(MPIX_Comm_is_revoked(c, &flag) == MPI_SUCCESS && flag);
     CHECK(class_of(MPI_Barrier(c)) == MPIX_ERR_REVOKED);
@@ -120,7 +122,7 @@ static void revoke(MPI_Comm c)
     check_shrunk(c, made);
 }
 
-static void all_of(MPI_Comm base)
+static void all_of(MPI_Comm base, int first)
 {
     MPI_Comm c;
     CHECK(MPI_Comm_dup(base, &c) == MPI_SUCCESS);
@@ -129,27 +131,35 @@ static void all_of(MPI_Comm base)
     agree(c);
     shrink(c);
     wrong_arguments(c);
-    revoke(c);
+    revoke(c, first);
     MPI_Comm_free(&c);
 }
 
-int main(void)
+// In every part that it can be parted into: some of them over both jobs.
+static void all_of_halves(int rank, int size)
 {
-    int rank, size;
-    MPI_Init(NULL, NULL);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
-    all_of(MPI_COMM_SELF);
-    all_of(MPI_COMM_WORLD);
-    if (size > 1) {
+    for (int cut = 1; cut < size; cut++) {
         MPI_Comm half, both;
-        int low = rank < size / 2;
-        MPI_Comm_split(MPI_COMM_WORLD, low, 0, &half);
-        MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, low ? size / 2 : 0, 1, &both);
-        all_of(both);
+        int low = rank < cut;
+        MPI_Comm_split(world, low, 0, &half);
+        MPI_Intercomm_create(half, 0, world, low ? cut : 0, 1, &both);
+        all_of(both, rank == 0);
         MPI_Comm_free(&both);
         MPI_Comm_free(&half);
     }
+}
+
+int main(int argc, char **argv)
+{
+    int rank, size;
+    MPI_Init(&argc, &argv);
+    grow_world(argv);
+    MPI_Comm_rank(world, &rank);
+    MPI_Comm_size(world, &size);
+    all_of(MPI_COMM_SELF, 1);
+    all_of(world, rank == 0);
+    all_of_halves(rank, size);
+    leave_world();
     MPI_Finalize();
     return 0;
 }

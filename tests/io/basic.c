@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // run: np=1,2,3,5 chan=shm,tcp
-// Files: opening, sizes, positions, explicit offsets, individual pointers, views, info, groups, atomicity; what wrong
-// uses say.
+// Files: opening, sizes, positions, explicit offsets, individual pointers, views, info, groups, atomicity.
 #include "file.h"
 
 static int rank, size;
@@ -177,74 +176,6 @@ static void hints(void)
     CHECK(MPI_File_close(&fh) == MPI_SUCCESS);
 }
 
-static void wrong_opens(void)
-{
-    MPI_File fh = MPI_FILE_NULL;
-    int err = MPI_File_open(MPI_COMM_WORLD, "/no/such/folder/file", MPI_MODE_RDONLY, MPI_INFO_NULL, &fh);
-    CHECK(says(err, MPI_ERR_NO_SUCH_FILE, "/no/such/folder/file") && says(err, MPI_ERR_NO_SUCH_FILE, "No such file"));
-    err = MPI_File_open(MPI_COMM_WORLD, "/tmp", MPI_MODE_RDONLY, MPI_INFO_NULL, &fh);
-    CHECK(says(err, MPI_ERR_BAD_FILE, "/tmp"));
-    err = MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_RDWR | MPI_MODE_CREATE | MPI_MODE_EXCL, MPI_INFO_NULL, &fh);
-    CHECK(says(err, MPI_ERR_FILE_EXISTS, path));
-    CHECK(says(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE, MPI_INFO_NULL, &fh), MPI_ERR_AMODE, "amode"));
-    CHECK(says(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_RDWR | MPI_MODE_SEQUENTIAL, MPI_INFO_NULL, &fh),
-               MPI_ERR_AMODE, "SEQUENTIAL"));
-    if (size > 1)
-        CHECK(says(MPI_File_open(MPI_COMM_WORLD, path, rank ? MPI_MODE_RDWR : MPI_MODE_RDONLY, MPI_INFO_NULL, &fh),
-                   MPI_ERR_NOT_SAME, "amode"));
-    CHECK(fh == MPI_FILE_NULL);
-    CHECK(says(MPI_File_delete("/no/such/file", MPI_INFO_NULL), MPI_ERR_NO_SUCH_FILE, "/no/such/file"));
-}
-
-static void wrong_views(MPI_File fh)
-{
-    MPI_Datatype three, twice, back;
-    int len[2] = {1, 1}, same[2] = {0, 0}, down[2] = {1, 0};
-    MPI_Type_contiguous(3, MPI_BYTE, &three);
-    MPI_Type_indexed(2, len, same, MPI_INT, &twice);
-    MPI_Type_indexed(2, len, down, MPI_INT, &back);
-    CHECK(says(MPI_File_set_view(fh, 0, MPI_INT, three, "native", MPI_INFO_NULL), MPI_ERR_TYPE, "committed"));
-    MPI_Type_commit(&three);
-    MPI_Type_commit(&twice);
-    MPI_Type_commit(&back);
-    CHECK(says(MPI_File_set_view(fh, 0, MPI_INT, three, "native", MPI_INFO_NULL), MPI_ERR_TYPE, "multiple"));
-    CHECK(says(MPI_File_set_view(fh, 0, MPI_INT, twice, "native", MPI_INFO_NULL), MPI_ERR_TYPE, "twice"));
-    CHECK(says(MPI_File_set_view(fh, 0, MPI_INT, back, "native", MPI_INFO_NULL), MPI_ERR_TYPE, "ascend"));
-    CHECK(says(MPI_File_set_view(fh, -2, MPI_INT, MPI_INT, "native", MPI_INFO_NULL), MPI_ERR_ARG, "disp"));
-    CHECK(says(MPI_File_set_view(fh, 0, MPI_INT, MPI_INT, "none", MPI_INFO_NULL), MPI_ERR_UNSUPPORTED_DATAREP, "none"));
-    MPI_Type_free(&three);
-    MPI_Type_free(&twice);
-    MPI_Type_free(&back);
-}
-
-static void wrong_uses(void)
-{
-    int v = 0;
-    MPI_Offset n;
-    MPI_File fh = open_as(MPI_MODE_RDONLY), closed;
-    CHECK(says(MPI_File_write(fh, &v, 1, MPI_INT, MPI_STATUS_IGNORE), MPI_ERR_READ_ONLY, "MPI_MODE_RDONLY"));
-    CHECK(says(MPI_File_set_size(fh, 5), MPI_ERR_READ_ONLY, "MPI_File_set_size"));
-    CHECK(says(MPI_File_seek(fh, -1, MPI_SEEK_SET), MPI_ERR_ARG, "offset -1"));
-    CHECK(says(MPI_File_seek(fh, 0, 12), MPI_ERR_ARG, "whence"));
-    CHECK(says(MPI_File_read_at(fh, -1, &v, 1, MPI_INT, MPI_STATUS_IGNORE), MPI_ERR_ARG, "offset -1"));
-    CHECK(says(MPI_File_read_at(fh, 0, &v, -1, MPI_INT, MPI_STATUS_IGNORE), MPI_ERR_COUNT, "count -1"));
-    CHECK(says(MPI_File_read_at(fh, 0, NULL, 1, MPI_INT, MPI_STATUS_IGNORE), MPI_ERR_BUFFER, "NULL"));
-    CHECK(says(MPI_File_read_at(fh, 0x7fffffffffffffff, &v, 1, MPI_INT, MPI_STATUS_IGNORE), MPI_ERR_ARG, "63 bits"));
-    // One rank's mistake is everybody's error.
-    CHECK(MPI_File_read_at_all(fh, rank ? 0 : -1, &v, 1, MPI_INT, MPI_STATUS_IGNORE) != MPI_SUCCESS);
-    closed = fh;
-    CHECK(MPI_File_close(&fh) == MPI_SUCCESS);
-    CHECK(says(MPI_File_get_size(closed, &n), MPI_ERR_FILE, "closed"));
-    fh = open_as(MPI_MODE_WRONLY);
-    CHECK(says(MPI_File_read(fh, &v, 1, MPI_INT, MPI_STATUS_IGNORE), MPI_ERR_ACCESS, "MPI_MODE_WRONLY"));
-    wrong_views(fh);
-    CHECK(MPI_File_close(&fh) == MPI_SUCCESS);
-    fh = open_as(MPI_MODE_WRONLY | MPI_MODE_SEQUENTIAL);
-    CHECK(says(MPI_File_write(fh, &v, 1, MPI_INT, MPI_STATUS_IGNORE), MPI_ERR_UNSUPPORTED_OPERATION, "SEQUENTIAL"));
-    CHECK(MPI_File_write_shared(fh, &v, 1, MPI_INT, MPI_STATUS_IGNORE) == MPI_SUCCESS);
-    CHECK(MPI_File_close(&fh) == MPI_SUCCESS);
-}
-
 static int handled;
 
 static void handler(MPI_File *fh, int *code, ...)
@@ -282,8 +213,6 @@ int main(int argc, char **argv)
     behind();
     interlocked();
     hints();
-    wrong_opens();
-    wrong_uses();
     handlers();
     MPI_Finalize();
     return 0;

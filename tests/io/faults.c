@@ -10,7 +10,8 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-static int rank, size, fail_after = -1;    // calls that succeed before EIO; -1: no fault
+static int rank, size, fail_after = -1;    // calls that succeed before the fault; -1: none comes
+static int fault = EIO, lost;              // errno of the fault; that of all syncs, 0: they work
 static int shorten, calls, syncs;
 static MPI_Offset claimed = -1;    // bytes from the begin on that the system claims to have moved; -1: it works
 
@@ -23,7 +24,7 @@ static int faulty(size_t *n)
     }
     if (shorten && *n > 7) *n = *n / 2 + 1;
     if (fail_after == 0) {
-        errno = EIO;
+        errno = fault;
         return 1;
     }
     if (fail_after > 0) fail_after--;
@@ -43,7 +44,8 @@ static ssize_t claim(size_t n, off64_t at)
 int fsync(int fd)
 {
     syncs++;
-    return (int)syscall(SYS_fsync, fd);
+    errno = lost;
+    return lost ? -1 : (int)syscall(SYS_fsync, fd);
 }
 
 // In place of libc's, for the library too.
@@ -77,10 +79,10 @@ static void full(void)
     CHECK(says(MPI_Wait(&r, MPI_STATUS_IGNORE), MPI_ERR_NO_SPACE, "MPI_Wait: /dev/full: cannot write 100 bytes"));
     // One rank's full disk is everybody's error.
     err = MPI_File_write_at_all(fh, 0, data, rank == 0 ? 100 : 0, MPI_BYTE, MPI_STATUS_IGNORE);
-    CHECK(says(err, MPI_ERR_NO_SPACE, rank == 0 ? "/dev/full" : "another rank"));
+    CHECK(says(err, MPI_ERR_NO_SPACE, rank == 0 ? "/dev/full" : "failed on rank"));
     CHECK(MPI_File_write_at_all_begin(fh, 0, data, rank == 0 ? 100 : 0, MPI_BYTE) == MPI_SUCCESS);
     err = MPI_File_write_at_all_end(fh, data, MPI_STATUS_IGNORE);
-    CHECK(says(err, MPI_ERR_NO_SPACE, rank == 0 ? "/dev/full" : "another rank"));
+    CHECK(says(err, MPI_ERR_NO_SPACE, rank == 0 ? "/dev/full" : "failed on rank"));
     CHECK(MPI_File_close(&fh) == MPI_SUCCESS);
 }
 
@@ -106,6 +108,54 @@ static void broken(const char *path)
     CHECK(MPI_File_set_size(fh, 0) == MPI_SUCCESS);
     MPI_Type_free(&spread);
     CHECK(MPI_File_close(&fh) == MPI_SUCCESS);
+}
+
+// What the system may say has its class, and its text and the path in the message.
+static void reasons(const char *path)
+{
+    static const struct {
+        int number, class;
+    } all[] = {{EIO, MPI_ERR_IO},          {ENOSPC, MPI_ERR_NO_SPACE}, {EDQUOT, MPI_ERR_QUOTA},
+               {EFBIG, MPI_ERR_NO_SPACE},  {EROFS, MPI_ERR_READ_ONLY}, {EACCES, MPI_ERR_ACCESS},
+               {EPERM, MPI_ERR_ACCESS},    {ENOMEM, MPI_ERR_NO_MEM},   {EBUSY, MPI_ERR_FILE_IN_USE},
+               {ESPIPE, MPI_ERR_BAD_FILE}, {ESTALE, MPI_ERR_IO},       {EOPNOTSUPP, MPI_ERR_UNSUPPORTED_OPERATION}};
+    char data[8] = {0};
+    MPI_Request r;
+    MPI_File fh = open_as(path, MPI_MODE_RDWR);
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        const char *text = strerror(all[i].number);
+        fault = all[i].number;
+        fail_after = 0;
+        int err = MPI_File_write_at(fh, 9, data, 8, MPI_BYTE, MPI_STATUS_IGNORE);
+        CHECK(says(err, all[i].class, text) && says(err, all[i].class, path));
+        CHECK(says(err, all[i].class, "MPI_File_write_at: ") && says(err, all[i].class, "8 bytes at offset 9"));
+        err = MPI_File_read_at_all(fh, 100 * rank, data, 8, MPI_BYTE, MPI_STATUS_IGNORE);    // each its own
+        CHECK(says(err, all[i].class, text) && says(err, all[i].class, path));
+        CHECK(MPI_File_iwrite(fh, data, 8, MPI_BYTE, &r) == MPI_SUCCESS);
+        err = MPI_Wait(&r, MPI_STATUS_IGNORE);
+        CHECK(says(err, all[i].class, text) && says(err, all[i].class, path) && r == MPI_REQUEST_NULL);
+        fail_after = -1;
+    }
+    fault = EIO;
+    CHECK(MPI_File_close(&fh) == MPI_SUCCESS);
+}
+
+// Data that does not reach the disk is told by the sync, or else by the close, which closes all the same; what one rank
+// lost is everybody's error.
+static void lost_later(const char *path)
+{
+    char data[8] = {0};
+    int last = rank == size - 1;
+    MPI_File fh = open_as(path, MPI_MODE_RDWR);
+    CHECK(MPI_File_write_at(fh, 8 * rank, data, 8, MPI_BYTE, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    lost = last ? EIO : 0;
+    CHECK(says(MPI_File_sync(fh), MPI_ERR_IO, last ? "cannot sync the file: Input/output error" : "failed on rank"));
+    CHECK(MPI_File_write_at(fh, 8 * rank, data, 8, MPI_BYTE, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    lost = last ? EDQUOT : 0;
+    int err = MPI_File_close(&fh);
+    CHECK(says(err, MPI_ERR_QUOTA, path) && says(err, MPI_ERR_QUOTA, last ? "sync the file" : "failed on rank"));
+    CHECK(fh == MPI_FILE_NULL);
+    lost = 0;
 }
 
 // Short counts and interrupts lose nothing.
@@ -241,12 +291,31 @@ static void tiny(const char *path)
 static void rights(const char *path)
 {
     MPI_File fh = MPI_FILE_NULL;
+    char folder[300], inside[320];
     if (rank == 0) CHECK(chmod(path, 0) == 0);
     MPI_Barrier(MPI_COMM_WORLD);
     if (geteuid() == 0) CHECK(seteuid(65534) == 0);
     int err = MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_RDONLY, MPI_INFO_NULL, &fh);
     CHECK(says(err, MPI_ERR_ACCESS, "Permission denied") && says(err, MPI_ERR_ACCESS, path));
+    CHECK(fh == MPI_FILE_NULL);
     if (getuid() == 0) CHECK(seteuid(0) == 0);
+    MPI_Barrier(MPI_COMM_WORLD);
+    snprintf(folder, sizeof folder, "%s.folder", path);
+    snprintf(inside, sizeof inside, "%s/file", folder);
+    if (rank == 0) CHECK(mkdir(folder, 0700) == 0 && close(open(inside, O_CREAT | O_RDWR, 0644)) == 0);
+    if (rank == 0) CHECK(chmod(inside, 0444) == 0 && chmod(folder, 0555) == 0);    // to look at, not to change
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (geteuid() == 0) CHECK(seteuid(65534) == 0);
+    err = MPI_File_open(MPI_COMM_WORLD, inside, MPI_MODE_RDWR, MPI_INFO_NULL, &fh);
+    CHECK(says(err, MPI_ERR_ACCESS, "Permission denied") && says(err, MPI_ERR_ACCESS, inside));
+    CHECK(says(MPI_File_delete(inside, MPI_INFO_NULL), MPI_ERR_ACCESS, inside));
+    strcat(inside, ".new");
+    err = MPI_File_open(MPI_COMM_WORLD, inside, MPI_MODE_WRONLY | MPI_MODE_CREATE, MPI_INFO_NULL, &fh);
+    CHECK(says(err, MPI_ERR_ACCESS, inside) && fh == MPI_FILE_NULL);
+    if (getuid() == 0) CHECK(seteuid(0) == 0);
+    MPI_Barrier(MPI_COMM_WORLD);
+    inside[strlen(inside) - 4] = 0;
+    if (rank == 0) CHECK(chmod(folder, 0700) == 0 && unlink(inside) == 0 && rmdir(folder) == 0);
 }
 
 int main(int argc, char **argv)
@@ -257,6 +326,8 @@ int main(int argc, char **argv)
     const char *path = make_path("faults");
     full();
     broken(path);
+    reasons(path);
+    lost_later(path);
     halves(path);
     beneath(path);
     far(path);

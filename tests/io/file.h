@@ -12,11 +12,11 @@
 
 static char test_path[256];
 
-// A path that no other test has, the same on all ranks.
-static inline const char *make_path(const char *name)
+// A path that no other test has, the same on all ranks of comm.
+static inline const char *make_path_in(MPI_Comm comm, const char *name)
 {
     int rank;
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_rank(comm, &rank);
     if (rank == 0) {
         const char *folder = getenv("TMPDIR");
         snprintf(test_path, sizeof test_path, "%s/unisono-%s-XXXXXX", folder ? folder : "/tmp", name);
@@ -24,8 +24,13 @@ static inline const char *make_path(const char *name)
         CHECK(fd >= 0);
         close(fd);
     }
-    MPI_Bcast(test_path, sizeof test_path, MPI_CHAR, 0, MPI_COMM_WORLD);
+    MPI_Bcast(test_path, sizeof test_path, MPI_CHAR, 0, comm);
     return test_path;
+}
+
+static inline const char *make_path(const char *name)
+{
+    return make_path_in(MPI_COMM_WORLD, name);
 }
 
 // The whole file, read without MPI; *n bytes. The caller frees it.

@@ -2,15 +2,19 @@
 // run: np=1,2,3,5 chan=shm,tcp
 // run: np=4,8
 // run: np=2,3 set=shm_cma=0
-// Random views, offsets, counts, memory layouts, forms and hints against a plain array in memory. Each round cuts a
-// period of the file into segments, gives each to a rank or to nobody, and all ranks write some of theirs; the file
-// must be the array, byte for byte. Then all read, also beyond the end. `oracle ROUNDS SEED` for longer runs: a round
-// of n ranks is 2 n accesses.
-#include "file.h"
+// run: np=2,6 env=TMPDIR=/dev/shm
+// Random views, offsets, counts, memory layouts, forms, hints and data representations (one is the test's own, which
+// turns bits round) against a plain array in memory. Each round cuts a period of the file into segments, gives each to
+// a rank or to nobody, and all ranks write some of theirs; the file must be the array, byte for byte. Then all read,
+// also beyond the end. By the shared pointer all write and read in what rank 0 sees. `oracle ROUNDS SEED` for longer
+// runs (tools/judges files): a round of n ranks is 2 n accesses.
+#include "forms.h"
 
-enum { BYTES = 1 << 19, PERIOD = 1 << 13, SEGMENTS = 300, RANKS = 16, FORMS = 10, FILLER = 0xee };
+enum { BYTES = 1 << 19, PERIOD = 1 << 13, SEGMENTS = 300, RANKS = 16, FILLER = 0xee, MASK = 0x5a };
+enum rep { NATIVE, EXTERNAL, MASKED, REPS };
 
-static int rank, size, form;
+static int rank, size;
+static struct form form;    // of what is being moved
 static unsigned seed = 12345;
 static unsigned char array[BYTES], memory[3 * BYTES + 16];
 static int length;    // of the file, as it should be
@@ -28,7 +32,9 @@ struct round {
     int has[RANKS];                              // bytes per period
     short map[RANKS][PERIOD];                    // from a byte of the rank's stream to its place in the period
     MPI_Datatype etype;
+    enum rep rep;
 };
+static const char *const reps[REPS] = {"native", "external32", "masked"};
 
 static void make_round(struct round *r)
 {
@@ -36,6 +42,7 @@ static void make_round(struct round *r)
     static const int lengths[] = {2, 20, 500};
     int t = draw(4), most = lengths[draw(3)], first = draw(size);
     r->unit = 1 << t;
+    r->rep = draw(2) ? NATIVE : (enum rep)draw(REPS);
     r->etype = etypes[t];
     r->disp = draw(3) ? draw(60) : draw(BYTES / 4);
     r->segments = size + (draw(4) ? draw(12) : draw(SEGMENTS - size));
@@ -76,6 +83,17 @@ static MPI_Datatype view_of(const struct round *r, int who)
 static int place(const struct round *r, int who, int i)
 {
     return r->disp + i / r->has[who] * r->period + r->map[who][i % r->has[who]];
+}
+
+// The same of its value in the file, which begins with the greatest digit or with the least.
+static int digit_place(const struct round *r, int who, int i)
+{
+    return place(r, who, r->rep == EXTERNAL ? i + r->unit - 1 - i % r->unit * 2 : i);
+}
+
+static int mask_of(const struct round *r)
+{
+    return r->rep == MASKED ? MASK : 0;
 }
 
 static unsigned char value(int round, int who, int i)
@@ -125,108 +143,171 @@ static int in_memory(const struct round *r, int kind, int n, int i)
     return at * r->unit + i % r->unit;
 }
 
-static int read_some(MPI_File fh, MPI_Offset at, int count, MPI_Datatype type, MPI_Status *status)
+// ---- the representation of the test's own ----
+
+static const struct use {
+    const struct round *round;
+    int kind, bytes;
+} * in_use;    // what is being moved
+
+static int masked_extent(MPI_Datatype type, MPI_Aint *extent, void *extra)
 {
-    MPI_Request request = MPI_REQUEST_NULL;
-    int err;
-    switch (form) {
-    case 0: return MPI_File_read_at(fh, at, memory, count, type, status);
-    case 1: return MPI_File_read(fh, memory, count, type, status);
-    case 2:
-    case 3: return MPI_File_read_all(fh, memory, count, type, status);
-    case 4: return MPI_File_read_at_all(fh, at, memory, count, type, status);
-    case 5: err = MPI_File_iread_at(fh, at, memory, count, type, &request); break;
-    case 6: err = MPI_File_iread_all(fh, memory, count, type, &request); break;
-    case 7: err = MPI_File_iread_at_all(fh, at, memory, count, type, &request); break;
-    case 8:
-        err = MPI_File_read_all_begin(fh, memory, count, type);
-        return err ? err : MPI_File_read_all_end(fh, memory, status);
-    default:
-        err = MPI_File_read_at_all_begin(fh, at, memory, count, type);
-        return err ? err : MPI_File_read_at_all_end(fh, memory, status);
-    }
-    return err ? err : MPI_Wait(&request, status);
+    int bytes;
+    CHECK(extra == &seed && MPI_Type_size(type, &bytes) == MPI_SUCCESS);
+    *extent = bytes;
+    return MPI_SUCCESS;
 }
 
-static int write_some(MPI_File fh, MPI_Offset at, int count, MPI_Datatype type, MPI_Status *status)
+static int convert(unsigned char *user, unsigned char *file, MPI_Count count, MPI_Offset first, int in)
 {
-    MPI_Request request = MPI_REQUEST_NULL;
-    int err;
-    switch (form) {
-    case 0: return MPI_File_write_at(fh, at, memory, count, type, status);
-    case 1: return MPI_File_write(fh, memory, count, type, status);
-    case 2:
-    case 3: return MPI_File_write_all(fh, memory, count, type, status);
-    case 4: return MPI_File_write_at_all(fh, at, memory, count, type, status);
-    case 5: err = MPI_File_iwrite_at(fh, at, memory, count, type, &request); break;
-    case 6: err = MPI_File_iwrite_all(fh, memory, count, type, &request); break;
-    case 7: err = MPI_File_iwrite_at_all(fh, at, memory, count, type, &request); break;
-    case 8:
-        err = MPI_File_write_all_begin(fh, memory, count, type);
-        return err ? err : MPI_File_write_all_end(fh, memory, status);
-    default:
-        err = MPI_File_write_at_all_begin(fh, at, memory, count, type);
-        return err ? err : MPI_File_write_at_all_end(fh, memory, status);
+    int unit = in_use->round->unit;
+    for (MPI_Count i = 0; i < count * unit; i++) {
+        unsigned char *u = &user[in_memory(in_use->round, in_use->kind, in_use->bytes, (int)(first * unit + i))];
+        if (in)
+            *u = file[i] ^ MASK;
+        else
+            file[i] = *u ^ MASK;
     }
-    return err ? err : MPI_Wait(&request, status);
+    return MPI_SUCCESS;
 }
 
-// Moves a part by the form of the round; how many bytes went. The pointer is where the part begins, or is not used.
-static int move(MPI_File fh, const struct round *r, struct part p, int kind, int write)
+static int masked_read(void *user, MPI_Datatype type, int count, void *file, MPI_Offset position, void *extra)
+{
+    CHECK(extra == &seed && type != MPI_DATATYPE_NULL);
+    return convert(user, file, count, position, 1);
+}
+
+static int masked_write(void *user, MPI_Datatype type, int count, void *file, MPI_Offset position, void *extra)
+{
+    CHECK(extra == &seed && type != MPI_DATATYPE_NULL);
+    return convert(user, file, count, position, 0);
+}
+
+// Moves a part by the form of the round; how many bytes went. Pointers stand where it begins, or are not used.
+static int move(MPI_File fh, const struct round *r, struct part p, int kind)
 {
     MPI_Status status;
-    int count = p.n / r->unit, got = -1;
-    MPI_Offset at = p.from / r->unit, end = -1;
-    MPI_Datatype type = layout_of(r, kind, &count);
-    CHECK(MPI_File_seek(fh, at, MPI_SEEK_SET) == MPI_SUCCESS);
-    CHECK((write ? write_some : read_some)(fh, at, count, type, &status) == MPI_SUCCESS);
+    MPI_Request request = MPI_REQUEST_NULL;
+    struct use use = {r, kind, p.n};
+    struct args a = {fh, p.from / r->unit, memory, p.n / r->unit, MPI_DATATYPE_NULL, &request};
+    int got = -1;
+    MPI_Offset end = -1;
+    a.type = layout_of(r, kind, &a.count);
+    in_use = &use;
+    CHECK(MPI_File_seek(fh, a.offset, MPI_SEEK_SET) == MPI_SUCCESS);
+    CHECK(access_begin(&form, &a, &status) == MPI_SUCCESS && access_end(&form, &a, &status) == MPI_SUCCESS);
     CHECK(MPI_Get_count(&status, MPI_BYTE, &got) == MPI_SUCCESS && MPI_File_get_position(fh, &end) == MPI_SUCCESS);
-    if (form == 1 || form == 2) CHECK(end == at + got / r->unit);
-    MPI_Type_free(&type);
+    if (form.at == OWN && form.how == BLOCKING) CHECK(end == a.offset + got / r->unit);
+    if (form.at != OWN) CHECK(end == a.offset);
+    MPI_Type_free(&a.type);
     return got;
+}
+
+// What each rank moves, in what it sees or (all >= 0) in what rank `all` sees. By the shared pointer the parts follow
+// each other.
+static void draw_parts(const struct round *r, int all, struct part *parts)
+{
+    if (form.at < SHARED) {
+        for (int who = 0; who < size; who++) parts[who] = draw_part(r, all < 0 ? who : all);
+        return;
+    }
+    struct part whole = draw_part(r, all);
+    for (int who = 0; who < size; who++) {
+        parts[who].from = whole.from;
+        parts[who].n = draw(whole.n / r->unit / (1 + draw(size)) + 1) * r->unit;
+        whole.from += parts[who].n;
+        whole.n -= parts[who].n;
+    }
+}
+
+static void seek_shared(MPI_File fh, const struct round *r, const struct part *parts)
+{
+    if (form.at < SHARED) return;
+    CHECK(MPI_File_seek_shared(fh, parts[0].from / r->unit, MPI_SEEK_SET) == MPI_SUCCESS);
+}
+
+static int byte_in_file(const struct round *r, int who, int i)
+{
+    return value(r->number, who, i) ^ mask_of(r);
+}
+
+static int is_at(const struct round *r, struct part p, int who, const unsigned char *file, int bytes)
+{
+    for (int i = 0; i < p.n; i++) {
+        int at = digit_place(r, 0, p.from + i);
+        if (at >= bytes || file[at] != byte_in_file(r, who, i)) return 0;
+    }
+    return 1;
+}
+
+// Parts that were written by the shared pointer at once follow each other in some order, which the file tells.
+static void find_order(const struct round *r, struct part *parts, const unsigned char *file, int bytes)
+{
+    int from = parts[0].from, placed[RANKS] = {0};
+    for (int n = 0; n < size; n++) {
+        int who = 0;
+        for (; who < size; who++) {
+            if (placed[who]) continue;
+            parts[who].from = from;
+            if (is_at(r, parts[who], who, file, bytes)) break;
+        }
+        CHECK(who < size);
+        placed[who] = 1;
+        from += parts[who].n;
+    }
+}
+
+// The array as it should be now.
+static void note_written(const struct round *r, int all, const struct part *parts)
+{
+    for (int who = 0; who < size; who++) {
+        for (int i = 0; i < parts[who].n; i++) {
+            int at = digit_place(r, all < 0 ? who : all, parts[who].from + i);
+            array[at] = (unsigned char)byte_in_file(r, who, i);
+            if (at >= length) length = at + 1;
+        }
+    }
 }
 
 static void write_round(MPI_File fh, const struct round *r, const char *path)
 {
-    int kind = draw(3);
-    struct part mine = {0, 0};
-    for (int who = 0; who < size; who++) {
-        struct part p = draw_part(r, who);
-        for (int i = 0; i < p.n; i++) {
-            int at = place(r, who, p.from + i);
-            array[at] = value(r->number, who, i);
-            if (at >= length) length = at + 1;
-            if (who == rank) memory[in_memory(r, kind, p.n, i)] = array[at];
-        }
-        if (who == rank) mine = p;
-    }
-    CHECK(move(fh, r, mine, kind, 1) == mine.n);
+    struct part parts[RANKS];
+    int kind = draw(3), all = form.at < SHARED ? -1 : 0, ordered = form.at != SHARED;
+    unsigned char *file = NULL;
+    size_t n = 0;
+    draw_parts(r, all, parts);
+    seek_shared(fh, r, parts);
+    struct part mine = parts[rank];
+    for (int i = 0; i < mine.n; i++) memory[in_memory(r, kind, mine.n, i)] = value(r->number, rank, i);
+    CHECK(move(fh, r, mine, kind) == mine.n);
     MPI_Barrier(MPI_COMM_WORLD);
-    if (rank == r->number % size) {
-        size_t n;
-        unsigned char *all = slurp(path, &n);
-        CHECK((int)n == length && memcmp(all, array, n) == 0);
-        free(all);
-    }
+    if (!ordered || rank == r->number % size) file = slurp(path, &n);
+    if (!ordered) find_order(r, parts, file, (int)n);
+    note_written(r, all, parts);
+    if (file) CHECK((int)n == length && memcmp(file, array, n) == 0);
+    free(file);
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
 // Each through its own view, or all through the view of rank `all` (-1: no).
 static void read_round(MPI_File fh, const struct round *r, int all)
 {
-    int kind = draw(3), who = all < 0 ? rank : all;
-    struct part p = {0, 0};
-    for (int i = 0; i < size; i++) {
-        struct part theirs = draw_part(r, all < 0 ? i : all);
-        if (i == rank) p = theirs;
-    }
+    struct part parts[RANKS];
+    int kind = draw(3), who = all < 0 ? rank : all, got = -1, there = 0;
+    draw_parts(r, all, parts);
+    seek_shared(fh, r, parts);
+    struct part p = parts[rank];
     memset(memory, FILLER, sizeof memory);
-    int got = move(fh, r, p, kind, 0), there = 0;
+    for (int turn = 0; turn < size; turn++) {    // by the shared pointer each after the other, else all in the first
+        if (form.at != SHARED ? turn == 0 : turn == rank) got = move(fh, r, p, kind);
+        if (form.at == SHARED) MPI_Barrier(MPI_COMM_WORLD);
+    }
     while (there < p.n && place(r, who, p.from + there) < length) there++;
+    if (r->rep != NATIVE) there -= there % r->unit;    // what is converted is whole
     CHECK(got == there);
     for (int i = 0; i < p.n; i++) {
         unsigned char *m = &memory[in_memory(r, kind, p.n, i)];
-        CHECK(*m == (i < there ? array[place(r, who, p.from + i)] : FILLER));
+        CHECK(*m == (i < there ? array[digit_place(r, who, p.from + i)] ^ mask_of(r) : FILLER));
         *m = FILLER;
     }
     size_t end = (size_t)(3 * p.n + 9 * r->unit), i = 0;    // nothing came to the gaps
@@ -252,6 +333,11 @@ static MPI_File open_with_hints(const char *path)
     return fh;
 }
 
+static void see(MPI_File fh, const struct round *r, MPI_Datatype type)
+{
+    CHECK(MPI_File_set_view(fh, r->disp, r->etype, type, reps[r->rep], MPI_INFO_NULL) == MPI_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
     static struct round r;
@@ -262,10 +348,11 @@ int main(int argc, char **argv)
     int rounds = argc > 1 ? atoi(argv[1]) : 120;
     if (argc > 2) seed = (unsigned)atoi(argv[2]);
     const char *path = make_path("oracle");
+    CHECK(MPI_Register_datarep("masked", masked_read, masked_write, masked_extent, &seed) == MPI_SUCCESS);
     MPI_File fh = open_with_hints(path);
     for (r.number = 0; r.number < rounds; r.number++) {
         make_round(&r);
-        form = draw(FORMS);
+        form = form_of(draw(FORMS), 1, draw(2));
         MPI_Datatype own = view_of(&r, rank), first = view_of(&r, 0);
         if (draw(12) == 0) {
             CHECK(MPI_File_close(&fh) == MPI_SUCCESS);
@@ -277,15 +364,12 @@ int main(int argc, char **argv)
             length = 0;
         }
         CHECK(MPI_File_set_atomicity(fh, draw(5) == 0) == MPI_SUCCESS);
-        CHECK(MPI_File_set_view(fh, r.disp, r.etype, own, "native", MPI_INFO_NULL) == MPI_SUCCESS);
+        see(fh, &r, form.at < SHARED ? own : first);
         write_round(fh, &r, path);
-        form = draw(FORMS);
-        if (draw(4)) {
-            read_round(fh, &r, -1);
-        } else {
-            CHECK(MPI_File_set_view(fh, r.disp, r.etype, first, "native", MPI_INFO_NULL) == MPI_SUCCESS);
-            read_round(fh, &r, 0);
-        }
+        form = form_of(draw(FORMS), 0, draw(2));
+        int all = form.at < SHARED && draw(4) ? -1 : 0;
+        see(fh, &r, all < 0 ? own : first);
+        read_round(fh, &r, all);
         MPI_Barrier(MPI_COMM_WORLD);
         MPI_Type_free(&own);
         MPI_Type_free(&first);

@@ -117,6 +117,27 @@ static int writers(const char *path, const char *key, const char *value, int til
     return n;
 }
 
+// All read through the ranks that move data what others read too, in runs longer than what is moved at once.
+static void overlapping(const char *path)
+{
+    enum { BYTES = 700000, APART = 1000 };
+    static unsigned char all[BYTES];
+    MPI_Status status;
+    MPI_File fh = open_with(path, "romio_cb_read", "enable");
+    int moved = -1, end = BYTES + APART * (size - 2);    // the last rank's part meets the end of the file
+    if (rank == 0) CHECK(truncate(path, 0) == 0);
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = 0; i < BYTES; i++) all[i] = (unsigned char)((i + APART * rank) * 7 + (i + APART * rank) / 256);
+    int mine = rank == size - 1 ? end - APART * rank : BYTES;
+    CHECK(MPI_File_write_at_all(fh, APART * rank, all, mine, MPI_BYTE, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    MPI_Barrier(MPI_COMM_WORLD);
+    memset(back, 0xaa, BYTES);
+    CHECK(MPI_File_read_at_all(fh, APART * rank, back, BYTES, MPI_BYTE, &status) == MPI_SUCCESS);
+    CHECK(MPI_Get_count(&status, MPI_BYTE, &moved) == MPI_SUCCESS && moved == mine);
+    for (int i = 0; i < BYTES; i++) CHECK(back[i] == (i < mine ? all[i] : 0xaa));
+    CHECK(MPI_File_close(&fh) == MPI_SUCCESS);
+}
+
 static void hints(const char *path)
 {
     MPI_Info used;
@@ -139,15 +160,15 @@ static void errors(const char *path)
     see_tiles(fh, TILE);
     fault = EIO;
     int err = MPI_File_write_all(fh, data, ALL, MPI_BYTE, MPI_STATUS_IGNORE);
-    CHECK(says(err, MPI_ERR_IO, writes > 0 ? path : "another rank"));
+    CHECK(says(err, MPI_ERR_IO, writes > 0 ? path : "failed on rank"));
     err = MPI_File_read_at_all(fh, 0, back, ALL, MPI_BYTE, MPI_STATUS_IGNORE);
-    CHECK(says(err, MPI_ERR_IO, reads > 0 ? "cannot read" : "another rank"));
+    CHECK(says(err, MPI_ERR_IO, reads > 0 ? "cannot read" : "failed on rank"));
     if (size > 1) CHECK(MPI_File_write_at_all_begin(fh, 0, data, ALL, MPI_BYTE) == MPI_ERR_IO);
     fault = 0;
     // A wrong argument of one is known before anything is written.
     writes = 0;
     err = MPI_File_write_at_all(fh, 0, data, rank == size - 1 ? -1 : ALL, MPI_BYTE, MPI_STATUS_IGNORE);
-    CHECK(says(err, MPI_ERR_COUNT, rank == size - 1 ? "count -1" : "another rank") && writes == 0);
+    CHECK(says(err, MPI_ERR_COUNT, rank == size - 1 ? "count -1" : "failed on rank") && writes == 0);
     CHECK(MPI_File_close(&fh) == MPI_SUCCESS);
 }
 
@@ -170,6 +191,7 @@ int main(int argc, char **argv)
     shorten = 1;
     CHECK(writers(path, NULL, NULL, TILE) == movers);
     shorten = 0;
+    overlapping(path);
     errors(path);
     if (rank == 0) unlink(path);
     MPI_Finalize();

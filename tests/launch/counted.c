@@ -4,6 +4,21 @@
 #include <signal.h>
 #include <string.h>
 
+// A partitioned send of 4 x 1000 bytes to the next rank, twice.
+static void partitions(char *out, char *in, int to, int from)
+{
+    MPI_Request r[2];
+    MPI_Psend_init(out, 4, 1000, MPI_BYTE, to, 3, MPI_COMM_WORLD, MPI_INFO_NULL, &r[0]);
+    MPI_Precv_init(in, 4, 1000, MPI_BYTE, from, 3, MPI_COMM_WORLD, MPI_INFO_NULL, &r[1]);
+    for (int i = 0; i < 2; i++) {
+        MPI_Startall(2, r);
+        MPI_Pready_range(0, 3, r[0]);
+        MPI_Waitall(2, r, MPI_STATUSES_IGNORE);
+    }
+    MPI_Request_free(&r[0]);
+    MPI_Request_free(&r[1]);
+}
+
 int main(int argc, char **argv)
 {
     static char out[1 << 20], in[1 << 20];
@@ -18,6 +33,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < 2; i++)
         MPI_Sendrecv(out, sizeof out, MPI_BYTE, to, 2, in, sizeof in, MPI_BYTE, from, 2, MPI_COMM_WORLD,
                      MPI_STATUS_IGNORE);
+    partitions(out, in, to, from);
     MPI_Barrier(MPI_COMM_WORLD);
     if (argc > 1 && !strcmp(argv[1], "abort") && rank == 0) MPI_Abort(MPI_COMM_WORLD, 3);
     if (argc > 1 && !strcmp(argv[1], "crash") && rank == 0) raise(SIGSEGV);

@@ -14,10 +14,12 @@ import time
 import unittest
 import uuid
 
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 MPIEXEC = os.environ.get("MPIEXEC", "build/stage/bin/mpiexec")
 MPICC = os.path.join(os.path.dirname(MPIEXEC), "mpicc")
 FAKE = os.environ.get("FAKE", "build/launch-tests/fake")
-LIMIT = 300
+PATIENCE = 300  # seconds, told to mpiexec: after these it says where each rank waits
+LIMIT = PATIENCE + 60
 TEST_LIMIT = 900
 
 
@@ -83,9 +85,18 @@ class Case(unittest.TestCase):
                 pass
         return found
 
-    def await_true(self, what, seconds=20.0):
+    @staticmethod
+    def words(pid):
+        """The words of a process's command; none when it has ended."""
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as f:
+                return f.read().split(b"\0")
+        except OSError:
+            return []
+
+    def await_true(self, what):
         """Waits for a condition; fails when it does not come true in a generous time."""
-        end = time.monotonic() + seconds
+        end = time.monotonic() + LIMIT
         while not what():
             self.assertLess(time.monotonic(), end, "condition did not come true")
             time.sleep(0.01)
@@ -93,9 +104,9 @@ class Case(unittest.TestCase):
     def await_marked(self, count):
         self.await_true(lambda: len(self.marked()) >= count)
 
-    def assert_all_gone(self, seconds=5.0):
+    def assert_all_gone(self):
         """Nothing that the test started is left. One second is promised; a busy machine is given more."""
-        self.await_true(lambda: not self.marked(), seconds)
+        self.await_true(lambda: not self.marked())
 
     def assert_one_line(self, text, *parts):
         """`text` is a single line of mpiexec's with all parts in it."""
@@ -125,4 +136,33 @@ class WithProgram(Case):
         cls.dir.cleanup()
 
 
-__all__ = ["Case", "FAKE", "MPIEXEC", "WithProgram", "signal", "subprocess"]
+class WithGdb(WithProgram):
+    """Those that look into ranks with gdb, where that can be had."""
+
+    def setUp(self):
+        super().setUp()
+        need = [os.path.join(TOP, "tools/need"), "gdb:gdb", "a test looks into ranks with it"]
+        if subprocess.run(need, check=False).returncode:
+            self.skipTest("gdb cannot be installed")
+        if "has python" not in self.gdb(["python print('has python')"]):
+            self.skipTest("this gdb knows no Python")
+
+    def check_traced(self, said):
+        """Skips the test where gdb was not let."""
+        if "ptrace: Operation not permitted" in said or "Could not trace the inferior" in said:
+            self.skipTest("processes may not be traced here")
+
+    def gdb(self, commands, *words):
+        """What gdb says to the commands, errors too."""
+        env = dict(self.env, DEBUGINFOD_URLS="")
+        options = [w for c in commands for w in ("-ex", c)]
+        line = ["gdb", "-nx", "-batch", *options, *map(str, words)]
+        r = subprocess.run(
+            line, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=LIMIT, env=env
+        )
+        said = r.stdout.decode(errors="replace")
+        self.check_traced(said)
+        return said
+
+
+__all__ = ["Case", "FAKE", "MPIEXEC", "TOP", "PATIENCE", "WithGdb", "WithProgram", "signal", "subprocess"]

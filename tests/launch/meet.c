@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Two jobs that meet, in what way the words say: accept COUNT prints its port; connect COUNT PORT. All that two groups
 // can do together is checked in the first meeting, part of it in the others. Further ways: refused SECONDS PORT (prints
-// the error of a connect), serve COUNT (as accept, all at once) and visit PORT [large], outlive and die PORT, leftover
-// (prints a port and ends), cancel (accepts are taken back). Used by test_meeting.py.
+// the error of a connect), serve COUNT (as accept, all at once) and visit PORT [large], outlive and die PORT, forsaken
+// and vanish PORT (is killed) or quit PORT (ends in order), leftover (prints a port and ends), cancel (accepts are
+// taken back). Used by test_meeting.py.
 #include <dirent.h>
 #include <mpi_ext.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "../check.h"
@@ -84,8 +86,23 @@ static void check_merged(MPI_Comm m, int all)
     free(ranks);
 }
 
-// Memory is shared inside a job; a file is one for all.
-static void check_shared(MPI_Comm m)
+// How many of the first `before` ranks are where this one is: processes that are numbered together (hosts are played by
+// containers).
+static int nearer(MPI_Comm m, int before)
+{
+    struct stat numbering;
+    int all, count = 0;
+    MPI_Comm_size(m, &all);
+    unsigned long mine = stat("/proc/self/ns/pid", &numbering) == 0 ? numbering.st_ino : 0;
+    unsigned long *where = malloc((size_t)all * sizeof *where);
+    MPI_Allgather(&mine, 1, MPI_UNSIGNED_LONG, where, 1, MPI_UNSIGNED_LONG, m);
+    for (int i = 0; i < before; i++) count += where[i] == mine;
+    free(where);
+    return count;
+}
+
+// Those on one host share memory; a file is one for all.
+static void check_shared(MPI_Comm m, int all)
 {
     MPI_Comm near;
     MPI_Win w;
@@ -95,7 +112,7 @@ static void check_shared(MPI_Comm m)
     MPI_Comm_rank(near, &me);
     MPI_Comm_size(near, &n);
     MPI_Comm_rank(m, &m_rank);
-    CHECK(n == size && me == rank);
+    CHECK(n == nearer(m, all) && me == nearer(m, m_rank));
     MPI_Win_allocate_shared(sizeof *base, sizeof *base, MPI_INFO_NULL, near, &base, &w);
     *base = me;
     MPI_Win_fence(0, w);
@@ -104,12 +121,12 @@ static void check_shared(MPI_Comm m)
     MPI_Win_fence(0, w);
     MPI_Win_free(&w);
     MPI_Comm_free(&near);
-    char path[64] = "";
-    if (m_rank == 0) snprintf(path, sizeof path, "/tmp/unisono-meet-%d", (int)getpid());
+    char path[512] = "";
+    const char *folder = getenv("TMPDIR");    // that all hosts see
+    if (m_rank == 0) snprintf(path, sizeof path, "%.400s/unisono-meet-%d", folder ? folder : "/tmp", (int)getpid());
     MPI_Bcast(path, sizeof path, MPI_CHAR, 0, m);
     MPI_File f;
-    int all, in = -1;
-    MPI_Comm_size(m, &all);
+    int in = -1;
     CHECK(MPI_File_open(m, path, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL, &f) ==
           MPI_SUCCESS);
     MPI_File_set_view(f, 0, MPI_INT, MPI_INT, "native", MPI_INFO_NULL);
@@ -198,7 +215,7 @@ static void check_all(MPI_Comm c, const char *port, bool accept)
     MPI_Intercomm_merge(c, accept, &merged);
     check_merged(merged, size + others);
     check_window(merged);
-    check_shared(merged);
+    check_shared(merged, size + others);
     check_intercomm(merged);
     second = meet(port, accept);
     check_same(c, second);
@@ -311,6 +328,32 @@ static void serve(const char *port, int count)
     free(r);
 }
 
+// Memory that both sides share, after one meeting there.
+static MPI_Win share_memory(MPI_Comm c, bool high, MPI_Comm *merged)
+{
+    MPI_Win w;
+    int *base;
+    MPI_Intercomm_merge(c, high, merged);
+    MPI_Comm_set_errhandler(*merged, MPI_ERRORS_RETURN);
+    MPI_Barrier(*merged);
+    MPI_Win_allocate(sizeof *base, 1, MPI_INFO_NULL, *merged, &base, &w);
+    MPI_Win_set_errhandler(w, MPI_ERRORS_RETURN);
+    MPI_Win_fence(0, w);
+    return w;
+}
+
+// Who waits for a dead process by a word of shared memory hears of it, too.
+static void outlive_in_memory(MPI_Win w, MPI_Comm merged)
+{
+    int class;
+    MPI_Error_class(MPI_Win_fence(0, w), &class);
+    CHECK(class == MPIX_ERR_PROC_FAILED);
+    MPI_Error_class(MPI_Barrier(merged), &class);
+    CHECK(class == MPIX_ERR_PROC_FAILED);
+    MPI_Win_free(&w);
+    MPI_Comm_free(&merged);
+}
+
 // The other side dies: an error on its communicator alone. What it had sent before counts; then all goes on.
 static void outlive(const char *port)
 {
@@ -319,6 +362,10 @@ static void outlive(const char *port)
     int in = -1, never, one = 1, sum = 0, class;
     static unsigned char large[LARGE];
     MPI_Comm_set_errhandler(c, MPI_ERRORS_RETURN);
+    MPI_Recv(&never, 1, MPI_INT, 0, 9, c, MPI_STATUS_IGNORE);    // the one before it, with tag 1, is here
+    MPI_Comm merged;
+    MPI_Win w = share_memory(c, false, &merged);
+    outlive_in_memory(w, merged);
     // It may be known already when an operation begins.
     int err[3] = {MPI_Irecv(&in, 1, MPI_INT, 0, 1, c, &r[0]), MPI_Irecv(&never, 1, MPI_INT, 0, 2, c, &r[1]),
                   MPI_Isend(large, LARGE, MPI_BYTE, 0, 3, c, &r[2])};
@@ -343,8 +390,26 @@ static void die(const char *port)
     MPI_Comm c = meet(port, false);
     int others, word = 4711;
     MPI_Comm_remote_size(c, &others);
-    for (int i = 0; i < others; i++) MPI_Send(&word, 1, MPI_INT, i, 1, c);
+    for (int i = 0; i < others; i++) {
+        MPI_Send(&word, 1, MPI_INT, i, 1, c);
+        MPI_Ssend(&word, 1, MPI_INT, i, 9, c);
+    }
+    MPI_Comm merged;
+    share_memory(c, true, &merged);
     raise(SIGKILL);
+}
+
+// The other side leaves without a word, and nothing was ever sent: who waits for it hears of that.
+static void be_forsaken(const char *port)
+{
+    MPI_Comm c = meet(port, true);
+    int in, class, one = 1, sum = 0;
+    MPI_Comm_set_errhandler(c, MPI_ERRORS_RETURN);
+    MPI_Error_class(MPI_Recv(&in, 1, MPI_INT, 0, 1, c, MPI_STATUS_IGNORE), &class);
+    CHECK(class == MPIX_ERR_PROC_FAILED);
+    MPI_Comm_disconnect(&c);
+    MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    CHECK(sum == size);
 }
 
 static void visit(const char *port, size_t bytes)
@@ -362,8 +427,8 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     const char *way = argc > 1 ? argv[1] : "";
     bool accept = strcmp(way, "accept") == 0, serves = strcmp(way, "serve") == 0;
-    bool outlives = strcmp(way, "outlive") == 0;
-    if (rank == 0 && (accept || serves || outlives || strcmp(way, "leftover") == 0)) {
+    bool outlives = strcmp(way, "outlive") == 0, forsaken = strcmp(way, "forsaken") == 0;
+    if (rank == 0 && (accept || serves || outlives || forsaken || strcmp(way, "leftover") == 0)) {
         MPI_Open_port(MPI_INFO_NULL, port);
         printf("%s\n", port);
         fflush(stdout);
@@ -374,6 +439,9 @@ int main(int argc, char **argv)
     if (strcmp(way, "visit") == 0) visit(argv[2], argc > 3 ? LARGE : 100);
     if (outlives) outlive(port);
     if (outlives && rank == 0) MPI_Close_port(port);
+    if (forsaken) be_forsaken(port);
+    if (strcmp(way, "vanish") == 0 || strcmp(way, "quit") == 0) (void)meet(argv[2], false);
+    if (strcmp(way, "vanish") == 0) raise(SIGKILL);
     if (strcmp(way, "die") == 0) die(argv[2]);
     if (strcmp(way, "connect") == 0) meet_often(argv[3], false, atoi(argv[2]));
     if (strcmp(way, "refused") == 0) be_refused(argv[2], argv[3]);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A program whose traffic is known, for test_profile.py: `profiled HOW`, HOW one of end, abort, kill, threads. Built
-// with mpicc of the stage. Its calls stand in functions of their own, which the profile must name.
+// A program whose traffic is known, for test_profile.py: `profiled HOW`, HOW one of end, abort, kill, threads,
+// together, nothing. Built with mpicc of the stage. Its calls stand in functions of their own, which the profile must
+// name.
 #include <mpi.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -64,18 +66,46 @@ static void threads_part(void)
     for (int i = 0; i < 4; i++) MPI_Comm_free(&own[i]);
 }
 
+static atomic_int receiving;
+
+static void *receive(void *tag)
+{
+    char byte;
+    atomic_fetch_add(&receiving, 1);
+    MPI_Recv(&byte, 1, MPI_BYTE, rank, *(int *)tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    return NULL;
+}
+
+// Four threads wait in MPI at the same time, for as long as the rest of the program takes ten times over.
+static void together_part(double begun)
+{
+    pthread_t t[4];
+    int tag[4] = {4, 5, 6, 7};
+    for (int i = 0; i < 4; i++) pthread_create(&t[i], NULL, receive, &tag[i]);
+    while (atomic_load(&receiving) < 4) continue;
+    double until = MPI_Wtime();
+    until += 10 * (until - begun) + 0.2;
+    while (MPI_Wtime() < until) continue;
+    for (int i = 0; i < 4; i++) MPI_Send(out, 1, MPI_BYTE, rank, tag[i], MPI_COMM_WORLD);
+    for (int i = 0; i < 4; i++) pthread_join(t[i], NULL);
+}
+
 int main(int argc, char **argv)
 {
     const char *how = argc > 1 ? argv[1] : "end";
     int level;
-    MPI_Init_thread(&argc, &argv, strcmp(how, "threads") ? MPI_THREAD_SINGLE : MPI_THREAD_MULTIPLE, &level);
+    int threads = strcmp(how, "threads") == 0 || strcmp(how, "together") == 0;
+    MPI_Init_thread(&argc, &argv, threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
+    double begun = MPI_Wtime();
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     other = (rank + 1) % size;
+    if (strcmp(how, "nothing") == 0) return MPI_Finalize();
     blocking_part();
     nonblocking_part();
     persistent_part();
     if (strcmp(how, "threads") == 0) threads_part();
+    if (strcmp(how, "together") == 0) together_part(begun);
     MPI_Barrier(MPI_COMM_WORLD);
     if (strcmp(how, "abort") == 0 && rank == size - 1) MPI_Abort(MPI_COMM_WORLD, 3);
     if (strcmp(how, "kill") == 0 && rank == size - 1) raise(SIGKILL);

@@ -4,14 +4,14 @@
 import subprocess
 import unittest
 
-from harness import FAKE, Case, LIMIT
+from harness import FAKE, LIMIT, PATIENCE, Case
 
 RING = ["wait", "MPI_Recv", "MPI_COMM_WORLD", "+1", 7]
 
 
 class Told(Case):
     def told(self, *args, ranks=2):
-        r = self.run_mpi("--timeout", 300, "-n", ranks, FAKE, *args)
+        r = self.run_mpi("--timeout", PATIENCE, "-n", ranks, FAKE, *args)
         self.assertEqual(r.returncode, 1, r.err)
         self.assertIn("deadlock", r.err)
         self.assert_all_gone()

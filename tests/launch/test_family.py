@@ -5,12 +5,12 @@ import re
 import subprocess
 import unittest
 
-from harness import MPIEXEC, WithProgram
+from harness import LIMIT, MPIEXEC, PATIENCE, WithProgram
 
 
 class Family(WithProgram):
     source = "family.c"
-    launcher = (MPIEXEC, "--timeout", "300", "-n", "1")
+    launcher = (MPIEXEC, "--timeout", str(PATIENCE), "-n", "1")
 
     def family(self, *words, env=None):
         done = subprocess.run(
@@ -19,10 +19,10 @@ class Family(WithProgram):
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=LIMIT,
             check=False,
         )
-        self.assert_all_gone(20)
+        self.assert_all_gone()
         return done
 
     def test_spawning_in_turn_leaves_nothing(self):
@@ -32,8 +32,9 @@ class Family(WithProgram):
         self.assertEqual(len(state), 40)
         for at, what in enumerate(("descriptors", "mappings")):
             count = [one[at] for one in state]
-            # One that ended a moment ago may be on its way out: what stays would show as one more per round.
-            self.assertLessEqual(min(count[-10:]), max(count[:10]), what)
+            # One that ended a moment ago may be on its way out, and what is made once may come late (the descriptor
+            # of the door, with the first sleep): what stays would show as one more per round.
+            self.assertLess(min(count[-10:]), max(count[:10]) + 10, what)
 
     def test_error_of_a_program_that_is_not_there(self):
         r = self.family("fail", "/no/such/program")

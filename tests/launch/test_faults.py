@@ -104,7 +104,7 @@ class Library(WithFaults, WithProgram):
 
     def test_each_call_of_a_rank_fails(self):
         for call in LIBRARY_CALLS:
-            for at, r in self.each_fault(["--timeout", 40, "-n", 2, self.program, "hello"], call, "once", "rank"):
+            for at, r in self.each_fault(["--timeout", 120, "-n", 2, self.program, "hello"], call, "once", "rank"):
                 self.assertNotEqual(r.returncode, 124, (call, at, r.err))
                 if r.returncode == 0:
                     self.assertEqual(sorted(r.out.splitlines()), ["rank 0 of 2", "rank 1 of 2"], (call, at))

@@ -5,12 +5,12 @@ import os
 import re
 import shutil
 
-from harness import MPIEXEC, WithProgram, subprocess
+from harness import LIMIT, MPIEXEC, PATIENCE, WithGdb, subprocess
 
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 STAGE = os.path.dirname(os.path.dirname(os.path.abspath(MPIEXEC)))
 COMMANDS = os.path.join(STAGE, "share/unisono/unisono-gdb.py")
 LIBRARY = os.path.join(STAGE, "lib/libmpi_abi.so.1")
+RINGS = ["info mpi rings"]
 INFO = [f"info mpi {what}" for what in ("ranks", "comms", "queues", "requests")]
 
 COMMS = """\
@@ -35,29 +35,8 @@ ADDRESS: receive, peer any, tag any, halo, pending
 """.splitlines()
 
 
-class Gdb(WithProgram):
+class Gdb(WithGdb):
     source = "queues.c"
-
-    def setUp(self):
-        super().setUp()
-        need = [os.path.join(TOP, "tools/need"), "gdb:gdb", "a test looks into ranks with it"]
-        if subprocess.run(need, check=False).returncode:
-            self.skipTest("gdb cannot be installed")
-        if "has python" not in self.gdb(["python print('has python')"]):
-            self.skipTest("this gdb knows no Python")
-
-    def gdb(self, commands, *words):
-        """What gdb says to the commands, errors too."""
-        env = dict(self.env, DEBUGINFOD_URLS="")
-        options = [w for c in commands for w in ("-ex", c)]
-        line = ["gdb", "-nx", "-batch", *options, *map(str, words)]
-        r = subprocess.run(
-            line, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120, env=env
-        )
-        said = r.stdout.decode(errors="replace")
-        if "ptrace: Operation not permitted" in said or "Could not trace the inferior" in said:
-            self.skipTest("processes may not be traced here")
-        return said
 
     def told(self, *words, first=(), info=INFO, last=()):
         """The lines that the info commands print, with addresses of objects replaced."""
@@ -65,10 +44,10 @@ class Gdb(WithProgram):
         self.assertIn("\n<<<\n", said)
         return re.sub(r"0x[0-9a-f]{8,}", "ADDRESS", said.split("\n<<<\n")[1].split(">>>\n")[0]).splitlines()
 
-    def start(self):
+    def start(self, *options):
         """A job whose rank 0 holds messages and receives; mpiexec and the ranks' pids."""
-        job = self.start_mpi("--timeout", 300, "-n", 2, self.program, stdin=subprocess.PIPE)
-        self.assertEqual(job.stdout.readline(), b"ready\n", job.poll())
+        job = self.start_mpi("--timeout", PATIENCE, *options, "-n", 2, self.program, stdin=subprocess.PIPE)
+        self.assertEqual(sorted(job.stdout.readline() for _ in range(2)), [b"ready\n", b"sent\n"], job.poll())
         pids = {}
         for pid in self.marked():
             with open(f"/proc/{pid}/environ", "rb") as f:
@@ -85,20 +64,33 @@ class Gdb(WithProgram):
         job, pids = self.start()
         core = os.path.join(self.dir.name, "core")
         live = self.told("-p", pids[0], last=[f"gcore {core}"])
-        self.assertRegex(live[0], rf"^rank 0 of 2, host \S+, pid {pids[0]}, last call MPI_Recv$")
+        self.assertRegex(live[0], rf"^rank 0 of 2, host \S+, pid {pids[0]}, last call MPI_Send$")
         self.assertEqual(live[1], f"* rank 0: pid {pids[0]}, running")
         self.assertRegex(live[2], rf"^  rank 1: pid {pids[1]}, running(, asleep in MPI_Recv on MPI_COMM_WORLD)?$")
         self.check_shown(live)
         self.assertEqual(len(live), 3 + 14)
         dead = self.told(self.program, core)
         self.assertEqual(dead[0], live[0])
-        if dead[1] != live[1]:
-            self.assertEqual(
-                dead[1], "The job's memory is not in this core file: what the other ranks do is not known."
-            )
+        why = "The job's memory is not in this core file: what the other ranks do is not known"
+        self.assertEqual(dead[1], why + " (--set share_dump=yes keeps it there).")
         self.check_shown(dead)
-        out, err = job.communicate(timeout=120)
+        rings = self.told(self.program, core, info=RINGS)
+        self.assertEqual(rings, ["The rings are not in this core file (--set share_dump=yes keeps it there)."])
+        out, err = job.communicate(timeout=LIMIT)
         self.assertEqual((job.returncode, out, err), (0, b"", b""))
+
+    def test_core_with_shared_memory(self):
+        """Ranks and rings are shown from a core file as from the process, the line that was not read too."""
+        job, pids = self.start("--set", "share_dump=yes")
+        core = os.path.join(self.dir.name, "core")
+        live = self.told("-p", pids[0], info=INFO + RINGS, last=[f"gcore {core}"])
+        shown = r"^process 1: \d+ lines sent, \d+ known to be read; \d+ lines begun to be read, 1 not to the end$"
+        self.assertRegex(live[-1], shown)
+        dead = self.told(self.program, core, info=INFO + RINGS)
+        self.assertEqual(dead, live)
+        self.assertLess(os.stat(core).st_blocks * 512, 64 << 20)  # not all that is laid out
+        job.communicate(timeout=LIMIT)
+        self.assertEqual(job.returncode, 0)
 
     def test_blocking_receive(self):
         """Lives on the stack of its caller: in the queue, but no request."""
@@ -107,12 +99,12 @@ class Gdb(WithProgram):
             "MPI_COMM_WORLD: 1 posted receive, 0 unexpected messages",
             "  posted:     source 0, tag 12, count 1, room for 1 byte",
         ]
-        self.await_true(lambda: self.told("-p", pids[1], info=["info mpi queues"])[:2] == queue, 60)
+        self.await_true(lambda: self.told("-p", pids[1], info=["info mpi queues"])[:2] == queue)
         lines = self.told("-p", pids[1], info=["info mpi requests"])
         self.assertEqual(
             lines, ["1 active request, 0 inactive", "ADDRESS: send, peer 0, tag 11, MPI_COMM_WORLD, pending"]
         )
-        job.communicate(timeout=120)
+        job.communicate(timeout=LIMIT)
         self.assertEqual(job.returncode, 0)
 
     def stopped(self, how, *first):
@@ -131,7 +123,8 @@ class Gdb(WithProgram):
             lines = self.told("-p", cat.pid)
             cat.stdin.close()
         self.assertEqual(lines, ["This is no MPI process of Unisono: libmpi_abi.so is not loaded."] * 4)
-        self.assertEqual(self.told(info=["info mpi"]), ['"info mpi" is followed by ranks, comms, queues or requests.'])
+        usage = '"info mpi" is followed by ranks, comms, queues, requests or rings.'
+        self.assertEqual(self.told(info=["info mpi"]), [usage])
 
     def test_stripped(self):
         strip = shutil.which("strip")

@@ -84,6 +84,7 @@ class Layout(Case):
         self.assertEqual([h for h, _ in self.where("-host", "localhost:2,a:2", "--nolocal")], ["a", "a"])
 
     def test_refused(self):
+        usable = min(os.sched_getaffinity(0))
         for words, part in (
             (["--bind-to", "core:0"], "from 1 to"),
             (["--bind-to", "core:x"], '"x" is not known'),
@@ -97,7 +98,7 @@ class Layout(Case):
             (["--map-by", "node:NOOVERSUBSCRIBE", "-host", "localhost", "-n", 2], "2 ranks are more than 1 slot"),
             (["--nolocal"], "no other host"),
             (["--cpu-set", "1023"], "none of the processors 1023 may be used here"),
-            (["-bind-to", "user:0,1023"], "not all of the processors 0,1023"),
+            (["-bind-to", f"user:{usable},1023"], f"not all of the processors {usable},1023"),
             (["-bind-to", "core:4000"], "4000 units are asked for each rank"),
             (["--map-by", "slot:PE=4000"], "4000 units are asked for each rank"),
             (["-host", "a,,b"], 'a host name is missing in "a,,b"'),
@@ -206,6 +207,14 @@ class Foreign(Case):
         r = self.run_mpi("--mca", "rmaps_base_no_oversubscribe", 1, "-host", "localhost", "-n", 2, "true")
         self.assertEqual(r.returncode, 2, r.err)
 
+    def test_initial_error_handler(self):
+        show = ["sh", "-c", "echo $UNISONO_INITIAL_ERRHANDLER"]
+        r = self.run_mpi("-initial-errhandler", "mpi_errors_abort", "-n", 1, *show)
+        self.assertEqual((r.returncode, r.err, r.out), (0, "", "mpi_errors_abort\n"))
+        r = self.run_mpi("-initial-errhandler", "mpi_errors_ignore", "-n", 1, *show)
+        self.assertEqual((r.returncode, r.out), (2, ""))
+        self.assert_one_line(r.err, "mpi_errors_ignore", "mpi_errors_are_fatal|mpi_errors_abort|mpi_errors_return")
+
     def test_what_has_no_meaning_is_named_once(self):
         words = ["--mca", "pml", "ob1", "--mca", "btl", "^openib", "--prefix", "/opt/mpi", "--enable-recovery"]
         r = self.run_mpi(*words, "-n", 2, "echo", "x")
@@ -217,7 +226,7 @@ class Foreign(Case):
     def test_what_is_refused_says_what_to_use(self):
         for word, part in (
             ("--rankfile", "--cpu-set"),
-            ("-gdb", "xterm"),
+            ("-gdba", "--gdb"),
             ("--membind", "numactl"),
             ("--path", "PATH"),
         ):

@@ -9,7 +9,7 @@ import tempfile
 import unittest
 from collections import Counter
 
-from harness import Case, LIMIT
+from harness import LIMIT, Case
 
 
 class Output(Case):
@@ -76,7 +76,7 @@ class Output(Case):
         p.stdout.read(1)
         self.await_true(lambda: self.marked() == [p.pid])
         p.terminate()
-        self.assertEqual(p.wait(30), 143)
+        self.assertEqual(p.wait(LIMIT), 143)
 
     def assert_all_gone_but(self, p):
         self.await_true(lambda: set(self.marked()) <= {p.pid})
@@ -163,7 +163,7 @@ class Input(Case):
         r = subprocess.run(
             ["sh", "-c", f"printf '1\\n2\\n3\\n' | while read x; do {os.environ['MPIEXEC']} -n 1 echo got $x; done"],
             capture_output=True,
-            timeout=300,
+            timeout=LIMIT,
             env=self.env,
         )
         self.assertEqual(r.stdout, b"got 1\ngot 2\ngot 3\n")
@@ -172,7 +172,7 @@ class Input(Case):
         r = subprocess.run(
             ["sh", "-c", f"{os.environ['MPIEXEC']} -n 2 sh -c 'cat; echo x' <&-"],
             capture_output=True,
-            timeout=300,
+            timeout=LIMIT,
             env=self.env,
         )
         self.assertEqual((r.returncode, r.stdout), (0, b"x\nx\n"))

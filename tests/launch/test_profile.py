@@ -4,7 +4,7 @@
 import json
 import os
 
-from harness import WithProgram
+from harness import PATIENCE, WithProgram
 
 HERE = ["--launch-agent", "sh -c 'shift; exec \"$@\"' agent"]
 
@@ -17,7 +17,7 @@ class Profile(WithProgram):
         path = os.path.join(self.dir.name, "profile.json")
         if os.path.exists(path):
             os.unlink(path)
-        r = self.run_mpi("--timeout", 300, f"--profile={path}", *words)
+        r = self.run_mpi("--timeout", PATIENCE, f"--profile={path}", *words)
         self.assertEqual(r.returncode, status, r.err)
         with open(path, encoding="utf-8") as f:
             return json.load(f)
@@ -58,7 +58,7 @@ class Profile(WithProgram):
         found = self.profile("-n", 3, self.program)
         (receive,) = self.calls(found, "MPI_Irecv")
         waits = [c for c in self.calls(found, "MPI_Waitall") if c["function"] == "nonblocking_part"]
-        self.assertGreater(receive["wait_s"], 0.01)  # rank 0 is 50 ms late; a third of the wait of its neighbour
+        self.assertGreater(receive["wait_s"], 0)  # how much is up to those who were late: rank 0, or others more
         started = sum(c["wait_s"] for c in self.calls(found, "MPI_Isend")) + receive["wait_s"]
         self.assertAlmostEqual(started, sum(c["time_s"] for c in waits), delta=0.2 * started)
 
@@ -69,6 +69,12 @@ class Profile(WithProgram):
     def test_threads(self):
         found = self.profile("-n", 2, self.program, "threads")
         self.assertEqual(sum(c["count"] for c in self.calls(found, "MPI_Allreduce")), 2 * 4 * 50)
+        # Calls of several threads at once, and of an operation inside another call, are one time in MPI.
+        found = self.profile("-n", 2, self.program, "together")
+        self.assertGreater(sum(c["time_s"] for c in self.calls(found, "MPI_Recv")), found["app_s"])
+        for in_mpi, all_of_it in zip(found["rank_mpi_s"], found["rank_app_s"], strict=True):
+            self.assertGreater(in_mpi, 0)
+            self.assertLessEqual(in_mpi, all_of_it)
 
     def test_many_ranks(self):
         self.check_traffic(self.profile("-n", 64, self.program), 64)
@@ -91,6 +97,14 @@ class Profile(WithProgram):
         self.assertEqual((r.returncode, "Profile of 2 ranks" in r.err), (3, True))
         self.assertIn("mpiexec: ", r.err.splitlines()[-1])  # the verdict stays the last line
 
+    def test_shares_add_up(self):
+        """Also where there is nothing but MPI_Init and MPI_Finalize."""
+        for how in "end", "nothing":
+            lines = self.run_mpi("--profile", "-n", 2, self.program, how).err.splitlines()
+            (sites,) = (i for i, line in enumerate(lines) if line.startswith("call ") and " site " in line)
+            shares = [float(line[86:92]) for line in lines[:sites] if line.startswith("MPI_")]
+            self.assertAlmostEqual(sum(shares), 100, delta=0.06 * len(shares))
+
     def test_programs_without_mpi(self):
         r = self.run_mpi("--profile", "-n", 2, "sh", "-c", "echo x")
         self.assertEqual((r.returncode, r.out), (0, "x\nx\n"))
@@ -98,4 +112,8 @@ class Profile(WithProgram):
 
     def test_file_that_cannot_be_written(self):
         r = self.run_mpi("--profile=/nowhere/x.json", "-n", 1, self.program)
-        self.assertIn("cannot write /nowhere/x.json", r.err)
+        self.assertIn("cannot write /nowhere/x.json: No such file or directory", r.err)
+        self.assertEqual(json.loads("\n".join(r.err.splitlines()[1:]))["ranks"], 1)  # not lost
+        r = self.run_mpi("--profile=/dev/full", "-n", 1, self.program)
+        self.assertIn("cannot write /dev/full: No space left on device", r.err)
+        self.assertIn("\nProfile of 1 rank: ", r.err)

@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 import unittest
 
-from harness import MPIEXEC, WithProgram
+from harness import LIMIT, MPIEXEC, WithProgram
 
 
 class Services(WithProgram):
@@ -37,7 +37,7 @@ class Services(WithProgram):
 
     def run_program(self, launcher, *words):
         done = subprocess.run(
-            [*launcher, self.program, *words], env=self.env, capture_output=True, text=True, timeout=300, check=True
+            [*launcher, self.program, *words], env=self.env, capture_output=True, text=True, timeout=LIMIT, check=True
         )
         return done.stdout.strip()
 
@@ -92,6 +92,31 @@ class Services(WithProgram):
         self.assertEqual(self.run_program([], "lookup", "open"), "MPI_ERR_NAME")
         self.assertEqual(os.listdir(self.names), [])
         p.communicate("")
+
+    def test_folder_that_hosts_share(self):
+        """Jobs that have no other folder in common, as on different hosts."""
+        shared = self.names + "-shared"
+        self.env["UNISONO_NAME_FOLDER"] = shared
+        for publisher in self.both():
+            p, said = self.start(publisher, "publish", "ocean model", "port 7")
+            self.assertEqual(said, "done")
+            self.env["XDG_RUNTIME_DIR"] = "/nowhere"
+            for other in self.both():
+                self.assertEqual(self.run_program(other, "lookup", "ocean model"), "done port 7")
+                self.assertEqual(self.run_program(other, "forget", "ocean model", "p"), "MPI_ERR_SERVICE")
+            p.communicate("")
+            self.assertEqual(os.listdir(shared), [])
+        os.chmod(shared, 0o750)
+        for launcher in self.both():
+            self.assertEqual(self.run_program(launcher, "forget", "ocean model", "p"), "another error")
+            self.assertEqual(self.run_program(launcher, "lookup", "ocean model"), "MPI_ERR_NAME")
+
+    def test_servers_of_others(self):
+        """Whoever asks for a server of names by an option of another launcher is told what to use."""
+        for option in ("-nameserver", "--ompi-server"):
+            r = self.run_mpi(option, "somewhere", "true")
+            self.assertEqual(r.returncode, 2)
+            self.assertIn("name_folder", r.err)
 
 
 if __name__ == "__main__":

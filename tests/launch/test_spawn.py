@@ -6,7 +6,7 @@ import signal
 import tempfile
 import unittest
 
-from harness import FAKE, Case
+from harness import FAKE, LIMIT, PATIENCE, Case
 
 ERR_INFO_VALUE, ERR_SPAWN = 33, 53
 DEAF = ["init", "work"]
@@ -27,7 +27,8 @@ def spawn(*commands, port="", folder="/", separator="|"):
 class Base(Case):
     def ask(self, request, *options, before=(), after=("fini",), ranks=1, **kw):
         """One rank asks, then does `after`."""
-        words = ["--timeout", 300, *options, "-n", ranks, FAKE, "init", *before, "only", 0, "request", request, *after]
+        words = ["--timeout", PATIENCE, *options, "-n", ranks, FAKE, "init", *before]
+        words += ["only", 0, "request", request, *after]
         r = self.run_mpi(*words, **kw)
         self.assert_all_gone()
         return r
@@ -89,9 +90,20 @@ class Spawn(Base):
                 r = self.ask(spawn(*other, command), after=["say", "alive", "fini"])
                 self.assertEqual((r.returncode, r.err), (0, ""), command)
                 mpi_class, text = self.answer(r)
-                self.assertEqual(mpi_class, ERR_SPAWN, command)
+                malformed = command[1].keys() & {"host", "hostfile", "map_by"}
+                self.assertEqual(mpi_class, ERR_INFO_VALUE if malformed else ERR_SPAWN, command)
                 self.assertIn(why, text)
                 self.assertIn("alive\n", r.out)
+
+    def test_a_host_that_cannot_be_reached(self):
+        r = self.ask(
+            spawn((1, {"host": "elsewhere"}, "true")), "--launch-agent", "false", after=["say", "alive", "fini"]
+        )
+        mpi_class, text = self.answer(r)
+        self.assertEqual((r.returncode, mpi_class), (0, ERR_SPAWN), r.err)
+        self.assertIn("its daemon could not be started", text)
+        self.assertNotIn("the job was ended", text)
+        self.assertIn("alive\n", r.out)
 
     def test_info(self):
         folder = tempfile.TemporaryDirectory()
@@ -201,7 +213,7 @@ class Spawn(Base):
             p = self.start_mpi("-n", 1, FAKE, "init", "request", spawn((2, {}, FAKE, *DEAF)), "work")
             self.await_true(lambda p=p: b"class 0" in p.stdout.readline())
             p.send_signal(number)
-            _, err = p.communicate(timeout=60)
+            _, err = p.communicate(timeout=LIMIT)
             self.assertEqual(p.returncode, 128 + number)
             self.assert_one_line(err.decode(), f"signal {number}", "3 ranks were ended")
             self.assert_all_gone()
@@ -243,7 +255,7 @@ class Spawn(Base):
             with open(f"/proc/{p.pid}/task/{p.pid}/children") as f:
                 counts.append((len(os.listdir(f"/proc/{p.pid}/fd")), len(f.read().split())))
             p.terminate()
-            p.communicate(timeout=60)
+            p.communicate(timeout=LIMIT)
             self.assert_all_gone()
         self.assertEqual(counts[0], counts[1])
         self.assertEqual(counts[0][1], 1)

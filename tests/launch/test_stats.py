@@ -3,8 +3,9 @@
 
 import json
 import os
+import re
 
-from harness import WithProgram
+from harness import PATIENCE, WithProgram
 
 HERE = ["--launch-agent", "sh -c 'shift; exec \"$@\"' agent"]
 LARGE = 1 << 20
@@ -18,7 +19,7 @@ class Stats(WithProgram):
         path = os.path.join(self.dir.name, "stats.json")
         if os.path.exists(path):
             os.unlink(path)
-        r = self.run_mpi("--timeout", 300, f"--stats={path}", *words)
+        r = self.run_mpi("--timeout", PATIENCE, f"--stats={path}", *words)
         self.assertEqual(r.returncode, status, r.err)
         with open(path, encoding="utf-8") as f:
             found = json.load(f)
@@ -36,6 +37,11 @@ class Stats(WithProgram):
             self.assertGreater(found[f"{chan}_direct_time"][r] + found[f"{chan}_stream_time"][r], 0)
             self.assertIn(found[f"{chan}_eager_messages"][r], range(10 + r, 10 + r + 40))
             self.assertGreaterEqual(found[f"{chan}_eager_bytes"][r], 8 * (10 + r))
+            self.assertGreater(found[f"{chan}_eager_time"][r], 0)
+            # The announcements of partitions, and for each large message an announcement or an answer at the least.
+            self.assertGreaterEqual(found[f"{chan}_own_messages"][r], 4)
+            self.assertGreater(found[f"{chan}_own_bytes"][r], 0)
+            self.assertGreater(found[f"{chan}_own_time"][r], 0)
 
     def test_counts(self):
         for n in (2, 3):
@@ -43,6 +49,8 @@ class Stats(WithProgram):
             self.check_traffic(found, "shm", n)
             self.assertEqual(found["tcp_eager_messages"], [0] * n)
             self.assertEqual(found["unexpected_messages"], [0] * n)
+            self.assertEqual(found["partitioned_messages"], [2] * n)
+            self.assertEqual(found["partitioned_bytes"], [2 * 4000] * n)
 
     def test_over_tcp_and_hosts(self):
         self.check_traffic(self.stats("--set", "chan=self,tcp", "-n", 2, self.program), "tcp", 2)
@@ -59,8 +67,13 @@ class Stats(WithProgram):
         self.assertEqual((r.returncode, r.out), (0, ""))
         self.assertEqual(r.err.splitlines()[0], "Statistics of 2 ranks")
         self.assertRegex(r.err, r"(?m)^sent, by +messages +data +mean size +time s +rank min +rank max$")
-        self.assertRegex(r.err, r"(?m)^shm eager +\d+ +[\d.]+ k?B ")
-        self.assertRegex(r.err, r"(?m)^shm (direct|stream) +4 +4\.2 MB +1\.0 MB +0\.\d+ +2 +2$")
+        self.assertRegex(r.err, r"(?m)^shm eager +\d+ +[\d.]+ k?B +[\d.]+ k?B +\d+\.\d+ +\d+ +\d+$")
+        self.assertRegex(r.err, r"(?m)^shm own +\d+ +[\d.]+ k?B +[\d.]+ k?B +\d+\.\d+ +\d+ +\d+$")
+        self.assertRegex(r.err, r"(?m)^partitioned +4 +16\.0 kB +4\.0 kB +2 +2$")
+        # Each large message takes one of two ways.
+        large = re.findall(r"(?m)^shm (?:direct|stream) +(\d+) +([\d.]+) MB +1\.0 MB +\d+\.\d+ +\d +\d$", r.err)
+        self.assertEqual(sum(int(messages) for messages, _ in large), 4, r.err)
+        self.assertAlmostEqual(sum(float(data) for _, data in large), 4 * LARGE / 1e6, delta=0.11)
         self.assertNotIn("tcp", r.err)
         self.assertTrue(all(line.split() for line in r.err.splitlines()[2:3]), r.err)
 
@@ -76,4 +89,5 @@ class Stats(WithProgram):
 
     def test_file_that_cannot_be_written(self):
         r = self.run_mpi("--stats=/nowhere/x.json", "-n", 1, self.program)
-        self.assertIn("--stats: cannot write /nowhere/x.json", r.err)
+        self.assertIn("--stats: cannot write /nowhere/x.json: No such file or directory", r.err)
+        self.assertIn('"ranks": 1', r.err)

@@ -7,7 +7,7 @@ import re
 import subprocess
 import unittest
 
-from harness import WithProgram, signal
+from harness import LIMIT, PATIENCE, WithProgram, signal
 
 HELD_S = 3.0  # more than twice the time that a deadlock takes to be told
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -28,7 +28,7 @@ class Held(WithProgram):
     def begin(self, chan, mode="reply", ranks=2):
         """Starts the job; self.pid are the ranks' process ids. All but rank 0 sleep in MPI_Recv."""
         self.job = self.start_mpi(
-            "--timeout", 50, "--set", f"chan={chan}", "-n", ranks, self.program, mode, stdin=subprocess.PIPE
+            "--timeout", PATIENCE, "--set", f"chan={chan}", "-n", ranks, self.program, mode, stdin=subprocess.PIPE
         )
         said = [self.job.stdout.readline().decode() for _ in range(ranks)]
         self.pid = dict(tuple(map(int, re.match(r"rank (\d+) is (\d+)", s).groups())) for s in said)
@@ -54,7 +54,7 @@ class Held(WithProgram):
             self.job.wait(HELD_S)
 
     def end(self):
-        _, err = self.job.communicate(timeout=60)
+        _, err = self.job.communicate(timeout=LIMIT)
         self.assertEqual(self.job.returncode, 0, err)
         self.assertNotIn(b"deadlock", err)
 
@@ -112,7 +112,7 @@ class NotTold(Held):
             self.assertEqual(state(self.pid[1]), "t", said)
             self.go()
             self.hold()
-            gdb.communicate(b"detach\nquit\n", timeout=30)
+            gdb.communicate(b"detach\nquit\n", timeout=LIMIT)
 
         self.each_channel(trace)
 
@@ -146,7 +146,7 @@ class NotTold(Held):
 
 class Told(Held):
     def told(self):
-        _, err = self.job.communicate(timeout=60)
+        _, err = self.job.communicate(timeout=LIMIT)
         self.assertEqual(self.job.returncode, 1, err)
         self.assertIn(b"deadlock: every rank waits", err)
         self.assertIn(b"waits in MPI_Recv on MPI_COMM_WORLD for rank 1, tag 7", err)

@@ -81,6 +81,12 @@ class Mistakes(Case):
             f.flush()
             self.refused("--hostfile", f.name, "true", parts=[f"{f.name}:3"])
 
+    def test_no_slots_in_a_hostfile(self):
+        with tempfile.NamedTemporaryFile("w") as f:
+            f.write("localhost\nother slots=0\n")
+            f.flush()
+            self.refused("--hostfile", f.name, "true", parts=[f"{f.name}:2", '"slots=0"', "leave the line out"])
+
 
 class Programs(Case):
     def ranks(self, *args, **kw):

@@ -5,7 +5,7 @@ import os
 import re
 import unittest
 
-from harness import WithProgram
+from harness import PATIENCE, WithProgram
 
 
 class Waits(WithProgram):
@@ -14,7 +14,7 @@ class Waits(WithProgram):
     def counts(self, *options, ranks=2, threads=False, under=()):
         """[(spun, yielded, slept)] of each rank, and what was told."""
         words = [*options, "--set", "verbose=2", "-n", ranks, self.program, "threads" if threads else "one"]
-        r = self.run_mpi("--timeout", 50, *words, under=under)
+        r = self.run_mpi("--timeout", PATIENCE, *words, under=under)
         self.assertEqual(r.returncode, 0, r.err)
         found = re.findall(r"waits spun (\d+) times, yielded (\d+) times, slept (\d+) times", r.err)
         self.assertEqual(len(found), ranks, r.err)

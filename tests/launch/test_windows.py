@@ -6,7 +6,7 @@ import json
 import os
 import unittest
 
-from harness import WithProgram
+from harness import PATIENCE, WithProgram
 
 HOSTS = ["--launch-agent", "sh -c 'shift; exec \"$@\"' agent"]
 
@@ -15,7 +15,7 @@ class Windows(WithProgram):
     source = "windows.c"
 
     def told(self, how, *options, ranks=2):
-        r = self.run_mpi("--timeout", 300, *options, "-n", ranks, self.program, how)
+        r = self.run_mpi("--timeout", PATIENCE, *options, "-n", ranks, self.program, how)
         self.assertEqual(r.returncode, 1, r.err)
         self.assertIn("deadlock", r.err)
         self.assert_all_gone()
@@ -64,7 +64,7 @@ class Windows(WithProgram):
 
     def test_profile_counts_calls_and_bytes(self):
         path = os.path.join(self.dir.name, "profile.json")
-        r = self.run_mpi("--timeout", 300, f"--profile={path}", "-n", 2, self.program, "end")
+        r = self.run_mpi("--timeout", PATIENCE, f"--profile={path}", "-n", 2, self.program, "end")
         self.assertEqual(r.returncode, 0, r.err)
         with open(path, encoding="utf-8") as f:
             found = {}

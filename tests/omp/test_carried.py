@@ -126,7 +126,7 @@ def in_sections(t):
         with omp("section"):
             x = y = 1
         with omp("section"):
-            if x is not None:
+            if t > 0:
                 x = 2
         with omp("section"):
             pass

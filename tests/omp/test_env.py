@@ -206,7 +206,7 @@ def test_import_and_decoration_are_quick_enough_not_to_notice(tmp_path):
     )
     begin = time.perf_counter()
     exec(compile(f.read_text(), str(f), "exec"), {"__name__": "long"})
-    assert time.perf_counter() - begin < 5
+    assert time.perf_counter() - begin < 100  # one that is not takes minutes
 
 
 def test_a_subinterpreter_gets_a_clear_error():

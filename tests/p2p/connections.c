@@ -27,14 +27,13 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    int opened = open_files();
     MPI_Request *r = malloc(2 * (size_t)size * sizeof(MPI_Request));
     int *got = malloc((size_t)size * sizeof(int));
     for (int i = 0; i < size; i++) MPI_Irecv(&got[i], 1, MPI_INT, i, 0, MPI_COMM_WORLD, &r[i]);
     for (int i = 0; i < size; i++) MPI_Isend(&rank, 1, MPI_INT, i, 0, MPI_COMM_WORLD, &r[size + i]);
     MPI_Waitall(2 * size, r, MPI_STATUSES_IGNORE);
     for (int i = 0; i < size; i++) CHECK(got[i] == i);
-    CHECK(open_files() >= opened + size - 1);
+    CHECK(open_files() >= before + size - 1);    // some may have been accepted within MPI_Init already
     free(got);
     free(r);
     MPI_Finalize();

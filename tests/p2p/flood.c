@@ -5,9 +5,11 @@
 // memory of the receiver stays bounded, all messages arrive in order, and the memory goes back to the system.
 #include "../check.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #define MESSAGES 1000000
+#define FIRST 200000     // of a first flood, after which the transport has what it allocates once and keeps
 #define WINDOW 256       // sends under way
 #define FRUITLESS 1.0    // s without a send that completes: the receiver takes no more (if not so, the test is weaker)
 #define BOUND (48L << 10)    // KiB that a flood may cost the receiver: the largest limit, with what malloc adds
@@ -53,13 +55,13 @@ static int completes(MPI_Request *r)
     return done;
 }
 
-static void flood(void)
+static void flood(int messages)
 {
     static char buf[WINDOW][LARGEST];
     MPI_Request r[WINDOW];
     int told = 0;
     for (int k = 0; k < WINDOW; k++) r[k] = MPI_REQUEST_NULL;
-    for (int i = 0; i < MESSAGES; i++) {
+    for (int i = 0; i < messages; i++) {
         int k = i % WINDOW;
         if (!told && !completes(&r[k]) && !told++) tell_third();
         MPI_Wait(&r[k], MPI_STATUS_IGNORE);
@@ -70,12 +72,13 @@ static void flood(void)
     MPI_Waitall(WINDOW, r, MPI_STATUSES_IGNORE);
 }
 
-static void drain(MPI_Comm pair)
+static void drain(int messages, MPI_Comm pair)
 {
     char buf[LARGEST], want[LARGEST];
+    bool measured = messages == MESSAGES;
     long before = memory("VmRSS");
     MPI_Barrier(pair);    // with the third rank, which comes when the sender is held or through
-    for (int i = 0; i < MESSAGES; i++) {
+    for (int i = 0; i < messages; i++) {
         MPI_Status s;
         int n;
         MPI_Recv(buf, LARGEST, MPI_BYTE, i % 2 ? 0 : MPI_ANY_SOURCE, i % 5, MPI_COMM_WORLD, &s);
@@ -85,11 +88,11 @@ static void drain(MPI_Comm pair)
     }
 #ifndef __SANITIZE_ADDRESS__    // keeps what was freed
     long most = memory("VmHWM") - before, rest = memory("VmRSS") - before;
-    if (most > BOUND || rest > REST) fprintf(stderr, "%ld KiB at most, %ld KiB at the end\n", most, rest);
-    CHECK(most <= BOUND);
-    CHECK(rest <= REST);
+    if (measured && (most > BOUND || rest > REST)) fprintf(stderr, "%ld KiB at most, %ld KiB at the end\n", most, rest);
+    CHECK(!measured || most <= BOUND);
+    CHECK(!measured || rest <= REST);
 #else
-    (void)before;
+    (void)before, (void)measured;
 #endif
 }
 
@@ -148,11 +151,15 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_split(MPI_COMM_WORLD, rank > 0, rank, &pair);
-    if (rank == 0) flood();
-    if (rank == 1) drain(pair);
-    if (rank == 2) {
-        MPI_Recv(NULL, 0, MPI_BYTE, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-        MPI_Barrier(pair);
+    for (int turn = 0; turn < 2; turn++) {
+        int messages = turn ? MESSAGES : FIRST;
+        if (rank == 0) flood(messages);
+        if (rank == 1) drain(messages, pair);
+        if (rank == 2) {
+            MPI_Recv(NULL, 0, MPI_BYTE, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            MPI_Barrier(pair);
+        }
+        MPI_Barrier(MPI_COMM_WORLD);
     }
     each_other(rank < 2 ? 1 - rank : -1);
     to_self();

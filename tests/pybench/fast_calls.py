@@ -98,6 +98,48 @@ def collectives():
     comm.Barrier()
 
 
+def arrays():
+    """NumPy's arrays as they are: every type, shape and order, by both libraries and reduced as NumPy reduces."""
+    for letter in "?bBhHiIlLqQfdFDgeS":
+        kind = "S8" if letter == "S" else letter
+        for shape in ((), (0,), (5,), (3, 4), (2, 0, 3), (2, 3, 2)):
+            out, into = numpy.zeros(shape, kind), numpy.zeros(shape, kind)
+            out.reshape(-1).view("u1")[:] = rank % 2 if letter == "?" else rank + 1
+            into.reshape(-1).view("u1")[:] = 0
+            request = WORLD.Irecv([into, into.nbytes, MPI.BYTE], left, 8)
+            comm.Send(out, right, 8)
+            request.Wait()
+            assert into.tobytes() == bytes([left % 2 if letter == "?" else left + 1]) * into.nbytes, (letter, shape)
+    for letter in "bBhHiIlLqQfd":
+        mine, total = numpy.full((3, 4), rank + 1, letter), numpy.zeros((3, 4), letter)
+        comm.Allreduce(mine, total, MPI.SUM)
+        assert (total == size * (size + 1) // 2).all(), letter
+    mixed = numpy.array([rank], ">i4")  # neither the machine's order nor a type of MPI's: bytes
+    got = numpy.zeros(1, ">i4")
+    comm.Sendrecv(mixed, right, 9, got, left, 9)
+    assert got[0] == left
+    own = numpy.zeros(4).view(type("Own", (numpy.ndarray,), {}))
+    comm.Sendrecv(own + rank, right, 9, own, left, 9)
+    assert (own == left).all()
+    fixed, turned = numpy.zeros(4), numpy.zeros((4, 3)).T
+    fixed.flags.writeable = False
+    raises(ValueError, "read-only", comm.Recv, fixed, left)
+    raises(ValueError, "read-only", comm.Allreduce, fixed, fixed)
+    raises(ValueError, "contiguous", comm.Send, turned, right)
+    raises(ValueError, "contiguous", comm.Recv, numpy.zeros(8)[::2], left)
+    raises(ValueError, "differ", comm.Allreduce, numpy.zeros(2), numpy.zeros(2, "f4"))
+    comm.Sendrecv(fixed, right, 9, numpy.zeros(4), left, 9)
+
+
+def no_views():
+    """An array is passed without a view, for which NumPy allocates a description of its shape."""
+    pairs = [(numpy.zeros(3), numpy.zeros(3)) for _ in range(500)]
+    before = sys.getallocatedblocks()
+    for out, into in pairs:
+        comm.Sendrecv(out, right, 1, into, left, 1)
+    assert sys.getallocatedblocks() - before < len(pairs), "a view of each array was made"
+
+
 def wrong():
     """A mistake is an exception with a name that says it, before anything is sent."""
     raises(BufferError, "writable", comm.Recv, b"ab", left)
@@ -147,11 +189,11 @@ def threads():
         receiver = threading.Thread(target=own.Recv, args=(into, 0, 9))
         receiver.start()
         own.Send(b"\7" * n, 0, 9)
-        receiver.join(30)
+        receiver.join(300)
         assert not receiver.is_alive() and into == b"\7" * n
 
 
-for check in (point_to_point, bound_and_persistent, collectives, wrong, references, threads):
+for check in (point_to_point, bound_and_persistent, collectives, arrays, no_views, wrong, references, threads):
     check()
     WORLD.Barrier()
 print(f"rank {rank}: ok")

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """unisono.fast without mpi4py: MPI started by ctypes, a handle given as a number; threads exchange at the same time.
 
-Runs on any CPython; on a free-threaded one the module must not bring the GIL back. Its arguments are values of the
+Runs on any CPython; on a free-threaded one the module must not bring the GIL back. With NumPy arrays as arguments where
+NumPy is there, and with a Buffer. Its arguments are values of the
 standard ABI: MPI_THREAD_MULTIPLE, MPI_COMM_WORLD, MPI_ERRORS_RETURN.
 """
 
@@ -17,6 +18,11 @@ MULTIPLE, WORLD, RETURN = map(int, sys.argv[1:4])
 mpi.MPI_Init_thread(None, None, MULTIPLE, ctypes.byref(level))
 from unisono import fast  # noqa: E402
 
+try:
+    import numpy
+except ImportError:
+    numpy = None
+
 comm = fast.Comm(WORLD)
 assert level.value == MULTIPLE and comm.size == 2
 failures = []
@@ -24,13 +30,14 @@ failures = []
 
 def work(t):
     try:
-        out, into = array.array("q", [0]), array.array("q", [0])
+        out, into = (numpy.zeros(1, "q") if numpy else array.array("q", [0]) for _ in range(2))
         peer = 1 - comm.rank
         bound = fast.Buffer(out), fast.Buffer(into)
         for i in range(500):
             out[0] = 1000 * t + i
-            request = comm.Irecv(bound[1], peer, t)
-            comm.Send(bound[0], peer, t)
+            send, receive = (out, into) if i % 2 else bound
+            request = comm.Irecv(receive, peer, t)
+            comm.Send(send, peer, t)
             request.Wait()
             assert into[0] == 1000 * t + i, (t, i, into[0])
     except BaseException as error:
@@ -52,4 +59,4 @@ except RuntimeError as error:
 else:
     raise AssertionError("a wrong rank raised nothing")
 mpi.MPI_Finalize()
-print("free-threaded" if free else "with the GIL")
+print("free-threaded" if free else "with the GIL", "arrays" if numpy else "no NumPy")

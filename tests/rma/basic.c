@@ -10,7 +10,8 @@
 
 #include "check.h"
 
-enum { INTS = 100000 };
+enum { INTS = 100000, REGIONS = 3 };
+static const int border[REGIONS + 1] = {0, 1000, 20001, INTS};
 static int me, n;
 
 enum flavor { CREATE, ALLOCATE, DYNAMIC, FLAVORS };
@@ -34,7 +35,9 @@ static void make(struct area *a, enum flavor flavor)
     }
     if (flavor == DYNAMIC) {
         MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &a->win);
-        CHECK(MPI_Win_attach(a->win, a->mem, bytes) == MPI_SUCCESS);
+        for (int i = 0; i < REGIONS; i++)    // they touch: an operation may go across
+            CHECK(MPI_Win_attach(a->win, a->mem + border[i], (border[i + 1] - border[i]) * (MPI_Aint)sizeof(int)) ==
+                  MPI_SUCCESS);
         MPI_Get_address(a->mem, &mine);
     }
     a->unit = flavor == DYNAMIC ? (int)sizeof(int) : 1;
@@ -45,7 +48,8 @@ static void make(struct area *a, enum flavor flavor)
 
 static void drop(struct area *a, enum flavor flavor)
 {
-    if (flavor == DYNAMIC) CHECK(MPI_Win_detach(a->win, a->mem) == MPI_SUCCESS);
+    for (int i = 0; flavor == DYNAMIC && i < REGIONS; i++)
+        CHECK(MPI_Win_detach(a->win, a->mem + border[i]) == MPI_SUCCESS);
     MPI_Win_free(&a->win);
     CHECK(a->win == MPI_WIN_NULL);
     if (flavor != ALLOCATE) free(a->mem);
@@ -200,6 +204,35 @@ static void requests(struct area *a)
     free(in);
 }
 
+// No bytes, in every form: elements of different types, and types without any, may meet.
+static void nothing(struct area *a)
+{
+    int to = (me + 1) % n, out = 4, in = -1;
+    MPI_Datatype hollow, type[3];
+    MPI_Request q;
+    MPI_Type_contiguous(0, MPI_INT, &hollow);
+    MPI_Type_commit(&hollow);
+    type[0] = hollow, type[1] = MPI_INT, type[2] = MPI_DOUBLE;
+    MPI_Win_lock_all(0, a->win);
+    for (int i = 0; i < 9; i++) {
+        MPI_Datatype here = type[i / 3], there = type[i % 3];
+        int h = here == hollow ? 2 : 0, t = there == hollow ? 3 : 0;
+        MPI_Aint at = disp(a, to, 0);
+        CHECK(MPI_Put(&out, h, here, to, at, t, there, a->win) == MPI_SUCCESS);
+        CHECK(MPI_Get(&in, h, here, to, at, t, there, a->win) == MPI_SUCCESS);
+        CHECK(MPI_Accumulate(&out, h, here, to, at, t, there, MPI_SUM, a->win) == MPI_SUCCESS);
+        CHECK(MPI_Get_accumulate(&out, h, here, &in, t, there, to, at, t, there, MPI_SUM, a->win) == MPI_SUCCESS);
+        CHECK(MPI_Raccumulate(NULL, h, here, to, at, t, there, MPI_SUM, a->win, &q) == MPI_SUCCESS);
+        CHECK(MPI_Wait(&q, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    }
+    MPI_Win_unlock_all(a->win);
+    CHECK(in == -1);
+    MPI_Barrier(MPI_COMM_WORLD);
+    CHECK(a->mem[0] == -1);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Type_free(&hollow);
+}
+
 int main(int argc, char **argv)
 {
     static const int sizes[] = {0, 1, 2, 17, 1000, 20000, INTS / 4};
@@ -214,6 +247,7 @@ int main(int argc, char **argv)
                 put_and_get(&a, way, sizes[i]);
                 strided(&a, way, sizes[i] ? sizes[i] : 1);
             }
+        nothing(&a);
         contended(&a);
         requests(&a);
         drop(&a, f);

@@ -110,7 +110,7 @@ static void two_origins(MPI_Win win)
     pass_turn(0, 1);
     if (me == 1) {
         CONFLICT(put(v, 3, win));
-        CHECK(strstr(said, "by rank 0 at bytes 12 .. 16 of rank 0") && strstr(said, "on numbers, rank 1"));
+        CHECK(strstr(said, "by rank 0 at bytes 12 .. 16 of rank 0") && strstr(said, "on window numbers, rank 1"));
         RIGHT(put(v, 4, win));
         RIGHT(add(v, MPI_INT, MPI_SUM, win));
         RIGHT(add(v, MPI_INT, MPI_REPLACE, win));

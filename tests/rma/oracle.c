@@ -3,6 +3,7 @@
 // run: np=3,6 set=shm_cma=0 args=2000
 // run: np=3,6 set=rma_path=2 args=3000
 // run: np=3 args=4000,100,forbid
+// run: np=2,3 chan=shm,tcp env=TEST_SPAWN=2 args=5000,100
 // Random programs of one-sided operations and synchronisation against a sequential model (model.h). Usage: oracle
 // [SEED [ROUNDS [forbid]]]; seed 0 is taken from the clock; with forbid rank 1 may not copy across memory. The seed of
 // the round that failed is printed: with it as SEED, and the same ranks and parameters, the round comes first.
@@ -13,204 +14,8 @@
 #include <sys/time.h>
 
 #include "../forbid.h"
-#include "model.h"
-
-enum { AREAS = 6, SMALL = 24, BIG = 2500, OPS = 10, GAP = 0x5a };
-enum flavor { CREATE, ALLOCATE, SHARED, DYNAMIC, ALLOC_MEM, FLAVORS };
-enum way { FENCE, PSCW, LOCK, LOCK_ALL, WAYS };
-static const char *const flavor_name[] = {"create", "allocate", "allocate_shared", "dynamic", "create on alloc_mem"};
-static const char *const way_name[] = {"fence", "pscw", "lock", "lock_all"};
-
-static int me, n;
-static uint64_t round_seed;
-
-// ---- the window ----
-
-static MPI_Win win;
-static enum flavor flavor;
-static int unit, skew;                      // skew: what the memory is off from any alignment
-static char *area_at[AREAS];                // here
-static MPI_Aint area_disp[RANKS][AREAS];    // bytes, in the sense of the target's displacements
-
-static size_t area_bytes(int a)
-{
-    return (size_t)(a == 0 ? BIG : SMALL) * ELEMENT;
-}
-
-static size_t all_bytes(void)
-{
-    size_t sum = 0;
-    for (int a = 0; a < AREAS; a++) sum += area_bytes(a) + ELEMENT;
-    return sum;
-}
-
-static void make_window(enum flavor f)
-{
-    MPI_Aint bytes = (MPI_Aint)all_bytes(), mine[AREAS];
-    char *base = NULL;
-    flavor = f;
-    unit = f == DYNAMIC ? 1 : 1 << rnd(5);
-    skew = f == CREATE && rnd(3) == 0 ? 1 + (int)rnd(7) : 0;
-    if (f == CREATE) CHECK(posix_memalign((void **)&base, 64, (size_t)bytes + 8) == 0);
-    if (f == CREATE) base += skew;
-    if (f == ALLOC_MEM) CHECK(MPI_Alloc_mem(bytes, MPI_INFO_NULL, &base) == MPI_SUCCESS);
-    if (base) MPI_Win_create(base, bytes, unit, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
-    if (f == ALLOCATE) MPI_Win_allocate(bytes, unit, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win);
-    if (f == SHARED) MPI_Win_allocate_shared(bytes, unit, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win);
-    if (f == DYNAMIC) MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win);
-    size_t at = 0;
-    for (int a = 0; a < AREAS; a++) {
-        if (f == DYNAMIC) {
-            CHECK(posix_memalign((void **)&area_at[a], 64, area_bytes(a)) == 0);
-            CHECK(MPI_Win_attach(win, area_at[a], (MPI_Aint)area_bytes(a)) == MPI_SUCCESS);
-            CHECK(MPI_Get_address(area_at[a], &mine[a]) == MPI_SUCCESS);
-        } else {
-            area_at[a] = base + at;
-            mine[a] = (MPI_Aint)at;
-        }
-        at += area_bytes(a) + ELEMENT;
-    }
-    MPI_Allgather(mine, AREAS, MPI_AINT, area_disp, AREAS, MPI_AINT, MPI_COMM_WORLD);
-}
-
-static void drop_window(void)
-{
-    char *base = area_at[0];
-    for (int a = 0; flavor == DYNAMIC && a < AREAS; a++) CHECK(MPI_Win_detach(win, area_at[a]) == MPI_SUCCESS);
-    CHECK(MPI_Win_free(&win) == MPI_SUCCESS);
-    for (int a = 0; flavor == DYNAMIC && a < AREAS; a++) free(area_at[a]);
-    if (flavor == CREATE) free(base - skew);
-    if (flavor == ALLOC_MEM) CHECK(MPI_Free_mem(base) == MPI_SUCCESS);
-}
-
-// ---- the program of a round ----
-
-enum layout { PLAIN, VECTOR, RESIZED, SCATTERED, BACKWARDS, LAYOUTS };
-
-struct op {
-    enum what what;
-    MPI_Op op;
-    int target, area, count, first, stride;
-    enum layout there, here;
-    bool request;
-    uint64_t salt;
-    int results;    // elements fetched by this origin before
-    // Of this rank, while it runs:
-    char *origin, *compare, *fetch, *want;    // want: what is fetched, of owned areas
-    MPI_Request q;
-    bool pending;
-};
-
-static struct program {
-    enum way way;
-    bool nocheck;                 // nobody locks exclusively
-    bool access[RANKS][RANKS];    // PSCW: origin, target
-    int fences;
-    int owner[RANKS][AREAS];    // -1: common
-    const struct kind *kind[RANKS][AREAS];
-    int used[RANKS][AREAS];    // operations on a common area
-    int ops[RANKS], results[RANKS];
-    struct op op[RANKS][OPS];
-} now;
-
-static int elements(const struct op *o)
-{
-    return o->area == 0 ? BIG : SMALL;
-}
-
-// Where element i of the operation lies in its area.
-static int place(const struct op *o, int i)
-{
-    if (o->there == BACKWARDS) return o->first + (o->count - 1 - i) * o->stride;
-    if (o->there == SCATTERED) return o->first + i * o->stride + (int)((uint64_t)i * 7 + o->salt) % o->stride;
-    return o->first + i * (o->there == PLAIN ? 1 : o->stride);
-}
-
-static void layout_of(struct op *o, const struct kind *k)
-{
-    bool one = o->what == FETCH_AND_OP || o->what == COMPARE_AND_SWAP || o->what == MODIFY;
-    int room = elements(o);
-    o->there = one ? PLAIN : (enum layout)rnd(LAYOUTS);
-    o->here = one ? PLAIN : (enum layout)rnd(LAYOUTS);
-    o->stride = 1 + (int)rnd(3);
-    o->count = one ? 1 : 1 + (int)rnd((unsigned)(room / o->stride));
-    o->first = (int)rnd((unsigned)(room - o->count * o->stride + 1));
-    // Only whole displacement units can be named.
-    if (o->first * k->extent % unit == 0) return;
-    if (one)
-        o->first -= o->first % 16;
-    else if (o->there < SCATTERED)
-        o->there = SCATTERED;
-}
-
-static void random_operation(int r, struct op *o)
-{
-    o->area = rnd(12) ? 1 + (int)rnd(AREAS - 1) : 0;
-    do o->target = (int)rnd((unsigned)n);
-    while (now.way == PSCW && !now.access[r][o->target]);
-    const struct kind *k = now.kind[o->target][o->area];
-    int owner = now.owner[o->target][o->area];
-    for (int a = 1; owner != r && owner >= 0 && a < AREAS; a++) {    // another area that is allowed
-        o->area = a;
-        owner = now.owner[o->target][a];
-        k = now.kind[o->target][a];
-    }
-    o->what = (enum what)(owner == r ? rnd(COMPARE_AND_SWAP + 1) : ACCUMULATE + rnd(COMPARE_AND_SWAP - 1));
-    if (owner == r && now.way == LOCK && !now.nocheck && rnd(8) == 0) o->what = MODIFY;
-    if (owner < 0 && now.way == LOCK && !now.nocheck && rnd(4) == 0) o->what = MODIFY;
-    if (o->what == COMPARE_AND_SWAP && k->shape > BITS) o->what = FETCH_AND_OP;
-    o->op = random_op(k);
-    if ((o->what == GET_ACCUMULATE || o->what == FETCH_AND_OP) && rnd(4) == 0) o->op = MPI_NO_OP;
-    o->request = (now.way == LOCK || now.way == LOCK_ALL) && rnd(3) == 0;
-    o->salt = rnd(1 << 30);
-    layout_of(o, k);
-    bool too_much = now.used[o->target][o->area] >= (o->area == 0 ? 3 : 8);
-    if ((owner != r && owner >= 0) || (owner < 0 && too_much)) o->count = 0;
-    if (owner < 0 && o->count > 0) now.used[o->target][o->area]++;
-}
-
-static void make_program(void)
-{
-    memset(&now, 0, sizeof now);
-    now.way = (enum way)rnd(WAYS);
-    now.nocheck = rnd(3) == 0;
-    now.fences = (int)rnd(3);
-    for (int r = 0; r < n; r++)
-        for (int t = 0; t < n; t++) now.access[r][t] = rnd(2) || t == r;
-    for (int t = 0; t < n; t++)
-        for (int a = 0; a < AREAS; a++) {
-            now.kind[t][a] = random_kind();
-            now.owner[t][a] = rnd(2) ? -1 : (int)rnd((unsigned)n);
-        }
-    for (int r = 0; r < n; r++) {
-        int ops = (int)rnd(OPS + 1);
-        for (int i = 0; i < ops; i++) {
-            struct op *o = &now.op[r][now.ops[r]];
-            memset(o, 0, sizeof *o);
-            random_operation(r, o);
-            if (o->count == 0) continue;
-            o->results = now.results[r];
-            if (fetches(o->what)) now.results[r] += o->count;
-            now.ops[r]++;
-        }
-    }
-}
-
-// The value of an element before the round.
-static void first_value(int target, int area, int i, char *value)
-{
-    memset(value, GAP, ELEMENT);
-    small_value(now.kind[target][area], value, round_seed + (uint64_t)(target * 1000003 + area * 10007 + i));
-}
-
-static struct event event_of(const struct op *o, int i)
-{
-    const struct kind *k = now.kind[o->target][o->area];
-    struct event e = {.what = o->what, .op = o->op};
-    small_value(k, e.operand, o->salt + (uint64_t)i);
-    small_value(k, e.compare, o->salt + 77 + (uint64_t)i);
-    return e;
-}
+#include "../grown.h"
+#include "program.h"
 
 // ---- running it ----
 
@@ -389,7 +194,7 @@ static MPI_Group group_of(bool origins)
     MPI_Group all, g;
     for (int r = 0; r < n; r++)
         if (origins ? now.access[r][me] : now.access[me][r]) list[k++] = r;
-    MPI_Comm_group(MPI_COMM_WORLD, &all);
+    MPI_Comm_group(world, &all);
     MPI_Group_incl(all, k, list, &g);
     MPI_Group_free(&all);
     return g;
@@ -481,7 +286,7 @@ static void exchange_results(void)
             for (int j = 0; fetches(o->what) && j < o->count; j++)
                 memcpy(results[r] + (size_t)(o->results + j) * ELEMENT, o->fetch + here(o, k, j), (size_t)k->extent);
         }
-        MPI_Bcast(results[r], now.results[r] * ELEMENT, MPI_BYTE, r, MPI_COMM_WORLD);
+        MPI_Bcast(results[r], now.results[r] * ELEMENT, MPI_BYTE, r, world);
     }
 }
 
@@ -554,12 +359,12 @@ static void play_round(void)
     MPI_Win_unlock(me, win);
     foresee();
     seed_state = round_seed + (uint64_t)me * 999983;    // from here on each rank chooses for itself
-    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Barrier(world);
     if (now.way == FENCE) run_fence();
     if (now.way == PSCW) run_pscw();
     if (now.way == LOCK) run_lock();
     if (now.way == LOCK_ALL) run_lock_all();
-    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Barrier(world);
     exchange_results();
     MPI_Win_lock(MPI_LOCK_SHARED, me, 0, win);
     for (int a = 0; a < AREAS; a++) check_area(a);
@@ -572,14 +377,14 @@ static void play_round(void)
         free(o->fetch);
         free(o->want);
     }
-    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Barrier(world);
 }
 
 static bool one_host(void)
 {
     MPI_Comm node;
     int size;
-    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+    MPI_Comm_split_type(world, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
     MPI_Comm_size(node, &size);
     MPI_Comm_free(&node);
     return size == n;
@@ -591,17 +396,18 @@ int main(int argc, char **argv)
     bool one = argc > 3 && r && atoi(r) == 1;    // one rank alone: all must agree on it
     int forbidden = one ? forbid_copies() : 0;
     MPI_Init(&argc, &argv);
-    MPI_Allreduce(MPI_IN_PLACE, &forbidden, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    grow_world(argv);
+    MPI_Allreduce(MPI_IN_PLACE, &forbidden, 1, MPI_INT, MPI_MIN, world);
     if (forbidden < 0) skip("seccomp filters are not allowed here");
-    MPI_Comm_rank(MPI_COMM_WORLD, &me);
-    MPI_Comm_size(MPI_COMM_WORLD, &n);
+    MPI_Comm_rank(world, &me);
+    MPI_Comm_size(world, &n);
     CHECK(n <= RANKS);
     uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
     int rounds = argc > 2 ? atoi(argv[2]) : 200;
     struct timeval t;
     gettimeofday(&t, NULL);
     if (seed == 0) seed = (uint64_t)t.tv_sec * 1000003 + (uint64_t)t.tv_usec;
-    MPI_Bcast(&seed, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
+    MPI_Bcast(&seed, 1, MPI_UINT64_T, 0, world);
     bool shared = one_host();
     for (int i = 0; i < rounds; i++) {
         round_seed = seed + (uint64_t)i;
@@ -613,6 +419,7 @@ int main(int argc, char **argv)
         play_round();
         drop_window();
     }
+    leave_world();
     MPI_Finalize();
     return 0;
 }

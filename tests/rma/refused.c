@@ -32,7 +32,7 @@ static int outcome_of_request(int code, MPI_Request *q)
 
 int main(int argc, char **argv)
 {
-    int *mem, v[2] = {5, 6}, got[2] = {-1, -1};
+    int *mem, v[3] = {5, 6, 7}, got[2] = {-1, -1};
     MPI_Aint at, all[8];
     MPI_Win win;
     MPI_Init(&argc, &argv);
@@ -43,7 +43,9 @@ int main(int argc, char **argv)
     MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win);
     MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
     mem = calloc(8, sizeof *mem);
-    CHECK(MPI_Win_attach(win, mem, 4 * (MPI_Aint)sizeof(int)) == MPI_SUCCESS);
+    CHECK(MPI_Win_attach(win, mem, 2 * (MPI_Aint)sizeof(int)) == MPI_SUCCESS);
+    CHECK(MPI_Win_attach(win, mem + 2, 2 * (MPI_Aint)sizeof(int)) == MPI_SUCCESS);
+    CHECK(MPI_Win_attach(win, mem + 5, 3 * (MPI_Aint)sizeof(int)) == MPI_SUCCESS);
     MPI_Get_address(mem, &at);
     MPI_Allgather(&at, 1, MPI_AINT, all, 1, MPI_AINT, MPI_COMM_WORLD);
     MPI_Win_lock_all(0, win);
@@ -52,6 +54,7 @@ int main(int argc, char **argv)
         MPI_Request q = MPI_REQUEST_NULL;
         CHECK(outcome(MPI_Put(v, 1, MPI_INT, r, bad, 1, MPI_INT, win), r, win) == MPI_ERR_RMA_RANGE);
         CHECK(outcome(MPI_Put(v, 2, MPI_INT, r, half, 2, MPI_INT, win), r, win) == MPI_ERR_RMA_RANGE);
+        CHECK(outcome(MPI_Put(v, 3, MPI_INT, r, half, 3, MPI_INT, win), r, win) == MPI_ERR_RMA_RANGE);
         CHECK(outcome(MPI_Get(got, 1, MPI_INT, r, bad, 1, MPI_INT, win), r, win) == MPI_ERR_RMA_RANGE);
         CHECK(outcome(MPI_Accumulate(v, 1, MPI_INT, r, bad, 1, MPI_INT, MPI_SUM, win), r, win) == MPI_ERR_RMA_RANGE);
         CHECK(outcome(MPI_Fetch_and_op(v, got, MPI_INT, r, bad, MPI_SUM, win), r, win) == MPI_ERR_RMA_RANGE);
@@ -69,6 +72,7 @@ int main(int argc, char **argv)
     CHECK(MPI_Win_fence(MPI_MODE_NOSUCCEED, win) == MPI_SUCCESS);
     MPI_Barrier(MPI_COMM_WORLD);
     CHECK(mem[0] == 0 && mem[1] == 5 * n && mem[2] == 6 * n && mem[3] == 0 && mem[4] == 0);
+    CHECK(mem[5] == 0);
     CHECK(MPI_Win_detach(win, mem) == MPI_SUCCESS);
     CHECK(MPI_Win_free(&win) == MPI_SUCCESS);
     free(mem);

@@ -137,7 +137,7 @@ int main(int argc, char **argv)
     epochs(win, v);
     int code = MPI_Put(v, 1, MPI_INT, 0, 0, 1, MPI_INT, win);
     MPI_Error_string(code, text, &length);
-    CHECK(strstr(text, "MPI_Put: no epoch for rank 0") && strstr(text, "on numbers, rank"));
+    CHECK(strstr(text, "MPI_Put: no epoch for rank 0") && strstr(text, "on window numbers, rank"));
     operations(win, v);
     MPI_Barrier(MPI_COMM_WORLD);
     CHECK(me == 0 || mem[9] == 77);

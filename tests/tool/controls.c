@@ -119,11 +119,15 @@ static void strings(void)
 static void launcher(void)
 {
     int n, value = 0;
-    CHECK(scope_of("bind_to") == MPI_T_SCOPE_READONLY && scope_of("coll_cache") == MPI_T_SCOPE_ALL_EQ);
+    CHECK(scope_of("coll_cache") == MPI_T_SCOPE_ALL_EQ);
     CHECK(scope_of("wait_spin_us") == MPI_T_SCOPE_LOCAL);
-    MPI_T_cvar_handle h = control("bind_to", &n);
-    CHECK(MPI_T_cvar_write(h, &value) == MPI_T_ERR_CVAR_SET_NEVER);
-    CHECK(MPI_T_cvar_handle_free(&h) == MPI_SUCCESS);
+    static const char *const its[] = {"bind_to", "host_silence", "checkpoint_keep", "allocation", "launch_fanout"};
+    for (size_t i = 0; i < sizeof its / sizeof *its; i++) {
+        MPI_T_cvar_handle h = control(its[i], &n);
+        CHECK(scope_of(its[i]) == MPI_T_SCOPE_READONLY);
+        CHECK(MPI_T_cvar_write(h, &value) == MPI_T_ERR_CVAR_SET_NEVER);
+        CHECK(MPI_T_cvar_handle_free(&h) == MPI_SUCCESS);
+    }
 }
 
 typedef int members_fn(int, int, int[]);
@@ -182,6 +186,21 @@ static void categories(void)
     CHECK(MPI_T_category_get_cvars(top, -1, list) == MPI_T_ERR_INVALID);
 }
 
+// What is asked for is no level: the next one is given, and that is one.
+static void levels(void)
+{
+    static const int asked[][2] = {{MPI_THREAD_SINGLE + 1, MPI_THREAD_FUNNELED},
+                                   {MPI_THREAD_FUNNELED + 1, MPI_THREAD_SERIALIZED},
+                                   {MPI_THREAD_SERIALIZED + 1, MPI_THREAD_MULTIPLE},
+                                   {MPI_THREAD_MULTIPLE + 1, MPI_THREAD_MULTIPLE},
+                                   {-1, MPI_THREAD_MULTIPLE}};
+    for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
+        int provided = -1;
+        CHECK(MPI_T_init_thread(asked[i][0], &provided) == MPI_SUCCESS && provided == asked[i][1]);
+        CHECK(MPI_T_finalize() == MPI_SUCCESS);
+    }
+}
+
 static void afterwards(void)
 {
     int n, value = 9;
@@ -202,13 +221,15 @@ int main(int argc, char **argv)
     CHECK(MPI_T_init_thread(MPI_THREAD_MULTIPLE, &provided) == MPI_SUCCESS && provided == MPI_THREAD_MULTIPLE);
     CHECK(MPI_T_init_thread(MPI_THREAD_FUNNELED, &provided) == MPI_SUCCESS && provided == MPI_THREAD_FUNNELED);
     CHECK(MPI_T_finalize() == MPI_SUCCESS);
+    levels();
     numbers();
     texts();
     choices();
     strings();
     launcher();
     categories();
-    MPI_Init(&argc, &argv);
+    CHECK(MPI_Init_thread(&argc, &argv, 99, &provided) == MPI_SUCCESS && provided == MPI_THREAD_FUNNELED);
+    CHECK(MPI_Query_thread(&provided) == MPI_SUCCESS && provided == MPI_THREAD_FUNNELED);
     afterwards();
     CHECK(MPI_T_finalize() == MPI_SUCCESS);
     closed();

@@ -4,6 +4,8 @@
 // each other; what levels refuse; wrong sessions and handles.
 #include "../check.h"
 
+#include <math.h>
+
 static int index_of(const char *name, int class)
 {
     int index = -1;
@@ -57,6 +59,19 @@ static void setting(MPI_T_pvar_session s, MPI_T_pvar_handle h)
     CHECK(MPI_T_pvar_readreset(s, h, &was) == MPI_SUCCESS && was == 104 && value(s, h) == 0);
     send_some(1);
     CHECK(value(s, h) == 1 && MPI_T_pvar_reset(s, h) == MPI_SUCCESS && value(s, h) == 0);
+}
+
+// A time is set to seconds that there are.
+static void times(MPI_T_pvar_session s)
+{
+    static const double none[] = {-5, NAN, INFINITY, 1e300};
+    double was = -1, half = 0.5;
+    MPI_T_pvar_handle h = handle_of(s, "wait_sleep_time", MPI_T_PVAR_CLASS_TIMER);
+    CHECK(MPI_T_pvar_write(s, h, &half) == MPI_SUCCESS);
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+        CHECK(MPI_T_pvar_write(s, h, &none[i]) == MPI_T_ERR_INVALID);
+    CHECK(MPI_T_pvar_read(s, h, &was) == MPI_SUCCESS && was > 0.499 && was < 0.501);
+    CHECK(MPI_T_pvar_handle_free(s, &h) == MPI_SUCCESS);
 }
 
 static void levels(MPI_T_pvar_session s)
@@ -116,6 +131,7 @@ int main(int argc, char **argv)
     running(one, h);
     setting(one, h);
     CHECK(value(two, k) == 16);
+    times(one);
     levels(one);
     misuse(one, h);
     CHECK(MPI_T_pvar_session_free(&two) == MPI_SUCCESS);

@@ -118,19 +118,14 @@ def wrapper(number, function):
     name = function["name"]
     params = {p["name"]: p["type"] for p in function["params"]}
     after, before = ending(name, params)
-    if name.removesuffix("_c") in CLOSES:
-        before.append("prof_close();")
     if name in OPENS:
         before.append("prof_prepare();")
     call = f"P{name}({', '.join(params)})"
-    first = [
-        f"struct prof_call prof_c = {{{number}, __builtin_return_address(0), prof_now(), PROF_NONE, "
-        "MPI_PROC_NULL, MPI_COMM_NULL};"
-    ]
+    first = [f"struct prof_call prof_c = prof_begin({number}, __builtin_return_address(0));"]
+    if name.removesuffix("_c") in CLOSES:
+        first.append("prof_close(&prof_c);")
     opened = ["prof_open();"] if name in OPENS else []
     body = [*before, *first, f"int prof_err = {call};", *opened, *after, "return prof_err;"]
-    if WAITS.match(name.removesuffix("_c")):
-        body = [*before, *first, f"int prof_err = {call};", *after, "return prof_err;"]
     return "\n".join([table.prototype(function), "{", *("    " + line for line in body), "}"])
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""gdb commands that show what MPI holds in a process or a core file: info mpi ranks, comms, queues, requests.
+"""gdb commands that show what MPI holds in a process or a core file: info mpi ranks, comms, queues, requests,
+rings.
 
     (gdb) source PREFIX/share/unisono/unisono-gdb.py
 
@@ -10,7 +11,7 @@ nothing is changed. What is missing in a core file is said in one line.
 import gdb
 
 ANY_SOURCE, ANY_TAG, PROC_NULL = -1, -2, -3  # the ABI's numbers, mpi.h
-EAGER = 1  # UNO_EAGER of src/chan/chan.h: a message that lies here whole; others are announced
+REMEDY = " (--set share_dump=yes keeps it there)"
 LONGEST = 10000  # elements of one list that are followed: a process may be stopped while a list is being changed
 
 
@@ -148,8 +149,11 @@ def show_queue(title, receives, messages):
         room = f"count {int(move['count'])}, room for {plural(int(move['room']), 'byte')}"
         print(f"  posted:     source {peer(r['rank'])}, tag {tag(r['tag'])}, {room}")
     for u in messages:
-        where = "" if int(u["kind"]) == EAGER else ", still at its sender"
-        print(f"  unexpected: source {peer(u['src'])}, tag {tag(u['tag'])}, {plural(int(u['bytes']), 'byte')}{where}")
+        where, size = "", u["bytes"]
+        if int(u["announced"]):
+            where = ", still at its sender"
+            size = u["parcel"]["data"].address.cast(gdb.lookup_type("struct uno_rts").pointer())["bytes"]
+        print(f"  unexpected: source {peer(u['src'])}, tag {tag(u['tag'])}, {plural(int(size), 'byte')}{where}")
 
 
 def show_queues():
@@ -222,9 +226,57 @@ def show_ranks():
         for i in sorted(range(here), key=lambda i: int(first[i]["world_rank"])):
             show_board(first[i], i == own)
     except gdb.MemoryError:
-        print("The job's memory is not in this core file: what the other ranks do is not known.")
+        print(f"The job's memory is not in this core file: what the other ranks do is not known{REMEDY}.")
     if size > here:
         print(f"{plural(size - here, 'rank')} on other hosts")
+
+
+# ---- rings ----
+
+
+UNIT = 16  # SHM_UNIT of src/chan/shm/ring.h: each of a line's units may begin a message
+
+
+def begun(link):
+    """Whether the line that is being read holds one more message: its next unit is stamped as the line is."""
+    at, unit = int(link["rx_line"]), int(link["rx_unit"])
+    if not at or unit * UNIT >= link["rx"]["slot"].type.target().sizeof:
+        return False
+    return word(gdb.selected_inferior().read_memory(at + unit * UNIT, 2), 0, 2) == int(link["rx_stamp"])
+
+
+def unread(link):
+    """Lines of the peer's ring with what was not read yet; those not begun have the stamp of the next lap."""
+    slots = link["rx"]["slot"]
+    count = slots.type.range()[1] + 1
+    at, lap = int(link["rx_at"]), int(link["rx_lap"])
+    for n in range(count):
+        if int(slots[(at + n) % count]["h"]["stamp"]) != lap + (at + n >= count):
+            return n + begun(link)
+    return count
+
+
+def show_ring(link):
+    """Both directions between this process and one of this host."""
+    name = f"process {int(link['base']['proc'])}{' of another job' if int(link['home']) else ''}"
+    sent, known = int(link["sent"]), int(link["tx"]["taken"]) if int(link["tx"]) else 0
+    read, left = int(link["taken"]), unread(link) if int(link["rx"]) else 0
+    out = f"{plural(sent, 'line')} sent, {known} known to be read"
+    print(f"{name}: {out}; {plural(read, 'line')} begun to be read, {left} not to the end")
+
+
+def show_rings():
+    """Processes are numbered as in MPI_COMM_WORLD; a line holds a message, several short ones, or the head of one."""
+    running()
+    symbol = gdb.lookup_static_symbol("shm")
+    links = list(follow(symbol.value()["first"], lambda link: link["next"])) if symbol else []
+    try:
+        for link in links:
+            show_ring(link)
+    except gdb.MemoryError:
+        print(f"The rings are not in this core file{REMEDY}.")
+    if not links:
+        print("No ring is there.")
 
 
 class Mpi(gdb.Command):
@@ -234,7 +286,7 @@ class Mpi(gdb.Command):
         super().__init__("info mpi", gdb.COMMAND_STATUS, prefix=True)
 
     def invoke(self, words, from_tty):
-        raise gdb.GdbError('"info mpi" is followed by ranks, comms, queues or requests.')
+        raise gdb.GdbError('"info mpi" is followed by ranks, comms, queues, requests or rings.')
 
 
 class Show(gdb.Command):
@@ -259,3 +311,4 @@ Show("ranks", show_ranks, "This process's rank, host and pid, and the job's othe
 Show("comms", show_comms, "The communicators of this process.")
 Show("queues", show_queues, "Posted receives and unexpected messages of each communicator.")
 Show("requests", show_requests, "Active requests: kind, peer, tag, communicator, and whether they are done.")
+Show("rings", show_rings, "What lies in the rings between this process and others of its host.")

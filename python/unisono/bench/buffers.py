@@ -12,7 +12,9 @@ from types import SimpleNamespace
 
 from .options import Usage
 
-PACKAGES = {"numpy": "numpy", "raw": "unisono.fast", "pickle": "numpy", "pickle5": "numpy"}
+PACKAGES = {"numpy": "numpy", "raw": "unisono.fast", "fast": "unisono.fast", "pickle": "numpy", "pickle5": "numpy"}
+PRIVATE = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+TOUCH = b"\x5a" * (2 << 20)
 SOURCES = {"unisono.fast": "unisono-fast (python/unisono/fast of the source tree)"}
 
 
@@ -34,8 +36,8 @@ class Bytearray:
         self.mpi, self.align = mpi, o.align
         self.types = {"B": mpi.BYTE, "i": mpi.INT, "q": mpi.INT64_T, "f": mpi.FLOAT, "d": mpi.DOUBLE}
 
-    def make(self, n: int, code: str) -> object:
-        """A buffer of n elements of an array.array type code."""
+    def make(self, n: int, code: str, side: str = "") -> object:
+        """A buffer of n elements of an array.array type code, for a side of a row ("send", "receive") or for itself."""
         return bytearray(n * array.array(code).itemsize)
 
     def view(self, buf: object) -> memoryview:
@@ -77,7 +79,7 @@ class Typed(Bytearray):
 class Array(Typed):
     """array.array of the type."""
 
-    def make(self, n: int, code: str) -> object:
+    def make(self, n: int, code: str, side: str = "") -> object:
         return array.array(code, bytes(n * array.array(code).itemsize))
 
     def cut(self, buf: object, start: int, n: int, code: str) -> object:
@@ -87,37 +89,56 @@ class Array(Typed):
 class Mmap(Bytearray):
     """Page-aligned memory of a mapping, plus --align; the object passed is the mapping itself, or a view of a part."""
 
-    def make(self, n: int, code: str) -> object:
+    def make(self, n: int, code: str, side: str = "") -> object:
         size = n * array.array(code).itemsize
-        area = mmap.mmap(-1, max(self.align + size, 1))
+        area = mmap.mmap(-1, max(self.align + size, 1), PRIVATE)
         return area if self.align == 0 and size else memoryview(area)[self.align : self.align + size]
 
 
-def whole(size: int) -> int:
-    """Rounded up to 2 MiB, as the C suite's buffers are: both suites' large buffers then lie alike in the caches."""
-    return (size + (2 << 20) - 1) & ~((2 << 20) - 1)
+class Pages(Bytearray):
+    """Host memory as the C suite has it: private, touched, whole huge pages of 2 MiB, kept from one size to the next.
+
+    The library gathers what lies so into huge pages; a large message from pages of 4 KiB takes half as long again.
+    """
+
+    def __init__(self, o: SimpleNamespace, mpi: object):
+        super().__init__(o, mpi)
+        self.kept: dict[str, mmap.mmap] = {}
+
+    def area(self, size: int, side: str) -> mmap.mmap:
+        """A mapping of at least so many bytes after --align: the one that the side has, if it is large enough."""
+        found = self.kept.get(side)
+        if found and len(found) >= self.align + size:
+            return found
+        found = mmap.mmap(-1, (self.align + size) // len(TOUCH) * len(TOUCH) + len(TOUCH), PRIVATE)
+        for _ in range(len(found) // len(TOUCH)):
+            found.write(TOUCH)
+        if side:
+            self.kept[side] = found
+        return found
 
 
-class Memoryview(Typed, Mmap):
+class Memoryview(Typed, Pages):
     """A typed view of page-aligned memory."""
 
-    def make(self, n: int, code: str) -> object:
-        return memoryview(super().make(n, code))[: n * array.array(code).itemsize].cast(code)
+    def make(self, n: int, code: str, side: str = "") -> object:
+        size = n * array.array(code).itemsize
+        return memoryview(self.area(size, side))[self.align : self.align + size].cast(code)
 
 
-class Numpy(Typed):
+class Numpy(Typed, Pages):
     """numpy.ndarray in page-aligned memory."""
 
     def __init__(self, o: SimpleNamespace, mpi: object):
         super().__init__(o, mpi)
         self.numpy = need("numpy")
 
-    def make(self, n: int, code: str) -> object:
-        area = mmap.mmap(-1, whole(self.align + n * array.array(code).itemsize + 1))
+    def make(self, n: int, code: str, side: str = "") -> object:
+        area = self.area(n * array.array(code).itemsize, side)
         return self.numpy.frombuffer(area, dtype=code, count=n, offset=self.align)
 
 
-class Raw(Array):
+class Raw(Memoryview):
     """Memory bound once to unisono.fast, whose calls take it."""
 
     def __init__(self, o: SimpleNamespace, mpi: object):
@@ -126,6 +147,14 @@ class Raw(Array):
 
     def spec(self, buf: object, code: str) -> object:
         return self.fast.Buffer(buf)
+
+
+class Fast(Numpy):
+    """NumPy arrays as they are, by the calls of unisono.fast."""
+
+    def __init__(self, o: SimpleNamespace, mpi: object):
+        super().__init__(o, mpi)
+        self.fast = need("unisono.fast")
 
 
 class Pickle(Numpy):
@@ -148,7 +177,7 @@ class Pickle5(Pickle):
 
 
 KINDS = {"bytearray": Bytearray, "array": Array, "memoryview": Memoryview, "mmap": Mmap, "numpy": Numpy, "raw": Raw,
-         "pickle": Pickle, "pickle5": Pickle5}  # fmt: skip
+         "fast": Fast, "pickle": Pickle, "pickle5": Pickle5}  # fmt: skip
 
 
 def check(o: SimpleNamespace) -> None:

@@ -36,7 +36,7 @@ class Cupy(Device):
         super().__init__(o, mpi)
         self.cupy = need("cupy", INSTALL["cupy"])
 
-    def make(self, n: int, code: str) -> object:
+    def make(self, n: int, code: str, side: str = "") -> object:
         return self.cupy.zeros(n, dtype=NAMES[code])
 
     def load(self, buf: object, content: bytes) -> None:
@@ -56,7 +56,7 @@ class Pycuda(Device):
         need("pycuda.autoinit", INSTALL["pycuda"])
         self.gpuarray = need("pycuda.gpuarray", INSTALL["pycuda"])
 
-    def make(self, n: int, code: str) -> object:
+    def make(self, n: int, code: str, side: str = "") -> object:
         return self.gpuarray.zeros(n, NAMES[code])
 
     def load(self, buf: object, content: bytes) -> None:
@@ -75,7 +75,7 @@ class Numba(Device):
         super().__init__(o, mpi)
         self.cuda = need("numba.cuda", INSTALL["numba"])
 
-    def make(self, n: int, code: str) -> object:
+    def make(self, n: int, code: str, side: str = "") -> object:
         return self.cuda.to_device(self.numpy.zeros(n, NAMES[code]))
 
     def load(self, buf: object, content: bytes) -> None:
@@ -97,7 +97,7 @@ class Torch(Device):
         self.device = o.device == "gpu"
         self.place = "cuda" if self.device else "cpu"
 
-    def make(self, n: int, code: str) -> object:
+    def make(self, n: int, code: str, side: str = "") -> object:
         return self.torch.zeros(n, dtype=getattr(self.torch, NAMES[code]), device=self.place)
 
     def load(self, buf: object, content: bytes) -> None:

@@ -10,7 +10,8 @@ import traceback
 from types import SimpleNamespace
 
 from . import buffers, clock, options, out, rows, run
-from .families import coll, meta, multi, neigh, p2p, pickles, rma, threads, vector  # noqa: F401  (register rows)
+from .families import coll, io, meta, multi, neigh, p2p, part, pattern  # noqa: F401  (register rows)
+from .families import pickles, rma, threads, vector  # noqa: F401
 
 FAMILY_WORDS = (*rows.FAMILIES, "all")
 
@@ -57,7 +58,7 @@ def wrapper(o: SimpleNamespace, kind: object) -> object:
     """From a communicator to the object whose methods move the data."""
     if isinstance(kind, buffers.Pickle):
         return kind.wrap
-    return kind.fast.Comm if isinstance(kind, buffers.Raw) else lambda comm: comm
+    return kind.fast.Comm if hasattr(kind, "fast") else lambda comm: comm
 
 
 def run_all(o: SimpleNamespace, chosen: list) -> int:

@@ -17,8 +17,8 @@ from . import clock, rows, stats
 BLOCK, CAP = 256, 20000
 now = clock.now
 STOPS = ("", "ci", "time", "cap", "fixed")
-SYNCS = ("", "batch", "barrier", "window")
-BATCH, BARRIER, WINDOW = 1, 2, 3
+SYNCS = ("", "batch", "barrier", "window", "apart")
+BATCH, BARRIER, WINDOW, APART = 1, 2, 3, 4
 _flush: list[bytearray] = []
 
 
@@ -27,6 +27,8 @@ def sync_kind(r: object) -> int:
     o = r.o
     if r.row.sample or r.row.flags & rows.THREADED:
         return BATCH
+    if o.sync == "apart":
+        return APART if r.row.flags & rows.SPAN else BATCH
     if o.sync != "auto":
         return BARRIER if o.sync == "window" and o.cache == "flush" else SYNCS.index(o.sync)
     if not r.row.flags & rows.SPAN:
@@ -83,7 +85,7 @@ def batch_length(r: object, each: float, sync: int) -> int:
     """Operations per sample."""
     if r.o.compat:
         return r.o.iterations  # the peers' figure: the mean of one loop
-    if r.o.samples == "each" or sync != BATCH or r.o.cache != "hot":
+    if r.o.samples == "each" or sync not in (BATCH, APART) or r.o.cache != "hot":
         return 1
     cost, tick = clock.measure()
     want = max(200e-6, 100 * tick, 100 * cost)
@@ -107,6 +109,17 @@ def wait_until(when: float) -> bool:
     return late
 
 
+def calls_apart(r: object, n: int) -> float:
+    """Seconds per call where a barrier before each one is not part of it."""
+    total = 0.0
+    for _ in range(n):
+        r.comm.Barrier()
+        start = now()
+        r.operation(r, 1)
+        total += now() - start
+    return total / n
+
+
 def one_sample(r: object, plan: SimpleNamespace, i: int) -> tuple[float, float, float, float]:
     """(seconds per operation, start, end, late) of one sample."""
     if r.o.cache == "flush":
@@ -126,6 +139,9 @@ def one_sample(r: object, plan: SimpleNamespace, i: int) -> tuple[float, float, 
         took = r.row.sample(r)
         return took, start - clock.offset, now() - clock.offset, late
     start = now()
+    if plan.sync == APART:
+        took = calls_apart(r, batch)
+        return took, start - clock.offset, now() - clock.offset, late
     operation(r, batch)
     end = now()
     if r.inner:
@@ -157,6 +173,8 @@ def collect(r: object, plan: SimpleNamespace, mine: list[tuple], extras: list[li
             main = out[i] - (plan.start + i * plan.spacing)
         elif r.row.flags & rows.SPAN and plan.sync == BARRIER:
             main = out[i] - last[i]
+        elif plan.sync == APART:
+            main = total[i] / r.size
         for column, value in zip(all_.columns, (main, low[i], total[i] / r.size, high[i]), strict=True):
             column.append(value * share)
         all_.skew.append(last[i] - first[i])

@@ -13,8 +13,8 @@ from types import SimpleNamespace
 
 from . import rows
 
-KINDS = ("bytearray", "array", "memoryview", "mmap", "numpy", "raw", "pickle", "pickle5", "cupy", "pycuda", "numba",
-         "torch")  # fmt: skip
+KINDS = ("bytearray", "array", "memoryview", "mmap", "numpy", "raw", "fast", "pickle", "pickle5", "cupy", "pycuda",
+         "numba", "torch")  # fmt: skip
 
 # name: (kind, default, the peers' spellings, help); a kind that is a tuple lists the words allowed.
 TABLE = {
@@ -25,14 +25,16 @@ TABLE = {
     "--ci": ("real", 2.0, "", "stop when the 95 % interval of the median is within this per cent (default 2)"),
     "--samples": (("batch", "each"), "batch", "", "batch: many operations per sample; each: one, for the true spread"),
     "--window": ("count", 64, "-W --window-size", "messages in flight (default 64)"),
-    "--threads": ("count", 2, "-t", "threads per rank (default 2)"),
+    "--threads": ("count", 0, "-t", "threads per rank (default 2; partitioned: one per partition)"),
     "--parts": ("count", 8, "--partitions", "partitions of the sender (default 8)"),
     "--parts-recv": ("count", 0, "", "partitions of the receiver (default: as the sender)"),
-    "--depth": ("count", 0, "", "radius of a neighbourhood"),
+    "--depth": ("count", 0, "", "radius of a neighbourhood, dimensions or blocks of a pattern"),
+    "--dims": ("text", None, "", "process grid of patterns, as 2x2x1"),
     "--variant": ("text", None, "", "one value of the row's axis, or all"),
     "--mode": (("blocking", "nonblocking", "persistent"), "blocking", "", "of collectives; also by name: iallreduce"),
-    "--sync": (("auto", "batch", "barrier", "window"), "auto", "",
-               "how ranks start a sample (auto: window, or batch when ranks exceed cores)"),
+    "--sync": (("auto", "batch", "barrier", "window", "apart"), "auto", "",
+               "how ranks start a sample (auto: window, or batch when ranks exceed cores; "
+               "apart: a barrier before each call)"),
     "--root": ("root", 0, "-root", "root of rooted collectives, or rotate"),
     "--type": (("byte", "int", "int64", "float", "double"), None, "-d", "elements (reductions: float)"),
     "--op": (("sum", "prod", "max", "min", "band", "bor", "bxor"), "sum", "", "of reductions"),
@@ -51,10 +53,14 @@ TABLE = {
     "--map-reverse": ("flag", False, "", "reverse the order of ranks"),
     "--arrival": (("last", "linear", "random"), "last", "", "coll-skew: who comes late"),
     "--win": (("allocate", "create", "dynamic", "shared"), "allocate", "", "one-sided: how the window is made"),
-    "--compute": ("micros", 0.0, "--compute-time", "work between messages, us (overlap)"),
+    "--compute": ("micros", 0.0, "--compute-time", "work between messages, us (overlap, part, pattern)"),
+    "--noise": (("none", "single", "uniform", "gauss"), "none", "--noise-type", "noise on that work"),
+    "--noise-pct": ("real", 4.0, "--percent-noise", "amount of noise in per cent of the work (default 4)"),
+    "--noise-us": ("micros", 0.0, "", "amount of noise in us, on top of that"),
     "--tests": ("count", 8, "--num-test-calls", "ovl-coll: Test calls in the computation (default 8; 0)"),
     "--idle": ("flag", False, "", "ovl-coll: the core sleeps instead of computing (as beside an accelerator)"),
     "--graph": ("text", None, "", "neighbourhood rows: file of edges, a line FROM TO each"),
+    "--file": ("text", None, "", "path for the io rows (default: in TMPDIR)"),
     "--seed": ("count", 1, "", "of everything random"),
     "--compat": (("omb", "imb"), None, "", "fixed counts and plain loop as that suite has them"),
     "--format": (("table", "csv", "json", "none"), "table", "", "what goes to stdout"),
@@ -71,12 +77,8 @@ TABLE = {
 PYTHON_ONLY = ("--buffer", "--device", "--gpu-aware", "--against-c", "--c-suite")
 # Options of the C suite that no row here reads.
 C_ONLY = (
-    "--dims",
-    "--noise",
-    "--noise-pct",
-    "--noise-us",
+    "--bridge",
     "--launcher",
-    "--file",
     "--np",
     "--launches",
     "--profile",
@@ -199,7 +201,7 @@ def checked(o: SimpleNamespace) -> SimpleNamespace:
     """What must hold between options, and what some of them imply."""
     if o.op[0] == "b" and o.type in ("float", "double"):
         raise Usage(f"a bitwise --op has no meaning on --type '{o.type}'")
-    for name in ("window", "groups", "threads", "parts"):
+    for name in ("window", "groups", "parts"):
         if getattr(o, name) < 1:
             raise Usage(f"--{name} must be 1 or more")
     gpu = ("cupy", "pycuda", "numba", "torch")
@@ -216,7 +218,7 @@ def checked(o: SimpleNamespace) -> SimpleNamespace:
     if o.compat:
         o.iterations = o.iterations or 1000
         o.warmup = o.warmup or (100 if o.compat == "omb" else 1)
-        o.sync = "batch"
+        o.sync = "apart" if o.compat == "omb" else "batch"
     return o
 
 

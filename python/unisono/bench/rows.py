@@ -47,7 +47,7 @@ class Row:
     teardown: Callable | None = None
 
 
-FAMILIES = ("meta", "p2p", "threads", "coll", "neigh", "rma", "py")
+FAMILIES = ("meta", "p2p", "threads", "part", "pattern", "coll", "neigh", "rma", "io", "py")
 _rows: list[Row] = []
 
 

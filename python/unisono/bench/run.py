@@ -47,7 +47,8 @@ class Run:
 
     def buffers(self, send: int, receive: int) -> None:
         """Two buffers of so many elements, and what calls get for the whole of them."""
-        self.sbuf, self.rbuf = self.kind.make(send, self.code), self.kind.make(receive, self.code)
+        self.sbuf = self.kind.make(send, self.code, "send")
+        self.rbuf = self.kind.make(receive, self.code, "receive")
         self.s, self.d = self.kind.spec(self.sbuf, self.code), self.kind.spec(self.rbuf, self.code)
         self.obj, self.got = self.sbuf, None  # what is sent as an object; what arrived as one, or a list of them
 

@@ -20,7 +20,8 @@ from . import options, rows
 # Options that a run in C takes over as they are given.
 SHARED = ("--iterations", "--warmup", "--time", "--ci", "--samples", "--window", "--threads", "--parts", "--parts-recv",
           "--depth", "--sync", "--root", "--type", "--op", "--cache", "--flush-bytes", "--align", "--seed", "--compat",
-          "--win", "--tests", "--compute", "--arrival", "--graph")  # fmt: skip
+          "--win", "--tests", "--compute", "--noise", "--noise-pct", "--noise-us", "--dims", "--arrival", "--graph",
+          "--file")  # fmt: skip
 
 
 def cache() -> pathlib.Path:
@@ -87,7 +88,7 @@ class Twin:
             value = getattr(self.o, name[2:].replace("-", "_"))
             if name == "--time" or value != options.TABLE[name][1]:
                 value = "rotate" if name == "--root" and value == -1 else value
-                words += [name, str(value * 1e6 if name == "--compute" else value)]
+                words += [name, str(value * 1e6 if options.TABLE[name][0] == "micros" else value)]
         return words + ["--in-place"] * self.o.in_place + ["--idle"] * self.o.idle + ["--no-check"] * self.o.no_check
 
     def run(self, r: object) -> dict | None:

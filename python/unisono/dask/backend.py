@@ -2,16 +2,18 @@
 """What dask.distributed asks of a backend: addresses, a connector, listeners. MPIBackend is the entry point's."""
 
 import asyncio
+import contextvars
 import logging
 
 from distributed.comm.addressing import parse_host_port, unparse_host_port
 from distributed.comm.core import BaseListener, CommClosedError, Connector
 from distributed.comm.registry import Backend
 from distributed.comm.utils import ensure_concrete_host
-from distributed.utils import ensure_ip, get_ip
+from distributed.utils import ensure_ip
 
 from .comm import MPIComm
 from .hub import hub
+from .loops import source
 
 logger = logging.getLogger(__name__)
 
@@ -70,9 +72,11 @@ class MPIListener(BaseListener):
         self.place = None  # in the hub, while it listens
         self.bound_address = None
         self._tasks = set()
+        self._context = None  # variables of the context in which it was started
 
     async def start(self):
         self.loop = asyncio.get_running_loop()
+        self._context = contextvars.copy_context()
         self.place = hub().listen(self, self.ip, self.port)
         self.bound_address = self.place.address
 
@@ -85,7 +89,8 @@ class MPIListener(BaseListener):
         """Called by the hub, on this listener's loop: a connection is there. The addresses are without scheme."""
         comm = MPIComm(end, self.prefix + own, self.prefix + other, self.deserialize)
         comm.allow_offload = self.allow_offload
-        task = self.loop.create_task(self._handle(comm))
+        # Not in the context of whoever connects in this process, or was first to use mpi:// on this loop.
+        task = self.loop.create_task(self._handle(comm), context=self._context.copy())
         self._tasks.add(task)  # the loop alone keeps no task alive
         task.add_done_callback(self._tasks.discard)
 
@@ -141,4 +146,4 @@ class MPIBackend(Backend):
 
     def get_local_address_for(self, loc):
         host, _ = parse_host_port(loc)
-        return unparse_host_port(get_ip(ensure_ip(host)), None)
+        return unparse_host_port(source(host), None)

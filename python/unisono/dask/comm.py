@@ -8,11 +8,16 @@ import weakref
 
 from distributed.comm.core import Comm, CommClosedError
 from distributed.comm.utils import from_frames, to_frames
+from distributed.protocol import dumps, loads
 from distributed.utils import ensure_memoryview
+
+from . import _mpi, device
+from .loops import Wait
 
 logger = logging.getLogger(__name__)
 
 WHOLE = sys.maxsize  # bytes of a frame before it is cut into pieces: never
+PLAIN = 64 << 10  # bytes of a message up to which nobody asks whether another thread should deserialise it
 
 
 def dangling(end, text):
@@ -42,21 +47,21 @@ class MPIComm(Comm):
     def peer_address(self):
         return self._peer_addr
 
-    async def _frames(self):
-        """The frames of the next message. The engine ends the future when they are there, or nothing will be."""
-        while (frames := self._end.take()) is None:
-            future = self._loop.create_future()
-            self._end.wait(future)
-            await future
-        return frames
-
     async def read(self, deserializers=None):
         try:
-            frames = await self._frames()
+            # The engine ends the wait when a message is there, or nothing will be.
+            while (frames := self._end.take()) is None:
+                wait = Wait(self._loop)
+                self._end.wait(wait)
+                await wait
         except BaseException:
             self.abort()  # also when cancelled: the next reader must not get the message that this one waited for
             raise
         try:
+            if type(frames) is tuple:
+                frames = device.arrived(frames, self.deserialize)
+            if len(frames) == 1 and len(frames[0]) <= PLAIN:
+                return loads(frames, deserialize=self.deserialize, deserializers=deserializers)
             return await from_frames(
                 frames, deserialize=self.deserialize, deserializers=deserializers, allow_offload=self.allow_offload
             )
@@ -67,14 +72,17 @@ class MPIComm(Comm):
     async def write(self, msg, serializers=None, on_error="message"):
         if self._end.closed:
             raise CommClosedError("the connection is closed")
-        frames = await to_frames(
-            msg,
-            allow_offload=self.allow_offload,
-            serializers=serializers,
-            on_error=on_error,
-            context={"sender": self.local_info, "recipient": self.remote_info, **self.handshake_options},
-            frame_split_size=WHOLE,
-        )
+        if _mpi.plain(msg):
+            frames = dumps(msg)
+        else:
+            frames = await to_frames(
+                msg,
+                allow_offload=self.allow_offload,
+                serializers=serializers,
+                on_error=on_error,
+                context={"sender": self.local_info, "recipient": self.remote_info, **self.handshake_options},
+                frame_split_size=WHOLE,
+            )
         try:
             return self._send(frames)
         except CommClosedError:
@@ -86,8 +94,10 @@ class MPIComm(Comm):
     def _send(self, frames):
         try:
             return self._end.send(frames)
-        except (BufferError, TypeError):  # before anything was sent: a frame whose memory is not in one piece
-            return self._end.send([ensure_memoryview(f) for f in frames])
+        except (BufferError, TypeError):  # before anything was sent
+            if any(map(device.is_device, frames)):
+                return self._end.send_marked(device.departing(frames))
+            return self._end.send([ensure_memoryview(f) for f in frames])  # a frame's memory is not in one piece
 
     async def close(self):
         """Returns when all that was written has left this process, or cannot any more."""

@@ -24,6 +24,19 @@ enum end_state end_state(const struct end *e)
     return e->link->dead ? END_OVER : END_WAITS;
 }
 
+// As engine.settle does, without a call of Python's.
+static PyObject *settle_here(PyObject *future)
+{
+    static PyObject *is_done, *set_result;
+    if (!is_done) is_done = PyUnicode_InternFromString("done");
+    if (!set_result) set_result = PyUnicode_InternFromString("set_result");
+    if (!is_done || !set_result) return NULL;
+    PyObject *done = PyObject_CallMethodNoArgs(future, is_done);
+    if (done != Py_False) return done;
+    Py_DECREF(done);
+    return PyObject_CallMethodOneArg(future, set_result, Py_None);
+}
+
 // Ends the future at *at, on the thread of its loop. Takes over the reference.
 static void settle(struct end *e, PyObject **at)
 {
@@ -31,7 +44,7 @@ static void settle(struct end *e, PyObject **at)
     *at = NULL;
     if (!future) return;
     if (PyThread_get_thread_ident() == e->thread)
-        done = PyObject_CallOneArg(engine.settle, future);
+        done = settle_here(future);
     else
         done = PyObject_CallMethod(e->loop, "call_soon_threadsafe", "OO", engine.settle, future);
     if (!done) {
@@ -141,12 +154,22 @@ static PyObject *over(void)
     return NULL;
 }
 
-static PyObject *end_send(struct end *e, PyObject *frames)
+static PyObject *send_frames(struct end *e, PyObject *frames, bool marked)
 {
     uint64_t bytes;
     if (!e->link || e->peer_closed || e->link->dead) return over();
-    struct head h = {.to = e->peer, .kind = KIND_DATA};
+    struct head h = {.to = e->peer, .kind = KIND_DATA, .marked = marked};
     return link_send(e->link, e, &h, frames, &bytes) ? NULL : PyLong_FromUnsignedLongLong(bytes);
+}
+
+static PyObject *end_send(struct end *e, PyObject *frames)
+{
+    return send_frames(e, frames, false);
+}
+
+static PyObject *end_send_marked(struct end *e, PyObject *frames)
+{
+    return send_frames(e, frames, true);
 }
 
 static PyObject *end_take(struct end *e, PyObject *none)
@@ -160,7 +183,7 @@ static PyObject *end_take(struct end *e, PyObject *none)
     struct message *m = e->first;
     e->first = m->next;
     if (!e->first) e->last = &e->first;
-    PyObject *frames = Py_NewRef(m->frames);
+    PyObject *frames = m->marked ? PyList_AsTuple(m->frames) : Py_NewRef(m->frames);
     message_free(m);
     return frames;
 }
@@ -205,8 +228,12 @@ static PyGetSetDef end_values[] = {
 static PyMethodDef end_methods[] = {
     {"send", (PyCFunction)end_send, METH_O,
      "send(frames)\n--\n\nStarts a message; its bytes. The memory of the frames belongs to it until it has left."},
+    {"send_marked", (PyCFunction)end_send_marked, METH_O,
+     "send_marked(frames)\n--\n\nThe same; the last frame is not of the message but says what the others are."},
     {"take", (PyCFunction)end_take, METH_NOARGS,
-     "take()\n--\n\nThe frames of the next message, None while there is none; CommClosedError: nothing more comes."},
+     "take()\n--\n\nThe frames of the next message (a tuple: the last one says what the others are), None while there "
+     "is\n"
+     "none; CommClosedError: nothing more comes."},
     {"wait", (PyCFunction)end_wait, METH_O, "wait(future)\n--\n\nEnds the future when take() has something to say."},
     {"flush", (PyCFunction)end_flush, METH_O, "flush(future)\n--\n\nEnds the future when all that was sent has left."},
     {"close", (PyCFunction)end_close, METH_NOARGS,

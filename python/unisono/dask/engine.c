@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The engine: every MPI request under way, and one step, which ends those that have ended and arms the doorbell. A step
-// is taken by any event loop that finds the engine's descriptor readable; one at a time.
+// is taken by any event loop that finds the doorbell's descriptor readable; one at a time.
 // Always holds: after a step that found nothing the doorbell is armed, and whatever comes later makes the descriptor
 // readable; nothing here waits.
 #include "engine.h"
@@ -188,31 +188,10 @@ static int arm(void)
     return code == MPI_SUCCESS ? 0 : (engine_raise("MPIX_Doorbell_arm", code), -1);
 }
 
-// Looks at the set: whether the doorbell rang; the numbers of the control sockets that are readable go into the news.
-static int look(bool *rang)
-{
-    struct epoll_event e[16];
-    int n = epoll_wait(engine.set, e, 16, 0);
-    for (int i = 0; i < n; i++) {
-        if (e[i].data.fd == engine.bell) {
-            *rang = true;
-            continue;
-        }
-        PyObject *number = PyLong_FromLong(e[i].data.fd);
-        int failed = !number || PyList_Append(engine.news, number);
-        Py_XDECREF(number);
-        if (failed) return -1;
-    }
-    return 0;
-}
-
-// What has ended already is handed out before the doorbell is armed again, which takes longer: the caller lets those
-// who waited run, and comes back with `forced` for the rest.
+// Ends what has ended and arms the doorbell. What has ended already is handed out before the doorbell is armed, which
+// takes longer: the caller lets those who waited run, and comes back with `forced` for the rest.
 static int step(bool forced, bool *more)
 {
-    bool rang = forced;
-    if (look(&rang)) return -1;
-    if (!rang) return 0;
     int n = engine_collect();
     if (n < 0) return -1;
     *more = n > 0 && !forced;
@@ -223,23 +202,43 @@ static int step(bool forced, bool *more)
     return 0;
 }
 
-// step(forced) -> (busy, more, news): busy: another thread is taking a step; more: call again, forced, once those who
-// were woken have run; news: list or None.
+// step(forced) -> number: STEP_BUSY: another thread is taking a step; STEP_MORE: call again, forced, once those who
+// were woken have run; STEP_NEWS: news() has something.
 PyObject *engine_step(PyObject *module, PyObject *forced)
 {
     (void)module;
     bool more = false;
     if (engine.stepping) {
         engine.again = true;
-        return Py_BuildValue("(OOO)", Py_True, Py_False, Py_None);
+        return PyLong_FromLong(STEP_BUSY);
     }
     engine.stepping = true;
     int failed = step(forced == Py_True, &more);
     engine.stepping = false;
     if (failed) return NULL;
-    if (PyList_GET_SIZE(engine.news) == 0) return Py_BuildValue("(OOO)", Py_False, more ? Py_True : Py_False, Py_None);
-    PyObject *news = engine.news;
-    engine.news = PyList_New(0);
-    if (!engine.news) return engine.news = news, NULL;
-    return Py_BuildValue("(OON)", Py_False, more ? Py_True : Py_False, news);
+    return PyLong_FromLong((more ? STEP_MORE : 0) | (PyList_GET_SIZE(engine.news) ? STEP_NEWS : 0));
+}
+
+PyObject *engine_news(PyObject *module, PyObject *none)
+{
+    (void)module, (void)none;
+    PyObject *fresh = PyList_New(0), *news = engine.news;
+    if (!fresh) return NULL;
+    engine.news = fresh;
+    return news;
+}
+
+// The control sockets that are readable.
+PyObject *engine_readable(PyObject *module, PyObject *none)
+{
+    (void)module, (void)none;
+    struct epoll_event e[16];
+    int n = epoll_wait(engine.set, e, 16, 0);
+    PyObject *list = PyList_New(0);
+    for (int i = 0; list && i < n; i++) {
+        PyObject *number = PyLong_FromLong(e[i].data.fd);
+        if (!number || PyList_Append(list, number)) Py_CLEAR(list);
+        Py_XDECREF(number);
+    }
+    return list;
 }

@@ -19,6 +19,7 @@ enum {
     SLOT = 4096,            // bytes of a slot: leaves at once on every channel, and holds nearly every control message
     SMALL = 8 << 10,        // frames up to this are packed, larger ones travel by themselves
     LARGE = 256 << 10,      // while something this large is under way, MPI is called without the GIL
+    KEEP = 1 << 20,         // frames from here on are received into memory that is used again
     TAG_SLOT = 1,           // of slots
     TAG_FRAMES = 16,        // and above: one tag per message with large frames
     TAG_TURNS = 1 << 20,    // such messages before a tag is used again
@@ -33,7 +34,8 @@ struct head {
     uint64_t to, from;    // ends; `from` where an answer is expected
     uint64_t packed;      // bytes of the packed part
     uint32_t kind, frames, bodies, tag;
-    uint32_t packed_apart, unused;
+    uint32_t packed_apart;
+    uint32_t marked;    // the last frame is no part of the message: it says which others came from a device
 };
 #define APART UINT64_MAX
 #define ROOM (SLOT - sizeof(struct head))
@@ -68,7 +70,8 @@ struct message {
     PyObject *bodies;    // list of those frames that travel by themselves
     PyObject *frames;    // list of all, once the packed part is there; else NULL
     uint32_t missing;    // receives under way
-    bool broken;         // one of them failed
+    bool marked;
+    bool broken;    // one of them failed
 };
 
 enum op_kind { OP_SLOT, OP_BODY, OP_PACKED, OP_SEND, OP_CALL };
@@ -101,16 +104,16 @@ struct engine {
     int larges;    // operations of LARGE bytes or more
     bool stepping, again;
     bool started, owns_mpi;
-    int pid, set, bell;    // set: an epoll set of the doorbell's descriptor and the control sockets
+    int pid, bell, set;    // the doorbell's descriptor; an epoll set of the control sockets
     struct end **end;      // borrowed; by the low half of an id
     uint32_t *generation, ends;
     PyObject *news;      // list of what unisono.dask.hub has to look at
-    PyObject *memory;    // function: bytes -> writable memoryview
-    PyObject *settle;    // function: ends a future unless it is done
+    PyObject *memory;    // function: bytes -> writable memoryview, for frames below KEEP
+    PyObject *settle;    // function: ends a future unless it is done, on another thread's loop
     PyObject *closed;    // the exception CommClosedError
 };
 extern struct engine engine;
-extern PyTypeObject *link_type, *end_type;
+extern PyTypeObject *link_type, *end_type, *memory_type;
 
 // Runs a call of MPI, without the GIL while large messages are under way.
 #define CALL_MPI(call)                                                                                                 \
@@ -126,7 +129,10 @@ int engine_add(MPI_Request request, struct op *op);    // takes over the op; -1 
 struct op *engine_op(enum op_kind kind, struct link *link);
 void engine_op_free(struct op *op);
 int engine_collect(void);    // ends what has ended; how many, -1 with an exception
+enum { STEP_BUSY = 1, STEP_MORE = 2, STEP_NEWS = 4 };
 PyObject *engine_step(PyObject *module, PyObject *forced);
+PyObject *engine_news(PyObject *module, PyObject *none);
+PyObject *engine_readable(PyObject *module, PyObject *none);
 
 int link_stand(struct link *l);    // posts the receive of the slot
 int link_send(struct link *l, struct end *e, struct head *h, PyObject *frames, uint64_t *bytes);
@@ -143,5 +149,9 @@ enum end_state end_state(const struct end *e);
 struct end *end_find(uint64_t id);
 void end_tell(struct end *e);    // ends the reader's future when its time has come
 void end_sent(struct end *e);    // a request of its own has ended
-extern PyType_Spec link_spec, end_spec;
+
+PyObject *plain(PyObject *module, PyObject *message);
+extern size_t memory_limit;                 // bytes that are kept at most
+PyObject *memory_make(Py_ssize_t bytes);    // a writable memoryview
+extern PyType_Spec link_spec, end_spec, memory_spec;
 #endif

@@ -46,13 +46,21 @@ async def hear(sock):
     raise Stranger(f"it does not speak the protocol of mpi://: {text[:40]!r}")
 
 
-async def hear_hello(sock):
-    """The first line of the other side: checked for its version, and that all is there."""
+async def hear_field(sock, name, kind):
+    """One field of the other side's next line."""
+    fields = await hear(sock)
+    if not isinstance(fields.get(name), kind):
+        raise Stranger(f"its answer has no {name}: {str(fields)[:80]}")
+    return fields[name]
+
+
+async def hear_hello(sock, **more):
+    """The first line of the other side: checked for its version, and that all is there, with more names and kinds."""
     fields = await hear(sock)
     version = fields.get("unisono-dask")
     if version != VERSION:
         raise Stranger(f"it is of version {version!r} of unisono-dask's protocol, this process of {VERSION}")
-    kinds = {"who": str, "job": str, "rank": int}
+    kinds = {"who": str, "job": str, "rank": int, **more}
     if not all(isinstance(fields.get(name), kind) for name, kind in kinds.items()):
         raise Stranger(f"its first line is incomplete: {str(fields)[:80]}")
     return fields

@@ -19,11 +19,12 @@ from distributed.protocol.utils import host_array
 from tornado.netutil import bind_sockets
 
 from . import _mpi
-from .greet import Stranger, hear, hear_hello, hello, say
-from .loops import Meeting, Place, dial, fail, give, on, seconds, settle
+from .greet import Stranger, hear, hear_field, hear_hello, hello, say
+from .loops import Meeting, Place, dial, fail, give, memory_kept, on, seconds, settle, source, wake_after
 
 logger = logging.getLogger(__name__)
 
+STEP_BUSY, STEP_MORE, STEP_NEWS = 1, 2, 4  # of engine.h
 DEAD, CLOSE, OPEN, ACCEPT, REFUSE = 0, 2, 3, 4, 5  # enum kind of engine.h; DEAD is the engine's own
 
 
@@ -43,7 +44,9 @@ class Hub:
     def __init__(self):
         self.pid = os.getpid()
         self.me = uuid.uuid4().hex
-        self.fd, (self.rank, self.size, self.job) = _mpi.start(host_array, settle, CommClosedError)
+        self.bell, self.controls, (self.rank, self.size, self.job) = _mpi.start(
+            host_array, settle, CommClosedError, memory_kept()
+        )
         self.numbers = itertools.count(1)
         self.places = {}  # by key
         self.bound = {}  # by (host, port): places of this process
@@ -61,37 +64,49 @@ class Hub:
         if loop in self.loops:
             return
         self.loops = {other for other in self.loops if not other.is_closed()} | {loop}
-        loop.add_reader(self.fd, self._rung, loop)
+        loop.add_reader(self.bell, self._rung, loop)
+        loop.add_reader(self.controls, self._spoken)
 
     def _rung(self, loop):
-        if not self.step():
-            return
-        # Another thread is at it, perhaps for long: not to be woken again and again meanwhile.
-        loop.remove_reader(self.fd)
-        self.parked.add(loop)
-        self.step()
+        wake_after(loop, self._take_step)
+
+    def _take_step(self, loop):
+        said = _mpi.step(False)
+        if said & STEP_BUSY:
+            # Another thread is at it, perhaps for long: not to be woken again and again meanwhile.
+            loop.remove_reader(self.bell)
+            self.parked.add(loop)
+            said = _mpi.step(False)
+        if said & STEP_MORE:
+            loop.call_soon(self.step)
+        self._follow(said)
 
     def _unpark(self, loop):
-        loop.add_reader(self.fd, self._rung, loop)
+        loop.add_reader(self.bell, self._rung, loop)
 
-    def step(self, forced=False):
-        """Takes a step and hears its news. True: another thread is taking one."""
-        busy, more, news = _mpi.step(forced)
-        if more:
-            asyncio.get_running_loop().call_soon(self.step, True)
-        while news:
-            for item in news:
-                self._hear(item)
-            news = _mpi.step(False)[2]
-        while self.parked and not busy:
+    def step(self):
+        """Takes a whole step: what has ended is handed out, and the doorbell is armed."""
+        self._follow(_mpi.step(True))
+
+    def _follow(self, said):
+        """What a step leaves to do: its news, and the loops that found it under way."""
+        if said & STEP_NEWS:
+            self.hear()
+        while self.parked and not said & STEP_BUSY:
             loop = self.parked.pop()
             on(loop, self._unpark, loop)
-        return busy
+
+    def hear(self):
+        """Hears what has happened."""
+        while news := _mpi.news():
+            for item in news:
+                self._hear(item)
+
+    def _spoken(self):
+        for fd in _mpi.readable():
+            self._silent(fd)
 
     def _hear(self, item):
-        if isinstance(item, int):
-            self._silent(item)
-            return
         if len(item) == 3:
             call, error, handle = item
             call(error, handle)
@@ -131,7 +146,7 @@ class Hub:
             end = _mpi.End(peer.link, place.loop, origin)
             self._tell(peer, ACCEPT, origin, end.id)
             place.listener.accept(end, own, other)
-        self.step()
+        self.hear()
 
     # Connecting
 
@@ -141,12 +156,12 @@ class Hub:
         self.attach(loop)
         peer, key = self._near(host, port) or await self._reach(loop, host, port)
         end = _mpi.End(peer.link, loop, 0)
-        own = unparse_host_port(peer.here or host, 1 + end.id % 65535)
+        own = unparse_host_port(peer.here or source(host), 1 + end.id % 65535)
         future = loop.create_future()
         self.opening[end.id] = peer, loop, future
         try:
             peer.link.tell(OPEN, key, end.id, f"{unparse_host_port(host, port)} {own}".encode())
-            self.step()
+            self.hear()
             end.peer = await future
         except BaseException:
             end.close()
@@ -177,16 +192,20 @@ class Hub:
         return await asyncio.shield(task)
 
     async def _introduce(self, loop, host, port):
-        sock = await dial(loop, host, port)
+        # Who has asked may have given up: a listener that never answers must not keep this under way.
+        async with asyncio.timeout(float(seconds())):
+            return await self._introduce_over(await dial(loop, host, port), host, port)
+
+    async def _introduce_over(self, sock, host, port):
         try:
             await say(sock, **hello(self))
-            other = await hear_hello(sock)
+            other = await hear_hello(sock, key=int)
             peer = self.own if other["who"] == self.me else self.peers.get(other["who"])
             if peer and (peer is self.own or other.get("known")):
                 await say(sock, want="nothing")
             else:
                 peer, sock = await self._befriend(sock, other), None
-            self.reached[host, port] = peer, int(other["key"])
+            self.reached[host, port] = peer, other["key"]
             return self.reached[host, port]
         except Stranger as error:
             raise OSError(f"{unparse_host_port(host, port)} is no address of mpi://: {error}") from None
@@ -196,27 +215,27 @@ class Hub:
 
     async def _befriend(self, sock, other):
         """A link with the process at the other end of the socket; this side has connected."""
-        if other["job"] == self.job and self.size > 1:
+        if other["job"] == self.job and 0 <= other["rank"] < self.size > 1:
             await say(sock, want="world")
-            tag = int((await hear(sock))["tag"])
+            tag = await hear_field(sock, "tag", int)
             handle = _mpi.world_comm(other["rank"], self.rank, tag)
         else:
             await say(sock, want="port")
             meeting = Meeting()
-            _mpi.connect((await hear(sock))["port"], seconds(), meeting)
+            _mpi.connect(await hear_field(sock, "port", str), seconds(), meeting)
             handle = await self._meet(meeting)
         return self._link(other["who"], sock, handle, 0)
 
     async def _meet(self, meeting):
         """The communicator of an accept or a connect that has begun."""
-        self.step(True)
+        self.step()
         return await meeting.future
 
     def _link(self, who, sock, handle, rank):
         peer = Peer(who, handle, rank, sock)
         self.peers[who] = peer
         _mpi.watch(sock.fileno())
-        self.step(True)
+        self.step()
         return peer
 
     # Being connected to
@@ -243,7 +262,7 @@ class Hub:
         try:
             async with asyncio.timeout(limit):
                 kept = await self._answer(place, sock)
-        except (Stranger, KeyError, TimeoutError) as error:
+        except (Stranger, TimeoutError) as error:
             said = "it did not say who it is" if isinstance(error, TimeoutError) else error
             logger.warning("A connection to %s was refused: %s", place.listener.listen_address, said)
         except OSError as error:

@@ -81,7 +81,7 @@ static int receive_body(struct link *l, struct message *m, uint32_t tag, uint64_
     if (bytes > PY_SSIZE_T_MAX) return refuse("the length of a large frame");
     struct op *op = engine_op(OP_BODY, l);
     if (!op) return -1;
-    PyObject *memory = PyObject_CallFunction(engine.memory, "n", (Py_ssize_t)bytes);
+    PyObject *memory = memory_make((Py_ssize_t)bytes);
     int failed = !memory || PyList_Append(m->bodies, memory) || PyObject_GetBuffer(memory, &op->view, PyBUF_WRITABLE);
     Py_XDECREF(memory);
     if (failed) return engine_op_free(op), -1;
@@ -122,6 +122,7 @@ static int arrive_data(struct link *l, const struct head *h, const unsigned char
     if (h->bodies > ROOM / 8 || 8 * (size_t)h->bodies + inside != bytes) return refuse("its lengths");
     struct message *m = PyMem_Calloc(1, sizeof *m);
     if (!m) return PyErr_NoMemory(), -1;
+    m->marked = h->marked;
     struct end *e = end_find(h->to);
     if (arrive(l, m, h, at)) {
         message_free(m);

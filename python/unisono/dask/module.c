@@ -149,25 +149,27 @@ static void at_exit(void)
     if (engine.owns_mpi) MPI_Finalize();
 }
 
-// start(memory, settle, closed) -> (descriptor, (rank, size, job))
+// start(memory, settle, closed, kept) -> (doorbell, set of control sockets, (rank, size, job))
 static PyObject *start(PyObject *module, PyObject *args)
 {
     (void)module;
     PyObject *memory, *settle, *closed;
-    if (!PyArg_ParseTuple(args, "OOO:start", &memory, &settle, &closed)) return NULL;
+    Py_ssize_t limit;
+    if (!PyArg_ParseTuple(args, "OOOn:start", &memory, &settle, &closed, &limit)) return NULL;
     if (engine.started) return PyErr_SetString(PyExc_RuntimeError, "the engine was started before"), NULL;
     if (start_mpi()) return NULL;
     engine.set = epoll_create1(EPOLL_CLOEXEC);
     if (engine.set < 0) return PyErr_SetFromErrno(PyExc_OSError);
     engine.news = PyList_New(0);
-    if (!engine.news || watch(engine.bell)) return NULL;
+    if (!engine.news) return NULL;
     engine.memory = Py_NewRef(memory);
+    memory_limit = (size_t)limit;
     engine.settle = Py_NewRef(settle);
     engine.closed = Py_NewRef(closed);
     engine.pid = getpid();
     engine.started = true;
     Py_AtExit(at_exit);
-    return Py_BuildValue("(iN)", engine.set, world());
+    return Py_BuildValue("(iiN)", engine.bell, engine.set, world());
 }
 
 static PyObject *watch_socket(PyObject *module, PyObject *number)
@@ -231,9 +233,11 @@ static PyObject *busy(PyObject *module, PyObject *none)
 }
 
 static PyMethodDef methods[] = {
-    {"start", start, METH_VARARGS, "start(memory, settle, closed)\n--\n\nStarts MPI and the engine."},
-    {"step", engine_step, METH_O, "step(forced)\n--\n\nEnds what has ended: (busy, more, news)."},
-    {"watch", watch_socket, METH_O, "watch(fd)\n--\n\nAdds a control socket to the engine's descriptor."},
+    {"start", start, METH_VARARGS, "start(memory, settle, closed, kept)\n--\n\nStarts MPI and the engine."},
+    {"step", engine_step, METH_O, "step(forced)\n--\n\nEnds what has ended; the sum of what is to be done next."},
+    {"news", engine_news, METH_NOARGS, "news()\n--\n\nWhat has happened that is not a message: a list."},
+    {"readable", engine_readable, METH_NOARGS, "readable()\n--\n\nThe control sockets that can be read."},
+    {"watch", watch_socket, METH_O, "watch(fd)\n--\n\nAdds a control socket to the set."},
     {"unwatch", unwatch_socket, METH_O, "unwatch(fd)\n--\n\nTakes a control socket out again."},
     {"own_comm", own_comm, METH_NOARGS, "own_comm()\n--\n\nA communicator of this process alone."},
     {"world_comm", world_comm, METH_VARARGS, "world_comm(first, second, tag)\n--\n\nOne of two ranks of the world."},
@@ -242,6 +246,7 @@ static PyMethodDef methods[] = {
     {"connect", connect_to, METH_VARARGS, "connect(port, seconds, call)\n--\n\nThe other side of accept()."},
     {"close_port", close_port, METH_O, "close_port(name)\n--\n\nAfter accept() has ended."},
     {"drop", drop, METH_O, "drop(handle)\n--\n\nFrees a communicator that no Link took."},
+    {"plain", plain, METH_O, "plain(message)\n--\n\nWhether it is small and of numbers, texts, bytes, lists, dicts."},
     {"busy", busy, METH_NOARGS, "busy()\n--\n\nHow many sends are under way to processes that live."},
     {0},
 };
@@ -250,8 +255,9 @@ static int exec_module(PyObject *module)
 {
     link_type = (PyTypeObject *)PyType_FromSpec(&link_spec);
     end_type = (PyTypeObject *)PyType_FromSpec(&end_spec);
-    if (!link_type || !end_type || PyModule_AddType(module, link_type) || PyModule_AddType(module, end_type)) return -1;
-    return 0;
+    memory_type = (PyTypeObject *)PyType_FromSpec(&memory_spec);
+    if (!link_type || !end_type || !memory_type) return -1;
+    return PyModule_AddType(module, link_type) || PyModule_AddType(module, end_type) ? -1 : 0;
 }
 
 static PyModuleDef_Slot slots[] = {{Py_mod_exec, exec_module}, {0}};

@@ -3,9 +3,9 @@
 
 ``Comm(comm)`` takes a communicator of mpi4py's (the two may be used side by side) and offers Send, Recv, Isend, Irecv,
 Sendrecv, Send_init, Recv_init, Barrier, Bcast, Reduce, Allreduce, Scan, Exscan, Gather, Scatter, Allgather and Alltoall
-with mpi4py's argument names, on objects of the buffer protocol (bytearray, array, memoryview, NumPy). ``Buffer(obj)``
-binds such an object once, which saves most of what is left. Units are elements of the buffer; MPI errors are raised as
-``mpi4py.MPI.Exception``. The GIL is released only when a call has to wait. ::
+with mpi4py's argument names, on objects of the buffer protocol (bytearray, array, memoryview, NumPy). NumPy arrays
+are the cheapest of these; ``Buffer(obj)`` binds any of them once, which saves what is left. Units are elements of the
+buffer; MPI errors are raised as ``mpi4py.MPI.Exception``. The GIL is released only when a call has to wait. ::
 
     from mpi4py import MPI
     from unisono import fast

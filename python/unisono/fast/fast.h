@@ -8,6 +8,7 @@
 #include <Python.h>
 #include <mpi.h>
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -21,9 +22,20 @@ enum {
     ON_STACK = 128,        // requests of a waitall that need no allocation
 };
 
+// Element types that MPI has, too: their letters in the buffer protocol, in the order of NumPy's numbers.
+#define FAST_LETTERS "?bBhHiIlLqQfd"
+enum { ELEMENTS = sizeof FAST_LETTERS - 1 };
+struct element {
+    MPI_Datatype type;
+    int width;    // bytes
+};
+
 struct request;
 struct state {
     PyTypeObject *buffer, *request, *comm;
+    _Atomic(PyTypeObject *) ndarray;    // NumPy's, once an array was seen whose fields lie as array.c reads them
+    _Atomic int ndarray_odd;            // they do not: arrays go through the buffer protocol
+    struct element element[ELEMENTS];
     PyObject *handle;     // the name of the attribute
     PyObject *op_seen;    // the last reduction operation looked up, and its handle
     MPI_Op op;
@@ -88,16 +100,22 @@ static inline int fast_int(PyObject *o, int otherwise, int *value)
     return 0;
 }
 
-int fast_part_hold(PyObject *o, int writable, struct part *p);
+void fast_array_elements(struct state *s);
+int fast_array(const struct state *s, PyObject *o, int writable, struct part *p);    // 1: the part of an array
+void fast_array_meet(struct state *s, PyObject *o, const Py_buffer *view);
+int fast_part_hold(struct state *s, PyObject *o, int writable, struct part *p);
 // 0 with the part, which fast_part_give() releases, or -1 with an exception.
-static inline int fast_part(const struct state *s, PyObject *o, int writable, struct part *p)
+static inline int fast_part(struct state *s, PyObject *o, int writable, struct part *p)
 {
     if (o && Py_TYPE(o) == s->buffer) {
         const struct part *b = &((struct buffer *)o)->part;
         p->at = b->at, p->count = b->count, p->type = b->type, p->width = b->width, p->held = 0;
         return 0;
     }
-    return fast_part_hold(o, writable, p);
+    // Relaxed, as the store in fast_array_meet(): a type object, made long before.
+    if (o && Py_TYPE(o) == atomic_load_explicit(&s->ndarray, memory_order_relaxed) && fast_array(s, o, writable, p))
+        return 0;
+    return fast_part_hold(s, o, writable, p);
 }
 
 static inline void fast_part_give(struct part *p)

@@ -18,10 +18,11 @@ static PyObject *buffer_new(PyTypeObject *type, PyObject *args, PyObject *words)
     PyObject *o;
     if (!PyArg_ParseTupleAndKeywords(args, words, "O:Buffer", names, &o)) return NULL;
     struct part p;
-    if (fast_part_hold(o, 1, &p)) {
+    struct state *s = state_of(type);
+    if (fast_part_hold(s, o, 1, &p)) {
         if (!PyErr_ExceptionMatches(PyExc_BufferError) && !PyErr_ExceptionMatches(PyExc_ValueError)) return NULL;
         PyErr_Clear();    // read-only memory can still be sent
-        if (fast_part_hold(o, 0, &p)) return NULL;
+        if (fast_part_hold(s, o, 0, &p)) return NULL;
     }
     struct buffer *b = (struct buffer *)type->tp_alloc(type, 0);
     if (!b) return fast_part_give(&p), NULL;
@@ -117,6 +118,7 @@ static int exec_module(PyObject *module)
     s->request = (PyTypeObject *)PyType_FromModuleAndSpec(module, &fast_request_spec, NULL);
     s->comm = (PyTypeObject *)PyType_FromModuleAndSpec(module, &fast_comm_spec, NULL);
     if (!s->handle || !s->buffer || !s->request || !s->comm) return -1;
+    fast_array_elements(s);
     PyTypeObject *types[] = {s->buffer, s->request, s->comm};
     for (int i = 0; i < 3; i++)
         if (PyModule_AddType(module, types[i])) return -1;

@@ -26,29 +26,17 @@ int fast_keywords(const struct names *k, PyObject *const *args, Py_ssize_t n, Py
     return 0;
 }
 
-// The type of elements by their letter in the buffer protocol.
-static MPI_Datatype type_of(const char *format, Py_ssize_t width)
+// The type of elements by their letter in the buffer protocol; in standard sizes (=, <) a long has four bytes.
+static MPI_Datatype type_of(const struct state *s, const char *format, Py_ssize_t width)
 {
     if (!format) return MPI_BYTE;
     if (*format == '@' || *format == '=' || *format == '<') format++;
     if (!format[0] || format[1]) return MPI_DATATYPE_NULL;
-    switch (*format) {
-    case 'B':
-    case 'c': return MPI_BYTE;
-    case 'b': return MPI_SIGNED_CHAR;
-    case 'f': return MPI_FLOAT;
-    case 'd': return MPI_DOUBLE;
-    case '?': return MPI_C_BOOL;
-    case 'h':
-    case 'i':
-    case 'l':
-    case 'q': return width == 2 ? MPI_INT16_T : width == 4 ? MPI_INT32_T : MPI_INT64_T;
-    case 'H':
-    case 'I':
-    case 'L':
-    case 'Q': return width == 2 ? MPI_UINT16_T : width == 4 ? MPI_UINT32_T : MPI_UINT64_T;
-    default: return MPI_DATATYPE_NULL;
-    }
+    char letter = *format == 'c' ? 'B' : *format;
+    if (width == 4 && (letter == 'l' || letter == 'L')) letter = letter == 'l' ? 'i' : 'I';
+    const char *at = strchr(FAST_LETTERS, letter);
+    if (!at || s->element[at - FAST_LETTERS].width != width) return MPI_DATATYPE_NULL;
+    return s->element[at - FAST_LETTERS].type;
 }
 
 static int is_in_place(PyObject *o)
@@ -57,7 +45,7 @@ static int is_in_place(PyObject *o)
     return !strcmp(name ? name + 1 : Py_TYPE(o)->tp_name, "InPlaceType");
 }
 
-int fast_part_hold(PyObject *o, int writable, struct part *p)
+int fast_part_hold(struct state *s, PyObject *o, int writable, struct part *p)
 {
     p->held = 0, p->at = NULL, p->count = 0, p->width = 1, p->type = MPI_BYTE;
     if (!o || o == Py_None) return 0;
@@ -67,7 +55,7 @@ int fast_part_hold(PyObject *o, int writable, struct part *p)
     }
     if (PyObject_GetBuffer(o, &p->view, PyBUF_ND | PyBUF_FORMAT | (writable ? PyBUF_WRITABLE : 0)) < 0) return -1;
     p->at = p->view.buf;
-    p->type = type_of(p->view.format, p->view.itemsize);
+    p->type = type_of(s, p->view.format, p->view.itemsize);
     p->width = (int)p->view.itemsize;
     Py_ssize_t count = p->view.len;
     if (p->type == MPI_DATATYPE_NULL || p->view.itemsize <= 0)
@@ -81,6 +69,7 @@ int fast_part_hold(PyObject *o, int writable, struct part *p)
     }
     p->count = (int)count;
     p->held = 1;
+    if (!atomic_load_explicit(&s->ndarray, memory_order_relaxed)) fast_array_meet(s, o, &p->view);    // as fast_part()
     return 0;
 }
 

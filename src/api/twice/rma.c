@@ -30,18 +30,24 @@ static int check_side(const void *buf, MPI_Count count, MPI_Datatype type)
     return err ? err : uno_check_buffer(buf, count, uno_type(type));
 }
 
-// Elements of one predefined type, the same at the origin and the target.
+static bool is_empty(const struct args *a)
+{
+    return a->count == 0 || uno_type(a->type)->size == 0;
+}
+
+// Elements of one predefined type, the same at the origin and the target, if there are any.
 static int check_elements(const struct args *a)
 {
+    bool empty = is_empty(a);
     struct MPI_ABI_Datatype *e = uno_rma_element(uno_type(a->type));
     int err = uno_check_op(a->op);
     if (!err && !uno_op(a->op)->predefined)
         err = uno_fail(MPI_ERR_OP, "op was made by MPI_Op_create (predefined operations alone are allowed)");
     if (!err && a->op == MPI_NO_OP && !a->fetch)
         err = uno_fail(MPI_ERR_OP, "MPI_NO_OP fetches only (use MPI_Get_accumulate)");
-    if (!err && !e)
+    if (!err && !e && !empty)
         err = uno_fail(MPI_ERR_TYPE, "target_datatype is made of several basic types (one alone is allowed)");
-    if (err) return err;
+    if (err || empty) return err;
     if (a->op != MPI_NO_OP && uno_rma_element(uno_type(a->origin_type)) != e)
         return uno_fail(MPI_ERR_TYPE, "origin_datatype and target_datatype have different elements (%s, %s)",
                         uno_type(a->origin_type)->name, uno_type(a->type)->name);
@@ -93,7 +99,7 @@ static int run(struct args a, MPI_Request *req)
 {
     uno_enter(a.call);
     int err = check(&a);
-    if (!err && a.rank == MPI_PROC_NULL) {
+    if (!err && (a.rank == MPI_PROC_NULL || is_empty(&a))) {    // nothing to do
         if (req) *req = &uno_request_sent;
         return uno_finish_win(a.win, a.call, MPI_SUCCESS);
     }

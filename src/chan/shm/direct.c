@@ -8,6 +8,8 @@
 #include "base/fail.h"
 #include "base/huge.h"
 #include "base/param.h"
+#include "base/patience.h"
+#include "base/thresholds.h"
 #include "chan/door.h"
 #include "chan/peer_memory.h"
 #include "chan/self.h"
@@ -18,7 +20,6 @@ static struct uno_param piece_max = UNO_PARAM_INT(
 UNO_PARAM_DECLARE(piece_max);
 
 #define PIECES_PER_POLL 4
-#define ALONE 16384    // up to here a second system call costs more than it saves (bench: lat --sizes 4K:32K)
 
 static int free_desc(struct shm_link *l)
 {
@@ -57,6 +58,14 @@ int shm_offer(struct uno_link *link, const struct uno_mem *mem, struct uno_rts *
     rts->desc = (uint32_t)i;
     rts->direct = (uint32_t)mem->runs;
     return MPI_SUCCESS;
+}
+
+// Whether the receiver copies all. Where ranks share processors the sender is seldom there to copy its half at once,
+// and never if it is this processor that both share.
+static bool copies_alone(const struct shm_link *l, size_t n)
+{
+    if (n <= uno_thresholds.alone) return true;
+    return uno_patience.crowded && (n <= uno_thresholds.alone_crowded || uno_patience_beside(l->door));
 }
 
 // Half of the message each: a system call costs as much as 4 KiB of copying, so fewer pieces win (bench: lat --sizes
@@ -128,16 +137,20 @@ static bool take_offer(struct shm_desc *d, enum desc_state as)
                                                    memory_order_relaxed);
 }
 
-// A message of a few pages: the receiver reads it at once, from what the offer says, and touches the descriptor only to
-// end it. False: the memory went away meanwhile, and what was read is nothing.
+// A message that one side copies: the receiver reads it at once, from what the offer says, and touches the descriptor
+// only to end it. False: the memory went away meanwhile, and what was read is nothing.
 static bool copy_alone(struct shm_link *l, const struct uno_rts *rts, void *dst, size_t n, uint64_t token)
 {
     struct shm_desc *d = &l->rx->desc[rts->desc];
     int pid = l->board->pid;
+    if (n > uno_thresholds.alone) uno_huge_use(dst, n);
     int err = uno_peer_memory_move(pid, dst, rts->addr, n, true);
     if (err) note_failure(d, err);
     if (!take_offer(d, DESC_LEFT)) return false;
-    uno_door_ring(l->door);
+    if (l->polling)
+        l->owes_ring = true;
+    else
+        uno_door_ring(l->door);
     uno_direct_done(token, n, err);
     return true;
 }
@@ -237,7 +250,7 @@ int shm_accept(struct uno_link *link, const struct uno_rts *rts, const struct un
         return UNO_DECLINED;    // p2p then asks by token
     size_t room = uno_mem_bytes(mem), n = rts->bytes < room ? rts->bytes : room;
     bool plain = rts->direct <= 1 && mem->runs <= 1;
-    if (n <= ALONE && plain) return copy_alone(l, rts, mem->run->at, n, token) ? MPI_SUCCESS : UNO_DECLINED;
+    if (plain && copies_alone(l, n)) return copy_alone(l, rts, mem->run->at, n, token) ? MPI_SUCCESS : UNO_DECLINED;
     if (!learn_layouts(l, rts, mem)) return UNO_DECLINED;
     struct shm_desc *d = &l->rx->desc[rts->desc];
     const void *to = mem->runs > 1 ? (const void *)mem->run : mem->run->at;
@@ -255,6 +268,7 @@ int shm_accept(struct uno_link *link, const struct uno_rts *rts, const struct un
         return UNO_DECLINED;
     }
     l->copying |= 1ULL << rts->desc;
+    if (n >= uno_thresholds.help) uno_door_ring(l->door);    // a sender that sleeps comes and takes its half
     if (l->polling) l->first |= 1ULL << rts->desc;
     return MPI_SUCCESS;
 }

@@ -9,11 +9,8 @@
 #include <fcntl.h>
 #include <mpi.h>
 #include <poll.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/epoll.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -21,21 +18,13 @@
 #include "base/invariant.h"
 #include "base/patience.h"
 #include "chan/door.h"
+#include "chan/home.h"
 #include "chan/peer_memory.h"
 #include "chan/proc.h"
 #include "chan/self.h"
 #include "chan/shm/ring.h"
 
 #define PAIR_CHUNKS (UNO_PAIR_BYTES / UNO_HEAP_CHUNK)
-
-// The segment of a host of another job.
-struct shm_home {
-    struct shm_home *next;
-    struct uno_job_head *job;
-    uint64_t id;
-    int32_t host;
-    int links;    // that need it
-};
 
 // A ring that was announced, and whose sender is not known yet or still has one that is not read to its end.
 struct shm_guest {
@@ -44,64 +33,12 @@ struct shm_guest {
     size_t chunk;
 };
 
-static struct shm_home *homes;
-
 // Of a process that had ended before its segment was found: what it left in ours is read all the same.
-static struct shm_home nowhere = {.links = 1};
+static struct uno_home nowhere;
 static struct uno_door no_door;
 static struct uno_board no_board;
 
 static struct shm_guest *announced, **announced_end = &announced;    // in order
-
-// ---- their segments ----
-
-static int open_home(const struct uno_card *card, struct uno_job_head **job)
-{
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%d/fd/%d", card->pid, card->fd);
-    int fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0) return errno;
-    int err = uno_job_map(fd, job);
-    close(fd);
-    return err;
-}
-
-// Where processes are numbered apart, the path may have led to something else.
-static bool is_home_of(const struct uno_job_head *job, const struct uno_card *card)
-{
-    return job->job_id == card->job && (int32_t)job->host == card->host && (uint32_t)card->local < job->nlocal;
-}
-
-static struct shm_home *find_home(const struct uno_card *card)
-{
-    for (struct shm_home *h = homes; h; h = h->next)
-        if (h->id == card->job && h->host == card->host) return (uint32_t)card->local < h->job->nlocal ? h : NULL;
-    struct uno_job_head *job;
-    int err = open_home(card, &job);
-    if (!err && !is_home_of(job, card)) {
-        munmap(job, job->bytes);
-        err = ESTALE;
-    }
-    struct shm_home *h = err ? NULL : malloc(sizeof *h);
-    if (!h) {
-        if (err == ENOENT) return &nowhere;
-        if (!err) munmap(job, job->bytes);
-        uno_log(1, "the shared memory of process %d is out of reach: %s", card->pid, strerror(err ? err : ENOMEM));
-        return NULL;
-    }
-    *h = (struct shm_home){.next = homes, .job = job, .id = card->job, .host = card->host};
-    return homes = h;
-}
-
-static void leave_home(struct shm_home *h)
-{
-    if (--h->links > 0) return;
-    struct shm_home **at = &homes;
-    while (*at != h) at = &(*at)->next;
-    *at = h->next;
-    munmap(h->job, h->job->bytes);
-    free(h);
-}
 
 // ---- their lives ----
 
@@ -155,11 +92,10 @@ void shm_guests_mourn(void)
 
 // ---- links ----
 
-static struct shm_link *new_link(int proc, struct shm_home *h, const struct uno_card *card)
+static struct shm_link *new_link(int proc, const struct uno_home *h)
 {
     if (h == &nowhere) return shm_link_new(proc, &no_door, &no_board);
-    uint32_t local = (uint32_t)card->local;
-    return shm_link_new(proc, uno_job_door(h->job, local), uno_job_board(h->job, local));
+    return shm_link_new(proc, uno_proc_door(proc), uno_proc_board(proc));
 }
 
 static struct shm_link *link_of(const struct uno_proc *p)
@@ -170,14 +106,11 @@ static struct shm_link *link_of(const struct uno_proc *p)
 // NULL: its memory is out of reach.
 static struct shm_link *make_guest(int proc, struct uno_proc *p)
 {
-    struct shm_home *h = uno_proc_same_host(&p->card) ? find_home(&p->card) : NULL;
-    if (!h) return NULL;
-    h->links++;
-    struct shm_link *l = new_link(proc, h, &p->card);
-    if (!l) {
-        leave_home(h);
-        return NULL;
-    }
+    int error;
+    struct uno_home *h = uno_proc_home(proc, &error);
+    if (!h && error == ENOENT) h = &nowhere;
+    struct shm_link *l = h ? new_link(proc, h) : NULL;
+    if (!l) return NULL;
     l->home = h;
     l->cma = h != &nowhere && uno_peer_memory_reaches(l->board);
     p->link[uno_shm.index] = &l->base;
@@ -203,7 +136,6 @@ static void end_link(struct shm_link *l)
     uno_proc_of(proc)->link[uno_shm.index] = NULL;
     uno_patience_guest(l->door, false);
     forget_life(l);
-    leave_home(l->home);
     shm_link_free(l);
     uno_proc_settle(proc);
 }
@@ -337,7 +269,6 @@ static void look_at_end(int proc, struct uno_proc *p)
     // Acquire: pairs with the release in end_tx.
     if (!l || !l->rx || !atomic_load_explicit(&l->rx->ended, memory_order_acquire)) return;
     l->ending = true;
-    if (l->home == &nowhere) l->base.parted = true;    // no board says it
 }
 
 void shm_guests_look(void)

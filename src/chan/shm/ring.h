@@ -8,7 +8,7 @@
 // the only line that moves is the message itself; and a sender that is faster than lines travel fills the line that is
 // still on its way. A message of more than UNO_INLINE_MAX bytes lies in the byte ring, at a 64-byte boundary: small
 // ones are complete there when the line appears, larger ones are copied in pieces while the receiver already reads
-// (`put` says how far).
+// (`put` says how far); hdr.chan then holds the binary logarithm of a piece, else 0.
 #pragma once
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -21,14 +21,12 @@
 #define SHM_SLOTS 126
 #define SHM_UNIT 16
 #define SHM_UNITS (UNO_LINE / SHM_UNIT)
-#define SHM_FINE 1          // in hdr.chan: packed while it is sent, so the receiver begins early (bench: ddt-lat)
 #define SHM_SHORT 0x40      // kind of a short message, within this channel
 #define SHM_SHORT_MAX 40    // its payload: three units
 #define SHM_DESCS 64
 #define SHM_DESC_OFF 8192
 #define SHM_BYTES_OFF 12288
 #define SHM_BYTES (UNO_PAIR_BYTES - SHM_BYTES_OFF)    // 116 KiB
-#define SHM_EAGER_MAX 6144    // larger ones are cheaper by direct copy (bench: lat --sizes 2K:32K)
 
 struct shm_slot {
     struct uno_hdr h;
@@ -76,14 +74,14 @@ struct shm_layouts {
     size_t nmine, ntheirs;
 };
 
-struct shm_home;
+struct uno_home;
 
 struct shm_link {
     struct uno_link base;
     uint32_t local;             // of the peer, in its home segment
     struct uno_door *door;      // of the peer
     struct uno_board *board;    // of the peer
-    struct shm_home *home;      // of a process of another job: its segment; NULL: ours
+    struct uno_home *home;      // of a process of another job: its segment; NULL: ours
     int life;                   // then: a descriptor that is readable when the process has ended, -1: none
     size_t rx_chunk;            // then: where its ring lies in the heap of our segment
     bool sending;               // our direction is announced to the peer
@@ -112,6 +110,7 @@ struct shm_link {
     uint64_t copying;                // bit set: a receive into our memory that is under way
     uint64_t first;                  // bit set: of those, the first piece is claimed and not yet copied
     bool polling;                    // shm_direct_poll follows
+    bool owes_ring;                  // then: the peer's door is rung, once for all that was copied meanwhile
     bool cma;                        // a guest: its memory can be reached by a copy
     bool ending;                     // a guest: it sends no more, and what it sent is being read
     uint64_t send_token[SHM_DESCS], recv_token[SHM_DESCS];    // offered, being copied

@@ -7,6 +7,7 @@
 
 #include "base/crc32c.h"
 #include "base/fail.h"
+#include "base/sodium.h"
 #include "chan/tcp/tcp.h"
 
 static int (*mac)(unsigned char *out, const unsigned char *in, unsigned long long n, const unsigned char *key);
@@ -20,7 +21,7 @@ static int (*stream)(unsigned char *out, const unsigned char *in, unsigned long 
 int tcp_check_open(void)
 {
     size_t (*state_bytes)(void);
-    const struct tcp_symbol wanted[] = {
+    const struct uno_symbol wanted[] = {
         {"crypto_onetimeauth", (void **)&mac},
         {"crypto_onetimeauth_init", (void **)&mac_init},
         {"crypto_onetimeauth_update", (void **)&mac_update},
@@ -29,7 +30,7 @@ int tcp_check_open(void)
         {"crypto_verify_16", (void **)&same},
         {"crypto_stream_chacha20_xor_ic", (void **)&stream},
     };
-    int err = tcp_sodium(wanted, sizeof wanted / sizeof wanted[0]);
+    int err = uno_sodium_find(wanted, sizeof wanted / sizeof wanted[0]);
     if (err || state_bytes() <= sizeof((struct tcp_sum *)0)->state) return err;
     return uno_fail(MPI_ERR_OTHER, "libsodium's state of Poly1305 is larger than expected");
 }

@@ -4,12 +4,11 @@
 //
 // Both sides may dial at once: the dial of the lower rank has the right of way, the other rank is told CROSSED and
 // waits for it. Strangers are dropped: they may hold one of a few places for a short time, and the first is logged.
-#include <arpa/inet.h>
 #include <errno.h>
 #include <mpi.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <stdio.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -17,10 +16,9 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include "base/event.h"
 #include "base/fail.h"
+#include "base/machine.h"
 #include "base/patience.h"
-#include "base/pvar.h"
 #include "base/wait.h"
 #include "chan/proc.h"
 #include "chan/self.h"
@@ -28,33 +26,14 @@
 
 #define MS 1000000ULL
 #define STEP_TIME (3000 * MS)        // for one handshake, connecting included
+#define SHORT_TIME (500 * MS)        // to connect, where there are other addresses; doubles
 #define CROWDED_TIME (15000 * MS)    // the same where ranks wait for a core
-#define FIRST_PAUSE (5 * MS)         // before the second dial; doubles
-#define LAST_PAUSE (500 * MS)
-#define STIR (400 * MS)             // no sleep is longer while a connection is sought: mpiexec would see a deadlock
-#define LAST_TRIES 5                // while the channel closes
-#define CROSSED_PAUSE (500 * MS)    // for the other side's dial to arrive
-#define YIELD_PAUSE (50 * MS)       // the higher rank leaves the first dial after a break to the lower one
-#define STRANGERS 64                // handshakes answered at once
+#define STIR (400 * MS)              // no sleep is longer while a connection is sought: mpiexec would see a deadlock
+#define HEAR_TIME (200 * MS)         // for the other side to hear our HELLO, where there are other ways
+#define CROSSED_PAUSE (500 * MS)     // for the other side's dial to arrive
+#define STRANGERS 64                 // handshakes answered at once
 #define BACKLOG 4096
-#define ACCEPTS 32     // at once
-#define REFUSALS 20    // of one frame that breaks the protocol, however often it is sent
-
-static struct uno_param ports =
-    UNO_PARAM_TEXT("tcp_port_range", "", "ports that the tcp channel listens on, FIRST-LAST; empty: any that is free");
-UNO_PARAM_DECLARE(ports);
-
-static _Atomic uint64_t breaks, restores;
-static const struct uno_pvar counts[] = {
-    UNO_PVAR_COUNTER("tcp_breaks", &breaks, "connections that broke before their peer had left"),
-    UNO_PVAR_COUNTER("tcp_restores", &restores, "connections made again"), UNO_PVAR_END};
-UNO_PVARS_DECLARE(counts);
-static struct uno_event broken = {
-    .name = "link_broken", .help = "the connection to a rank broke; it is made again, or given up", .elements = "rank"};
-UNO_EVENT_DECLARE(broken);
-static struct uno_event restored = {
-    .name = "link_restored", .help = "the connection to a rank is there again", .elements = "rank"};
-UNO_EVENT_DECLARE(restored);
+#define ACCEPTS 32    // at once
 
 struct tcp_shake {
     struct tcp_sock sock;
@@ -63,8 +42,10 @@ struct tcp_shake {
     bool connecting;
     enum tcp_step expected;
     uint64_t deadline;
+    uint64_t said;    // when our HELLO left
     struct tcp_greeting in;
     size_t fill;
+    uint16_t lane;
     bool auth;    // frames are to have MACs
     unsigned char mine[TCP_NONCE], other[TCP_NONCE];
     struct sockaddr_storage from;
@@ -78,7 +59,7 @@ static void set_options(int fd)
 {
     int on = 1;
     // Inside one host nothing is to be paced (bbr halves the bandwidth of the loopback); reno is always there.
-    if (uno_chan_self.job->nhosts == 1) setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, "reno", 4);
+    if (uno_chan_self.job->nhosts == 1 && !uno_chan_self.far) setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, "reno", 4);
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
     int ms = (int)(uno_tcp_patience.num * 1000 / 4), idle = 10, times = 3;
@@ -104,6 +85,20 @@ static void drop(struct tcp_shake *s)
     free(s);
 }
 
+static uint64_t step_time(void)
+{
+    return uno_patience.crowded ? CROWDED_TIME : STEP_TIME;
+}
+
+// How long a connection may take to come. The kernel of the other side answers, which is quick: where there are other
+// addresses, they have their turn soon.
+static uint64_t connect_time(const struct tcp_link *l)
+{
+    uint32_t rounds = l->main->peer.count > 1 ? l->tries / l->main->peer.count : 20;
+    uint64_t time = rounds < 4 ? SHORT_TIME << rounds : STEP_TIME;
+    return time < STEP_TIME ? time : STEP_TIME;
+}
+
 static struct tcp_shake *begin_shake(int fd, struct tcp_link *l, const struct sockaddr *peer)
 {
     struct tcp_shake *s = calloc(1, sizeof *s);
@@ -114,10 +109,11 @@ static struct tcp_shake *begin_shake(int fd, struct tcp_link *l, const struct so
     }
     s->sock = (struct tcp_sock){TCP_SHAKING, fd};
     s->link = l;
+    s->lane = l ? (uint16_t)l->lane : 0;
     s->connecting = l != NULL;
     s->expected = l ? TCP_CHALLENGE : TCP_HELLO;
     s->auth = l && tcp_wants_auth(peer);
-    s->deadline = uno_now_ns() + (uno_patience.crowded ? CROWDED_TIME : STEP_TIME);
+    s->deadline = uno_now_ns() + (l ? connect_time(l) : step_time());
     s->next = shakes;
     shakes = s;
     if (l)
@@ -134,135 +130,107 @@ static void log_stranger(const struct tcp_shake *s, const char *why)
 {
     if (stranger_told) return;
     stranger_told = true;
-    char text[INET6_ADDRSTRLEN] = "?";
-    const void *bytes = &((const struct sockaddr_in6 *)(const void *)&s->from)->sin6_addr;
-    if (s->from.ss_family == AF_INET) bytes = &((const struct sockaddr_in *)(const void *)&s->from)->sin_addr;
-    inet_ntop(s->from.ss_family, bytes, text, sizeof text);
+    char text[UNO_NET_TEXT];
+    uno_net_text((const struct sockaddr *)&s->from, text);
     uno_log(0, "dropped a connection from %s: %s (further ones are not reported)", text, why);
 }
 
-static void give_up(struct tcp_link *l, const char *why)
+// By which addresses the next dial goes. False: there is no way now.
+static bool choose_way(struct tcp_link *l, struct tcp_way *way)
 {
-    l->state = TCP_LOST;
-    l->due = 0;
-    uno_log(1, "gave up the connection to rank %d: %s", l->base.proc, why);
-    if (uno_tcp_state.closing) return;
-    tcp_direct_fail(l, MPI_ERR_OTHER);
-    uno_link_lost(&l->base, why);
-}
-
-// No connection now: dial after a pause, unless it has lasted too long.
-static void wait_and_dial(struct tcp_link *l, uint64_t pause, const char *why)
-{
-    uint64_t now = uno_now_ns();
-    if (!l->since) l->since = now;
-    l->state = TCP_WAITING;
-    l->due = now + pause;
-    uno_tcp_state.restless = true;
-    if (now - l->since > (uint64_t)uno_tcp_patience.num * 1000 * MS) give_up(l, why);
-}
-
-static void dial_failed(struct tcp_link *l, const char *why)
-{
-    uint32_t doublings = l->tries < 10 ? l->tries : 10;
-    uint64_t pause = FIRST_PAUSE << doublings;
-    l->tries++;
-    uno_log(3, "dialling rank %d failed: %s", l->base.proc, why);
-    if (uno_tcp_state.closing && l->tries >= LAST_TRIES)
-        l->state = TCP_GONE;
-    else
-        wait_and_dial(l, pause < LAST_PAUSE ? pause : LAST_PAUSE, why);
-}
-
-static socklen_t to_sockaddr(const struct tcp_card *card, uint32_t i, struct sockaddr_storage *out)
-{
-    memset(out, 0, sizeof *out);
-    if (card->addr[i].family == 4) {
-        struct sockaddr_in *a = (struct sockaddr_in *)(void *)out;
-        a->sin_family = AF_INET;
-        a->sin_port = card->port;
-        memcpy(&a->sin_addr, card->addr[i].bytes, 4);
-        return sizeof *a;
-    }
-    struct sockaddr_in6 *a = (struct sockaddr_in6 *)(void *)out;
-    a->sin6_family = AF_INET6;
-    a->sin6_port = card->port;
-    memcpy(&a->sin6_addr, card->addr[i].bytes, 16);
-    return sizeof *a;
+    struct uno_net card;
+    if (l->main != l) return tcp_free_way(l, l->tries, way);
+    if (!tcp_find_card(l->base.proc, &card)) return false;
+    l->peer = card;
+    *way = l->move;
+    if (l->moving && way->own < uno_tcp_state.card.count && way->theirs < card.count) return true;
+    // The address that is known to be good has every second turn, the others take the rest.
+    bool known = l->proven && l->address < card.count;
+    uint32_t to = known && l->tries % 2 == 0 ? l->address : tcp_address_at(&card, known ? l->tries / 2 : l->tries);
+    *way = (struct tcp_way){TCP_NOWHERE, (uint8_t)to};
+    return true;
 }
 
 void tcp_dial(struct tcp_link *l)
 {
-    struct tcp_card card;
     struct sockaddr_storage a;
     l->due = 0;
-    if (!tcp_find_card(l->base.proc, &card)) {
-        dial_failed(l, "it has not said yet how it is reached");
+    l->dialled = 0;
+    l->way = (struct tcp_way){TCP_NOWHERE, TCP_NOWHERE};
+    if (!choose_way(l, &l->way)) {
+        tcp_dial_failed(l, -1, "it has not said yet how it is reached");
         tcp_arm_timer();
         return;
     }
-    socklen_t len = to_sockaddr(&card, l->tries % card.count, &a);
+    l->dialled = l->way.theirs;
+    socklen_t len = uno_net_sockaddr(&l->main->peer, l->dialled, &a);
     int fd = socket(a.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0) {
-        dial_failed(l, errno == EMFILE ? "too many open files (ulimit -n)" : strerror(errno));
+        tcp_dial_failed(l, -1, errno == EMFILE ? "too many open files (ulimit -n)" : strerror(errno));
     } else {
         set_options(fd);
+        if (l->way.own != TCP_NOWHERE) uno_net_leave_by(fd, &uno_tcp_state.card, l->way.own);
         l->state = TCP_DIALING;
         if (connect(fd, (struct sockaddr *)&a, len) != 0 && errno != EINPROGRESS) {
             int err = errno;
+            tcp_count_denial(l, l->dialled, err);
+            tcp_dial_failed(l, fd, strerror(err));
             close(fd);
-            dial_failed(l, strerror(err));
         } else if (!begin_shake(fd, l, (struct sockaddr *)&a)) {
-            dial_failed(l, "out of memory");
+            tcp_dial_failed(l, -1, "out of memory");
         }
     }
     tcp_arm_timer();
 }
 
+void tcp_await_call(struct tcp_link *l)
+{
+    l->due = uno_now_ns() + CROSSED_PAUSE;
+    tcp_arm_timer();
+}
+
 static bool say(struct tcp_shake *s, enum tcp_step step, int to, uint64_t received, bool crossed)
 {
-    struct tcp_greeting g = {.step = step, .received = received, .crossed = crossed, .auth = s->auth};
+    struct tcp_greeting g = {
+        .step = (uint16_t)step, .lane = s->lane, .received = received, .crossed = crossed, .auth = s->auth};
     memcpy(g.nonce, s->mine, TCP_NONCE);
     tcp_sign(&g, to, step == TCP_CHALLENGE ? NULL : s->other);
     return send(s->sock.fd, &g, sizeof g, MSG_NOSIGNAL | MSG_DONTWAIT) == sizeof g;
 }
 
-// It broke, and is there again.
-static void link_restored(struct tcp_link *l)
+// The frame after which the peer goes on; lanes begin from nothing.
+static uint64_t received_by(const struct tcp_link *l)
 {
-    tcp_count_resent(l);
-    l->given_seq = 0;
-    l->again = false;
-    uno_count_add(&restores, 1);
-    uno_event_tell(&restored, (int64_t[]){l->base.proc});
+    return l->main == l ? l->got_seq : 0;
 }
 
 // The handshake is over: its socket becomes the link's.
-static void bring_up(struct tcp_link *l, struct tcp_shake *s)
+static void end_shake(struct tcp_link *l, struct tcp_shake *s)
 {
     uint64_t received = s->in.received;
     bool dialled = s->link != NULL;
+    int fd = s->sock.fd;
     l->peer_life = s->in.life;
     l->in_keys.on = l->out_keys.on = false;
     if (s->auth) tcp_agree_keys(l, dialled ? s->mine : s->other, dialled ? s->other : s->mine);
-    l->sock.fd = s->sock.fd;
     s->sock.fd = -1;
     drop(s);
-    l->state = TCP_UP;
-    l->due = 0;
-    l->tries = 0;
-    l->fruitful = false;
-    uno_tcp_state.up++;
-    uno_tcp_state.hot = l;
-    uno_tcp_state.last_use = uno_ticks();
-    tcp_forget_input(l);
-    tcp_watch(&l->sock, EPOLLIN, false);
-    tcp_rewind(l, received);
-    tcp_reseal(l);
-    if (l->again) link_restored(l);
-    uno_log(2, "connected with rank %d%s", l->base.proc, l->out_keys.on ? ", messages are authenticated" : "");
-    tcp_flush(l);
-    tcp_pump(l);
+    tcp_bring_up(l, fd, dialled, received);
+}
+
+// The lane that a rank of the job asks for; NULL: there is none, or not now.
+static struct tcp_link *find_lane(const struct tcp_greeting *g, struct tcp_link *m)
+{
+    if (g->lane >= m->ways || m->peer_life != g->life || m->leaving || m->bye || m->state >= TCP_GONE) return NULL;
+    return tcp_lane_of(m, g->lane);
+}
+
+// Whether our own dial, which has the right of way, is to be waited for: the other side may have heard of it. Where
+// there are other ways, only for a while: its way may be dead, and theirs is not.
+static bool stands(const struct tcp_shake *s)
+{
+    if (s->expected == TCP_CHALLENGE) return false;
+    return s->link->main->ways < 2 || uno_now_ns() - s->said < HEAR_TIME;
 }
 
 // A rank of the job says HELLO.
@@ -271,7 +239,17 @@ static const char *answer_hello(struct tcp_shake *s)
     int peer = uno_proc_find(s->in.job, s->in.from);
     struct tcp_link *l = tcp_link_of(peer);
     if (!l) return "out of memory";
-    if (l->state == TCP_DIALING && tcp_goes_first(peer)) {
+    s->lane = s->in.lane;
+    const char *unlike = uno_machine_meet(s->in.machine, s->in.alike);
+    if (unlike) {    // it finds the same in our answer
+        say(s, TCP_WELCOME, peer, 0, true);
+        return unlike;
+    }
+    if (s->lane > 0 && !(l = find_lane(&s->in, l))) {
+        drop(s);
+        return NULL;
+    }
+    if (l->state == TCP_DIALING && tcp_goes_first(peer) && stands(l->dial)) {
         say(s, TCP_WELCOME, peer, 0, true);
         drop(s);
         return NULL;
@@ -286,8 +264,8 @@ static const char *answer_hello(struct tcp_shake *s)
     if (l->peer_life && l->peer_life != s->in.life) return "its rank has begun anew without a farewell";
     if (s->in.received > l->seq) return "it has received what was not sent";
     s->auth = s->in.auth || tcp_wants_auth((struct sockaddr *)&s->from);
-    if (!say(s, TCP_WELCOME, peer, l->got_seq, false)) return "the connection broke";
-    bring_up(l, s);
+    if (!say(s, TCP_WELCOME, peer, received_by(l), false)) return "the connection broke";
+    end_shake(l, s);
     return NULL;
 }
 
@@ -315,19 +293,24 @@ static const char *go_on_shake(struct tcp_shake *s)
     if (s->expected == TCP_CHALLENGE) {
         memcpy(s->other, g->nonce, TCP_NONCE);
         s->expected = TCP_WELCOME;
-        return say(s, TCP_HELLO, l->base.proc, l->got_seq, false) ? NULL : "the connection broke";
+        s->said = uno_now_ns();
+        return say(s, TCP_HELLO, l->base.proc, received_by(l), false) ? NULL : "the connection broke";
     }
     if (uno_proc_find(g->job, g->from) != l->base.proc || memcmp(g->nonce, s->other, TCP_NONCE) != 0)
         return "another rank answered";
+    l->unlike = uno_machine_meet(g->machine, g->alike);
+    if (l->unlike) return l->unlike;
     if (!g->crossed && l->peer_life && l->peer_life != g->life) return "it has begun anew without a farewell";
+    if (g->lane != l->lane) return "another lane answered";
     if (g->received > l->seq) return "it has received what was not sent";
     s->auth = g->auth;
+    if (g->crossed && l->main != l) return "both sides dialled";
     if (g->crossed) {
         drop(s);
-        wait_and_dial(l, CROSSED_PAUSE, "both sides dialled, and the other's call did not arrive");
+        tcp_wait_and_dial(l, CROSSED_PAUSE, "both sides dialled, and the other's call did not arrive");
         return NULL;
     }
-    bring_up(l, s);
+    end_shake(l, s);
     return NULL;
 }
 
@@ -336,8 +319,10 @@ static const char *connected(struct tcp_shake *s)
     int err = 0;
     socklen_t len = sizeof err;
     if (getsockopt(s->sock.fd, SOL_SOCKET, SO_ERROR, &err, &len) != 0) err = errno;
+    tcp_count_denial(s->link, s->link->dialled, err);
     if (err) return strerror(err);
     s->connecting = false;
+    s->deadline = uno_now_ns() + step_time();
     tcp_watch(&s->sock, EPOLLIN, false);
     return NULL;
 }
@@ -345,9 +330,12 @@ static const char *connected(struct tcp_shake *s)
 static void fail(struct tcp_shake *s, const char *why, bool quiet)
 {
     struct tcp_link *l = s->link;
+    int fd = s->sock.fd;
     if (!l && !quiet) log_stranger(s, why);
+    s->sock.fd = -1;
     drop(s);
-    if (l) dial_failed(l, why);
+    if (l) tcp_dial_failed(l, fd, why);
+    close(fd);
 }
 
 void tcp_shake_event(struct tcp_sock *sock)
@@ -379,12 +367,12 @@ static void drop_oldest_stranger(void)
     if (oldest) fail(oldest, "more greet than are expected", false);
 }
 
-void tcp_accept_all(void)
+void tcp_accept_all(int listener)
 {
     for (int i = 0; i < ACCEPTS; i++) {
         struct sockaddr_storage from = {0};
         socklen_t len = sizeof from;
-        int fd = accept4(uno_tcp_state.listener.fd, (struct sockaddr *)&from, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        int fd = accept4(listener, (struct sockaddr *)&from, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd < 0 && (errno == ECONNABORTED || errno == EINTR)) continue;
         if (fd < 0) {
             if (errno == EMFILE || errno == ENFILE) drop_oldest_stranger();
@@ -403,64 +391,28 @@ void tcp_forget_dial(struct tcp_link *l)
     drop(l->dial);
 }
 
-// The peer took its leave: what comes next between us, if anything, begins from nothing.
-void tcp_begin_anew(struct tcp_link *l)
+int tcp_dial_socket(const struct tcp_link *l)
 {
-    if (l->direct && !uno_tcp_state.closing) tcp_direct_fail(l, MPI_ERR_OTHER);    // closing: p2p has forgotten them
-    l->tail = l->sent = l->head = 0;
-    l->seq = l->got_seq = l->given_seq = l->peer_life = 0;
-    l->untold = 0;
-    l->pieces = 0;
-    l->tell = l->bye = false;
-    l->state = uno_tcp_state.closing ? TCP_GONE : TCP_IDLE;
+    return l->dial && !l->dial->connecting ? l->dial->sock.fd : -1;
 }
 
-void tcp_lose(struct uno_link *link, int err)
+void tcp_give_up_dial(struct tcp_link *l, const char *why)
 {
-    struct tcp_link *l = tcp_of(link);
-    if (l->dial) drop(l->dial);
-    if (l->sock.fd >= 0) {
-        if (l->broken) uno_tcp_state.unwell--;
-        l->broken = 0;
-        uno_tcp_state.up--;
-        tcp_rewind(l, 0);
-        close(l->sock.fd);
-        l->sock.fd = -1;
-        tcp_forget_input(l);
-    }
-    l->state = TCP_LOST;
-    l->due = 0;
-    tcp_direct_fail(l, err);
-}
-
-void tcp_take_down(struct tcp_link *l)
-{
-    if (!l->broken) return;
-    int err = l->broken;
-    l->broken = 0;
-    uno_tcp_state.unwell--;
-    uno_tcp_state.up--;
-    tcp_rewind(l, 0);
-    close(l->sock.fd);
-    l->sock.fd = -1;
-    tcp_forget_input(l);
-    if (l->bye) {
-        tcp_begin_anew(l);
-        return;
-    }
-    l->again = true;
-    uno_count_add(&breaks, 1);
-    uno_event_tell(&broken, (int64_t[]){l->base.proc});
-    // A link that stays fruitless is given up in the end: somebody alters all that comes, or the peer itself is wrong.
-    if (l->fruitful || err != EPROTO) l->since = 0;
-    uno_log(err == EPROTO ? 0 : 1, "the connection to rank %d broke (%s%s), it is made again", l->base.proc,
-            err == EPROTO ? "protocol violation: " : "", err == EPROTO ? l->broken_why : strerror(err));
-    if (l->refusals >= REFUSALS) {
-        give_up(l, l->broken_why);
-        return;
-    }
-    wait_and_dial(l, tcp_goes_first(l->base.proc) ? 0 : YIELD_PAUSE, "it broke");
+    fail(l->dial, why, true);
     tcp_arm_timer();
+}
+
+void tcp_call_off(struct tcp_link *l)
+{
+    if (l->state != TCP_DIALING || l->dial->expected != TCP_CHALLENGE) return;
+    drop(l->dial);
+    l->state = TCP_IDLE;
+}
+
+static bool is_ready(int fd)
+{
+    struct pollfd p = {.fd = fd, .events = POLLOUT};
+    return poll(&p, 1, 0) == 1;
 }
 
 void tcp_run_timers(void)
@@ -470,18 +422,22 @@ void tcp_run_timers(void)
     (void)n;
     uno_tcp_state.timer_at = 0;
     uno_tcp_state.restless = true;
-    for (struct tcp_shake *s = shakes, *next; s; s = next) {
-        next = s->next;
-        if (s->deadline <= now) fail(s, "it did not greet in time", false);
+    for (struct tcp_shake *s = shakes; s;) {
+        bool late = s->deadline <= now;
+        if (late && s->connecting && is_ready(s->sock.fd))
+            tcp_shake_event(&s->sock);    // we are late, not the connection
+        else if (late)
+            fail(s, s->connecting ? "no answer" : "it did not greet in time", false);
+        s = late ? shakes : s->next;    // further ones may have ended with it
     }
     for (struct tcp_link *l = uno_tcp_state.first; l; l = l->next)
-        if (l->state == TCP_WAITING && l->due && l->due <= now) tcp_dial(l);
+        if (l->main == l && l->state <= TCP_WAITING && l->due && l->due <= now) tcp_dial(l);
 }
 
 static bool sought(void)
 {
     for (struct tcp_link *l = uno_tcp_state.first; l; l = l->next)
-        if (l->state == TCP_WAITING || l->state == TCP_DIALING) return true;
+        if (l->main == l && (l->state == TCP_WAITING || l->state == TCP_DIALING)) return true;
     return false;
 }
 
@@ -492,7 +448,8 @@ void tcp_arm_timer(void)
     for (struct tcp_shake *s = shakes; s; s = s->next)
         if (!at || s->deadline < at) at = s->deadline;
     for (struct tcp_link *l = uno_tcp_state.first; l; l = l->next)
-        if (l->state == TCP_WAITING && l->due && (!at || l->due < at)) at = l->due;
+        if (l->main == l && l->state <= TCP_WAITING && l->due && (!at || l->due < at)) at = l->due;
+    if (uno_tcp_state.stall_at && (!at || uno_tcp_state.stall_at < at)) at = uno_tcp_state.stall_at;
     if (at && sought() && at > uno_now_ns() + STIR) at = uno_now_ns() + STIR;
     if (at == uno_tcp_state.timer_at) return;
     uno_tcp_state.timer_at = at;
@@ -500,57 +457,35 @@ void tcp_arm_timer(void)
     timerfd_settime(uno_tcp_state.timer, TFD_TIMER_ABSTIME, &t, NULL);
 }
 
-static int bind_range(int fd, struct sockaddr_storage *a, socklen_t len)
+// Whether two cards name the same addresses.
+static bool is_as_reachable(const struct uno_net *a, const struct uno_net *b)
 {
-    unsigned first = 0, last = 0;
-    char rest;
-    bool good = sscanf(ports.text, "%u-%u%c", &first, &last, &rest) == 2 && first > 0 && first <= last && last <= 65535;
-    if (*ports.text && !good)
-        return uno_fail(MPI_ERR_ARG, "tcp_port_range is \"%s\", FIRST-LAST from 1 to 65535 is expected", ports.text);
-    for (unsigned port = first; port <= last; port++) {
-        ((struct sockaddr_in *)(void *)a)->sin_port = htons((uint16_t)port);    // sin6_port lies at the same place
-        if (bind(fd, (struct sockaddr *)a, len) == 0) return MPI_SUCCESS;
-        if (errno != EADDRINUSE) break;
-    }
-    return uno_fail_errno(MPI_ERR_OTHER, "bind a port for the tcp channel (tcp_port_range \"%s\")", ports.text);
+    return a->count == b->count && memcmp(a->addr, b->addr, sizeof a->addr) == 0;
 }
 
 int tcp_listen(void)
 {
-    struct tcp_card *card = &uno_tcp_state.card;
-    struct sockaddr_storage a;
+    struct uno_net card;
+    bool further = uno_tcp_state.listener[0].fd >= 0;
     stranger_told = false;
-    int err = tcp_own_card(card);
+    int err = uno_net_own(&card, uno_chan_self.job->nhosts > 1 || uno_chan_self.far);
     if (err) return err;
-    card->port = 0;
-    socklen_t len = to_sockaddr(card, 0, &a);
-    if (card->count > 1) {    // several: listen on all
-        memset(&((struct sockaddr_in *)(void *)&a)->sin_addr, 0, 4);
-        for (uint32_t i = 0; i < card->count; i++)
-            if (card->addr[i].family == 6) len = sizeof(struct sockaddr_in6);
-        if (len == sizeof(struct sockaddr_in6)) a = (struct sockaddr_storage){.ss_family = AF_INET6};
-    }
-    int fd = socket(a.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), off = 0;
-    if (fd < 0) return uno_fail_errno(MPI_ERR_OTHER, "open a socket for the tcp channel");
+    if (further && (uno_tcp_state.listener[1].fd >= 0 || is_as_reachable(&card, &uno_tcp_state.card)))
+        return MPI_SUCCESS;
+    int fd = uno_net_listen(&card, BACKLOG);
+    if (fd < 0) return MPI_ERR_OTHER;
     set_options(fd);    // the connections it accepts inherit them
-    if (a.ss_family == AF_INET6) setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
-    err = bind_range(fd, &a, len);
-    len = sizeof a;
-    if (!err && (listen(fd, BACKLOG) != 0 || getsockname(fd, (struct sockaddr *)&a, &len) != 0))
-        err = uno_fail_errno(MPI_ERR_OTHER, "listen for the tcp channel");
-    if (err) {
-        close(fd);
-        return err;
-    }
-    card->port = ((struct sockaddr_in *)(void *)&a)->sin_port;
-    uno_tcp_state.listener = (struct tcp_sock){TCP_LISTENER, fd};
-    tcp_watch(&uno_tcp_state.listener, EPOLLIN, true);
-    return MPI_SUCCESS;
+    uno_tcp_state.card = card;
+    uno_tcp_state.listener[further] = (struct tcp_sock){TCP_LISTENER, fd};
+    tcp_watch(&uno_tcp_state.listener[further], EPOLLIN, true);
+    return tcp_publish(&card);
 }
 
 void tcp_unlisten(void)
 {
     while (shakes) drop(shakes);
-    if (uno_tcp_state.listener.fd >= 0) close(uno_tcp_state.listener.fd);
-    uno_tcp_state.listener.fd = -1;
+    for (int i = 0; i < 2; i++) {
+        if (uno_tcp_state.listener[i].fd >= 0) close(uno_tcp_state.listener[i].fd);
+        uno_tcp_state.listener[i].fd = -1;
+    }
 }

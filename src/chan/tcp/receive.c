@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
+#include "chan/proc.h"
 #include "chan/tcp/tcp.h"
 
 #define BUFFER TCP_INPUT        // at least two frames of the largest kind
@@ -25,7 +26,7 @@ static void acknowledge_soon(struct tcp_link *l, size_t bytes)
 }
 
 // A payload is read straight from here on; what the buffer holds of it is moved.
-static void begin_straight(struct tcp_link *l, const struct tcp_frame *f, char *dst, struct tcp_landing *landing)
+static void begin_straight(struct tcp_link *l, const struct tcp_frame *f, char *dst)
 {
     l->at += sizeof *f;
     size_t n = l->fill - l->at < f->h.bytes ? l->fill - l->at : f->h.bytes;
@@ -33,7 +34,6 @@ static void begin_straight(struct tcp_link *l, const struct tcp_frame *f, char *
     l->at += n;
     l->in.dst = dst;
     l->in.got = n;
-    l->in.landing = landing;
     l->in.f = *f;
     tcp_sum_begin(&l->in.sum, tcp_key_of(&l->in_keys, TCP_PAYLOAD));
     tcp_sum_add(&l->in.sum, dst, n);
@@ -45,18 +45,18 @@ static bool all_there(const struct tcp_link *l)
     return l->in.got == l->in.f.h.bytes;
 }
 
-// The payload read straight is there. Takes what follows it (a PIECE's trailer, the padding of a MESSAGE) from the
+// The payload read straight is there. Takes what follows it (a check, the padding of a MESSAGE) from the
 // buffer; false: that has not come yet, or something is wrong.
 static bool finish_straight(struct tcp_link *l, const char **why)
 {
     struct tcp_frame f = l->in.f;
-    struct tcp_landing *landing = l->in.landing;
+    bool piece = f.h.chan == TCP_PIECE;
     struct tcp_check wanted = f.data_check, is;
-    size_t behind = landing ? sizeof wanted : tcp_padded(f.h.bytes) - f.h.bytes;
+    size_t behind = tcp_behind(&f);
     if (!all_there(l) || l->fill - l->at < behind) return false;
-    if (landing) memcpy(&wanted, l->buf + l->at, sizeof wanted);
-    tcp_sum_end(&l->in.sum, &is);
     l->at += behind;
+    if (piece || tcp_is_trailed(&f)) memcpy(&wanted, l->buf + l->at - sizeof wanted, sizeof wanted);
+    tcp_sum_end(&l->in.sum, &is);
     l->in.dst = NULL;
     if (!tcp_check_same(&is, &wanted)) {
         *why = damaged;
@@ -64,9 +64,12 @@ static bool finish_straight(struct tcp_link *l, const char **why)
     }
     l->got_seq = f.seq;
     l->fruitful = true;
-    acknowledge_soon(l, sizeof f + (landing ? 0 : f.h.bytes));
-    if (landing) {
-        tcp_landed(l, landing, f.h.bytes);
+    acknowledge_soon(l, sizeof f + (piece ? 0 : f.h.bytes));
+    if (l->lane > 0) l->tell = true;    // what it carries can be carried by others: the sender is told at once
+    if (piece && !l->in.landing) {
+        l->tell = true;    // late: its sender may wait for nothing else
+    } else if (piece) {
+        tcp_landed(l, l->in.landing, l->in.offset, f.h.bytes);
     } else {
         l->early.dst = NULL;
         l->direct--;
@@ -84,8 +87,19 @@ static bool begin_early(struct tcp_link *l, const struct tcp_frame *f)
     l->early.seq = f->seq;
     l->early.bytes = f->h.bytes;
     l->direct++;
-    begin_straight(l, f, l->early.dst, NULL);
+    begin_straight(l, f, l->early.dst);
     return true;
+}
+
+// The peer sends nothing more. A process of another job that ends has done its part, and what still waits for it is
+// over.
+static void take_leave(struct tcp_link *l, bool ends)
+{
+    l->bye = true;
+    if (l->untold) l->tell = true;
+    if (!ends || !uno_proc_is_guest(l->base.proc)) return;
+    l->base.parted = true;
+    uno_link_lost(&l->base, "its process has ended");
 }
 
 // A frame that is as it was sent. NULL, or how it breaks the protocol.
@@ -93,10 +107,13 @@ static const char *obey(struct tcp_link *l, const struct tcp_frame *f, const voi
 {
     switch (f->h.chan) {
     case TCP_MESSAGE: return uno_deliver(&l->base, &f->h, payload);
+    case TCP_LANDED: return tcp_ended(l, payload, f->h.bytes);
     case TCP_PULL: return tcp_pulled(l, payload, f->h.bytes);
-    case TCP_BYE:
-        l->bye = true;
-        if (l->untold) l->tell = true;
+    case TCP_END:
+    case TCP_BYE: take_leave(l, f->h.chan == TCP_END); return NULL;
+    case TCP_MOVE:
+        l->planned = true;
+        tcp_broken(l, ECONNRESET, "the other side takes a quicker way");
         return NULL;
     default: return NULL;
     }
@@ -106,7 +123,9 @@ static const char *take_frame(struct tcp_link *l, const struct tcp_frame *f, con
 {
     struct tcp_check is = {{0}};
     if (f->h.bytes > 0) tcp_check(&is, tcp_key_of(&l->in_keys, TCP_PAYLOAD), payload, f->h.bytes);
-    if (!tcp_check_same(&is, &f->data_check)) return damaged;
+    struct tcp_check wanted = f->data_check;
+    if (tcp_is_trailed(f)) memcpy(&wanted, (const char *)payload + tcp_padded(f->h.bytes), sizeof wanted);
+    if (!tcp_check_same(&is, &wanted)) return damaged;
     l->in_keys.next++;
     uint64_t before = l->got_seq;
     if (f->seq) {
@@ -128,6 +147,7 @@ static const char *check_header(struct tcp_link *l, const struct tcp_frame *f)
     if (!tcp_check_same(&is, &f->check)) return damaged;
     bool numbered = f->h.chan < TCP_ACK;
     if (f->h.chan >= TCP_SORT_END) return "a frame of an unknown kind arrived";
+    if (l->lane > 0 && f->h.chan != TCP_PIECE && f->h.chan != TCP_ACK) return "a lane carries what is not a piece";
     if (f->seq != (numbered ? l->got_seq + 1 : 0)) return "a frame is missing";
     if (f->ack > l->seq) return "a frame acknowledges what was not sent";
     if (f->h.chan != TCP_PIECE && f->h.bytes > (numbered ? TCP_DATA_MAX : 0)) return "a frame is too long";
@@ -145,18 +165,17 @@ static bool parse_frame(struct tcp_link *l, const char **why)
     tcp_acked(l, f.ack);
     l->large = f.h.bytes >= STRAIGHT_MIN;
     if (f.h.chan == TCP_PIECE) {
-        struct tcp_landing *d = tcp_landing_of(l, &f);
-        if (!d) *why = "a piece of no transfer arrived";
-        if (d) begin_straight(l, &f, tcp_landing_at(d), d);
-        return d != NULL;
+        *why = tcp_place_piece(l, &f, &l->in);
+        if (!*why) begin_straight(l, &f, l->in.dst);
+        return *why == NULL;
     }
     if (l->early.dst && f.seq) {    // it is sent anew
         bool same = f.seq == l->early.seq && f.h.bytes == l->early.bytes && f.h.chan == TCP_MESSAGE;
         if (!same) *why = "a frame came back changed";
-        if (same) begin_straight(l, &f, l->early.dst, NULL);
+        if (same) begin_straight(l, &f, l->early.dst);
         return same;
     }
-    size_t whole = sizeof f + tcp_padded(f.h.bytes);
+    size_t whole = sizeof f + f.h.bytes + tcp_behind(&f);
     if (l->fill - l->at < whole) return begin_early(l, &f);
     const char *payload = l->buf + l->at + sizeof f;
     l->at += whole;
@@ -244,4 +263,5 @@ void tcp_forget_input(struct tcp_link *l)
     l->in.dst = NULL;
 }
 
-_Static_assert(BUFFER >= 2 * (64 * 1024 + sizeof(struct tcp_frame)), "the buffer holds two frames");
+_Static_assert(BUFFER >= 2 * (TCP_DATA_MAX + sizeof(struct tcp_frame) + sizeof(struct tcp_check)),
+               "the buffer holds two frames");

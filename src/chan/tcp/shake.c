@@ -3,19 +3,19 @@
 // secret) over itself and the nonce of the other side, so that only a process of the job can speak, and only now: what
 // was said once is of no use again. Called by dial.c. libsodium is looked for when the channel opens: a job inside one
 // host does not need it.
-#include <dlfcn.h>
 #include <errno.h>
 #include <mpi.h>
 #include <string.h>
 #include <sys/random.h>
 
 #include "base/fail.h"
+#include "base/machine.h"
+#include "base/sodium.h"
 #include "chan/proc.h"
 #include "chan/self.h"
 #include "chan/tcp/tcp.h"
 
-#define MAGIC "UNISONO3"
-#define LIBRARY "libsodium.so.23"
+#define MAGIC "UNISONO5"
 
 static struct uno_param auth_param =
     UNO_PARAM_CHOICE("tcp_auth", "auto", "auto|no|yes",
@@ -26,29 +26,13 @@ UNO_PARAM_DECLARE(auth_param);
 static int (*auth)(unsigned char *out, const unsigned char *in, unsigned long long n, const unsigned char *key);
 static int (*same)(const unsigned char *a, const unsigned char *b);    // in constant time; 0 when equal
 
-_Static_assert(sizeof(struct tcp_greeting) == 112, "a greeting has no holes");
-
-int tcp_sodium(const struct tcp_symbol *wanted, size_t count)
-{
-    void *lib = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);    // once in the process, however often it is asked for
-    if (!lib)
-        return uno_fail(MPI_ERR_OTHER, "the tcp channel needs " LIBRARY " (Debian, Ubuntu: package libsodium23): %s",
-                        dlerror());
-    for (size_t i = 0; i < count; i++) {
-        *wanted[i].to = dlsym(lib, wanted[i].name);
-        if (!*wanted[i].to) return uno_fail(MPI_ERR_OTHER, LIBRARY " lacks %s", wanted[i].name);
-    }
-    return MPI_SUCCESS;
-}
+_Static_assert(sizeof(struct tcp_greeting) == 120, "a greeting has no holes");
 
 int tcp_shake_open(void)
 {
-    int (*init)(void);    // chooses the functions that suit the processor
-    const struct tcp_symbol wanted[] = {
-        {"crypto_auth", (void **)&auth}, {"crypto_verify_32", (void **)&same}, {"sodium_init", (void **)&init}};
-    int err = tcp_sodium(wanted, sizeof wanted / sizeof wanted[0]);
-    if (err) return err;
-    return init() >= 0 ? tcp_check_open() : uno_fail(MPI_ERR_OTHER, LIBRARY " cannot be initialised");
+    const struct uno_symbol wanted[] = {{"crypto_auth", (void **)&auth}, {"crypto_verify_32", (void **)&same}};
+    int err = uno_sodium_find(wanted, sizeof wanted / sizeof wanted[0]);
+    return err ? err : tcp_check_open();
 }
 
 int tcp_nonce(unsigned char *nonce)
@@ -90,6 +74,8 @@ static void prove(const struct tcp_greeting *g, int proc, const unsigned char *o
 void tcp_sign(struct tcp_greeting *g, int to, const unsigned char *other_nonce)
 {
     memcpy(g->magic, MAGIC, sizeof g->magic);
+    g->machine = uno_machine_kind();
+    g->alike = uno_machine_is_alike();
     if (!other_nonce) return;    // the challenge: it says nothing that is worth a proof
     g->from = uno_chan_self.proc;
     g->to = uno_proc_rank(to);
@@ -102,6 +88,9 @@ const char *tcp_verify(const struct tcp_greeting *g, enum tcp_step step, const u
 {
     unsigned char proof[sizeof g->proof];
     if (memcmp(g->magic, MAGIC, sizeof g->magic) != 0) return "what it sent is no greeting";
+    // Before all that has an order of bytes.
+    const char *strange = uno_machine_refusal(g->machine);
+    if (strange) return strange;
     int proc = other_nonce ? uno_proc_find(g->job, g->from) : -1;
     if (other_nonce && proc < 0) return "its rank is impossible";
     if (other_nonce) prove(g, proc, other_nonce, proof);
@@ -116,7 +105,7 @@ const char *tcp_verify(const struct tcp_greeting *g, enum tcp_step step, const u
 bool tcp_wants_auth(const struct sockaddr *peer)
 {
     if (auth_param.text[0] != 'a') return auth_param.text[0] == 'y';
-    return uno_chan_self.job->nhosts > 1 && !tcp_is_near(peer);
+    return (uno_chan_self.job->nhosts > 1 || uno_chan_self.far) && !uno_net_is_near(peer);
 }
 
 // The key of one direction of a connection.

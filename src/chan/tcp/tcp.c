@@ -15,6 +15,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "base/component.h"
 #include "base/fail.h"
 #include "base/patience.h"
 #include "base/wait.h"
@@ -27,17 +28,21 @@
 #define WIDE_US 20         // between looks at all sockets while one connection is enough
 #define QUIET_US 200       // without traffic for so long, TCP is looked at less often
 #define QUIET_LOOK_US 2
+#define STALL_US 5000    // between looks for connections that have fallen silent
 // Between fruitless looks, when small, larger and large messages pass, and while the kernel takes no more of ours (then
 // also between attempts to go on). bench: lat, bw over tcp.
 #define SMALL_GAP_NS 600
 #define LARGE_GAP_NS 1000
 #define BULK_GAP_NS 1500
 #define BLOCKED_GAP_NS 5000
-#define BULK_PATIENCE 20            // spin times
+#define BULK_PATIENCE 20           // spin times
+#define NEAR_BUFFER (512 << 10)    // of a connection inside one host: caches hold what is under way. bench: bw over tcp
 #define LINGER_NS 10000000000ULL    // for peers to acknowledge what was sent, when the channel closes
 
-struct uno_param uno_tcp_buffer = UNO_PARAM_INT(
-    "tcp_buffer", 1 << 20, 1 << 18, 1 << 28, "bytes a connection keeps of what it has sent until that is acknowledged");
+struct uno_param uno_tcp_buffer =
+    UNO_PARAM_INT("tcp_buffer", 1 << 20, 1 << 18, 1 << 28,
+                  "bytes a connection keeps of what it has sent until that is acknowledged (half of it by default "
+                  "where the job has one host)");
 UNO_PARAM_DECLARE(uno_tcp_buffer);
 struct uno_param uno_tcp_eager_max =
     UNO_PARAM_INT("tcp_eager_max", 64 << 10, 64, TCP_DATA_MAX, "largest message sent at once over tcp, in bytes");
@@ -46,7 +51,7 @@ struct uno_param uno_tcp_patience = UNO_PARAM_INT(
     "tcp_patience", 60, 1, 86400, "seconds that a broken connection is dialled again before the job fails");
 UNO_PARAM_DECLARE(uno_tcp_patience);
 
-struct tcp_chan uno_tcp_state = {.epoll = -1, .timer = -1, .listener.fd = -1};
+struct tcp_chan uno_tcp_state = {.epoll = -1, .timer = -1, .listener = {{.fd = -1}, {.fd = -1}}};
 
 void tcp_watch(struct tcp_sock *s, uint32_t events, bool fresh)
 {
@@ -71,11 +76,16 @@ static char *map_ring(size_t bytes)
     return p == MAP_FAILED ? NULL : p;
 }
 
-static void free_link(struct tcp_link *l)
+void tcp_free_link(struct tcp_link *l)
 {
+    struct tcp_link **at = &uno_tcp_state.first;
+    while (*at && *at != l) at = &(*at)->next;
+    if (*at) *at = l->next;
+    if (uno_tcp_state.hot == l) uno_tcp_state.hot = NULL;
     if (l->sock.fd >= 0) close(l->sock.fd);
     if (l->ring) munmap(l->ring, 2 * (size_t)uno_tcp_buffer.num);
     free(l->buf);
+    free(l->tries_told);
     free(l);
 }
 
@@ -85,27 +95,36 @@ static struct uno_link **place_of(int proc)
     return uno_proc_is_guest(proc) ? &uno_proc_of(proc)->link[uno_tcp.index] : &uno_tcp_state.link[proc];
 }
 
-struct tcp_link *tcp_link_of(int proc)
+struct tcp_link *tcp_make_link(int proc)
 {
-    struct uno_link *known = *place_of(proc);
-    if (known) return tcp_of(known);
     struct tcp_link *l = calloc(1, sizeof *l);
     if (!l) return NULL;
     l->sock = (struct tcp_sock){TCP_LINKED, -1};
     l->ring = map_ring((size_t)uno_tcp_buffer.num);
     l->buf = malloc(TCP_INPUT);
     if (!l->ring || !l->buf) {
-        free_link(l);
+        tcp_free_link(l);
         return NULL;
     }
+    l->main = l;
+    l->way = (struct tcp_way){TCP_NOWHERE, TCP_NOWHERE};
     l->base = (struct uno_link){.chan = &uno_tcp,
                                 .ops = uno_tcp.ops,
                                 .proc = proc,
                                 .eager_max = (uint32_t)uno_tcp_eager_max.num,
-                                .data_max = TCP_DATA_MAX};
+                                .data_max = TCP_DATA_MAX,
+                                .lends = true};
     l->next = uno_tcp_state.first;
     uno_tcp_state.first = l;
-    *place_of(proc) = &l->base;
+    return l;
+}
+
+struct tcp_link *tcp_link_of(int proc)
+{
+    struct uno_link *known = *place_of(proc);
+    if (known) return tcp_of(known);
+    struct tcp_link *l = tcp_make_link(proc);
+    if (l) *place_of(proc) = &l->base;
     return l;
 }
 
@@ -120,6 +139,7 @@ void tcp_broken(struct tcp_link *l, int err, const char *why)
 // Whether the channels opened so far reach everybody: then this one stays shut.
 static bool not_needed(void)
 {
+    if (uno_chan_self.far) return false;
     if (uno_chan_self.nprocs == 1) return !uno_chan_self.guests || uno_chan_self.shares;
     if ((uint32_t)uno_chan_self.nprocs > uno_chan_self.nlocal) return false;
     return uno_chan_self.shares;
@@ -137,7 +157,7 @@ static void make_room_for_files(void)
 
 static int tcp_open(struct uno_chan *self)
 {
-    (void)self;
+    if (self->usable) return tcp_listen();
     if (not_needed()) return UNO_DECLINED;
     make_room_for_files();
     int err = tcp_shake_open();
@@ -146,6 +166,8 @@ static int tcp_open(struct uno_chan *self)
     err = tcp_nonce(nonce);
     if (err) return err;
     memcpy(&uno_tcp_state.life, nonce, sizeof uno_tcp_state.life);
+    bool near = uno_chan_self.job->nhosts == 1 && uno_tcp_buffer.origin == UNO_PARAM_DEFAULT;
+    if (near) uno_tcp_buffer.num = NEAR_BUFFER;
     long page = sysconf(_SC_PAGESIZE);
     uno_tcp_buffer.num = (uno_tcp_buffer.num + page - 1) / page * page;
     uno_tcp_state.link = calloc((size_t)uno_chan_self.nprocs, sizeof(struct uno_link *));
@@ -156,31 +178,58 @@ static int tcp_open(struct uno_chan *self)
         return uno_fail_errno(MPI_ERR_OTHER, "open epoll for the tcp channel");
     uno_tcp_state.timer_sock = (struct tcp_sock){TCP_TIMER, uno_tcp_state.timer};
     tcp_watch(&uno_tcp_state.timer_sock, EPOLLIN, true);
-    err = tcp_listen();
-    return err ? err : tcp_publish(&uno_tcp_state.card);
+    return tcp_listen();
+}
+
+// The death of a process of another job shows by a connection that breaks, though nothing is ever sent by it: one of
+// the two sees to it that there is one.
+static void watch_life(struct tcp_link *l)
+{
+    int proc = l->base.proc;
+    if (!uno_proc_is_guest(proc) || l->state != TCP_IDLE || l->leaving) return;
+    if (tcp_goes_first(proc))
+        tcp_dial(l);
+    else
+        tcp_await_call(l);
 }
 
 static int tcp_connect(struct uno_chan *self, int proc, struct uno_link **link)
 {
     (void)self;
     if (proc == uno_chan_self.proc) return UNO_DECLINED;
-    if (uno_proc_is_guest(proc) && uno_proc_of(proc)->card.net_bytes != sizeof(struct tcp_card)) return UNO_DECLINED;
+    if (uno_proc_is_guest(proc) && uno_proc_of(proc)->card.net_bytes != sizeof(struct uno_net)) return UNO_DECLINED;
     struct tcp_link *l = tcp_link_of(proc);
     if (!l) return uno_fail(MPI_ERR_NO_MEM, "no memory for a connection to rank %d", proc);
     *link = &l->base;
+    watch_life(l);
     return MPI_SUCCESS;
+}
+
+// A send fails as soon as the peer has closed. What that had said before, its leave above all, is still to be read.
+static void hear_the_rest(struct tcp_link *l)
+{
+    int err = l->broken;
+    const char *why = l->broken_why;
+    l->unheard = false;
+    l->broken = 0;
+    uno_tcp_state.unwell--;
+    while (tcp_receive(l) > 0 && !l->broken) continue;
+    if (l->sock.fd >= 0) tcp_broken(l, err, why);
 }
 
 static void take_down_broken(void)
 {
-    for (struct tcp_link *l = uno_tcp_state.first; l && uno_tcp_state.unwell; l = l->next)
-        if (l->broken && !l->parsing) tcp_take_down(l);
+    for (struct tcp_link *l = uno_tcp_state.first; l && uno_tcp_state.unwell; l = l->next) {
+        if (!l->broken || l->parsing) continue;
+        if (l->unheard) hear_the_rest(l);
+        tcp_take_down(l);
+    }
 }
 
 static int look_at(struct tcp_link *l)
 {
     int n = tcp_receive(l);
-    if (__builtin_expect(l->streams || l->pulls, 0)) tcp_pump(l);
+    if (__builtin_expect(l->main->streams || l->main->pulls, 0)) tcp_pump(l->main);
     return n;
 }
 
@@ -188,7 +237,7 @@ static int handle(const struct epoll_event *e)
 {
     struct tcp_sock *s = e->data.ptr;
     if (s->what == TCP_LISTENER) {
-        tcp_accept_all();
+        tcp_accept_all(s->fd);
     } else if (s->what == TCP_TIMER) {
         tcp_run_timers();
     } else if (s->what == TCP_SHAKING) {
@@ -199,11 +248,20 @@ static int handle(const struct epoll_event *e)
         if (e->events & EPOLLOUT) tcp_flush(l);
         if (l->tell) tcp_tell(l);
         if (e->events & (EPOLLIN | EPOLLHUP | EPOLLERR)) n = tcp_receive(l);
-        tcp_pump(l);
+        tcp_pump(l->main);
         if (n) uno_tcp_state.hot = l;
         return n + ((e->events & EPOLLOUT) != 0);
     }
     return 1;
+}
+
+// As often as it makes sense while this process polls.
+static void look_for_stalls(void)
+{
+    uint64_t now = uno_ticks();
+    if (now - uno_tcp_state.last_stall < STALL_US * uno_ticks_per_us()) return;
+    uno_tcp_state.last_stall = now;
+    tcp_look_for_stalls();
 }
 
 // All sockets. A handshake may end inside, which frees its socket: those events are taken one by one.
@@ -213,6 +271,7 @@ static int look_wide(void)
     int shaking = uno_tcp_state.shaking > 0;
     int n = epoll_wait(uno_tcp_state.epoll, events, shaking ? 1 : EVENTS, 0), moved = 0;
     for (int i = 0; i < n; i++) moved += handle(&events[i]);
+    if (uno_tcp_state.several) look_for_stalls();
     if (uno_tcp_state.restless) tcp_arm_timer();
     return moved;
 }
@@ -237,6 +296,7 @@ static int tcp_poll_link(struct uno_link *link)
     if (too_soon(l, now)) return 0;
     uno_tcp_state.last_look = now;
     int n = look_at(l);
+    for (struct tcp_link *x = l->side; x; x = x->side) n += look_at(x);
     uno_tcp_state.fruitless = !n;
     if (n) uno_tcp_state.last_use = now;
     if (__builtin_expect(uno_tcp_state.unwell != 0, 0)) take_down_broken();
@@ -260,8 +320,9 @@ static int go_on_links(void)
         uint64_t sent = l->sent;
         size_t part = l->part;
         tcp_flush(l);
+        if (l->tell) tcp_tell(l);    // what was waiting here has an older acknowledgement
         if (l->sent == sent && l->part == part) continue;
-        tcp_pump(l);
+        tcp_pump(l->main);
         n++;
     }
     return n;
@@ -275,12 +336,17 @@ static int tcp_poll(struct uno_chan *self, int budget)
     (void)budget;
     uint64_t now = uno_ticks(), us = uno_ticks_per_us();
     struct tcp_link *hot = uno_tcp_state.hot;
+    if (__builtin_expect(uno_tcp_state.settled, 0)) {
+        uno_tcp_state.settled = false;
+        return 1;
+    }
     if (too_soon(hot, now)) return nothing(hot, now);
     if (now - uno_tcp_state.last_use > QUIET_US * us && now - uno_tcp_state.last_look < QUIET_LOOK_US * us)
         return nothing(hot, now);
     uno_tcp_state.last_look = now;
     int n = hot ? look_at(hot) : 0;
     if (__builtin_expect(uno_tcp_state.blocked != 0, 0)) n += go_on_links();
+    if (!n && uno_tcp_state.loans) n = tcp_settle_idle(now);
     bool one = uno_tcp_state.up == 1 && !uno_tcp_state.shaking;
     if ((!n && !one) || now - uno_tcp_state.last_wide > WIDE_US * us) {
         uno_tcp_state.last_wide = now;
@@ -305,21 +371,31 @@ static int tcp_wait_fd(struct uno_chan *self)
     (void)self;
     for (struct tcp_link *l = uno_tcp_state.blocked ? uno_tcp_state.first : NULL; l; l = l->next)
         if (l->blocked) tcp_arm(l);
+    tcp_settle_all();
+    if (uno_tcp_state.several) tcp_look_for_stalls();
+    if (uno_tcp_state.stall_at || uno_tcp_state.restless) tcp_arm_timer();
     return uno_tcp_state.epoll;
 }
 
 // Whether nothing keeps this link from being closed.
 static bool is_settled(const struct tcp_link *l)
 {
-    return l->tail == l->head || l->bye || l->state == TCP_IDLE || l->state >= TCP_GONE;
+    return l->main != l || l->tail == l->head || l->bye || l->state == TCP_IDLE || l->state >= TCP_GONE;
 }
 
-// Takes leave of all peers: a BYE asks each to acknowledge what came before it.
+// A frame that asks the peer to acknowledge what came before it, unless they have never spoken.
+static void part_with(struct tcp_link *l, enum tcp_sort sort)
+{
+    if (l->main != l) return;
+    if (!tcp_owes(l)) tcp_call_off(l);
+    if (l->state != TCP_IDLE && l->state < TCP_GONE) tcp_put(l, sort, NULL, 0);
+}
+
+// Takes leave of all peers.
 static void say_bye(void)
 {
     uint64_t end = uno_now_ns() + LINGER_NS;
-    for (struct tcp_link *l = uno_tcp_state.first; l; l = l->next)
-        if (l->state != TCP_IDLE && l->state < TCP_GONE) tcp_put(l, TCP_BYE, NULL, 0);
+    for (struct tcp_link *l = uno_tcp_state.first; l; l = l->next) part_with(l, TCP_END);
     for (;;) {
         look_wide();
         take_down_broken();
@@ -348,13 +424,13 @@ static void finish_leaving(struct tcp_link *l)
     } else {
         tcp_begin_anew(l);
     }
-    if (!uno_proc_of(proc)->left) return;
-    struct tcp_link **at = &uno_tcp_state.first;
-    while (*at != l) at = &(*at)->next;
-    *at = l->next;
-    if (uno_tcp_state.hot == l) uno_tcp_state.hot = NULL;
+    if (!uno_proc_of(proc)->left) {
+        watch_life(l);
+        return;
+    }
     *place_of(proc) = NULL;
-    free_link(l);
+    tcp_free_lanes(l);
+    tcp_free_link(l);
     uno_proc_settle(proc);
 }
 
@@ -364,7 +440,9 @@ static void go_on_leaving(void)
         next = l->next;
         if (!l->leaving || l->parsing) continue;
         tcp_acked(l, 0);    // takes the BYE itself off, once it is sent
-        if (is_settled(l)) finish_leaving(l);
+        if (!is_settled(l)) continue;
+        finish_leaving(l);    // frees lanes, too, which may lie behind
+        next = uno_tcp_state.first;
     }
 }
 
@@ -374,7 +452,7 @@ static void tcp_leave(struct uno_link *link)
     if (l->leaving) return;
     l->leaving = true;
     uno_tcp_state.leaving++;
-    if (l->state != TCP_IDLE && l->state < TCP_GONE) tcp_put(l, TCP_BYE, NULL, 0);
+    part_with(l, TCP_BYE);
     go_on_leaving();
 }
 
@@ -384,22 +462,21 @@ static void tcp_close(struct uno_chan *self)
     uno_tcp_state.closing = true;
     // Relaxed: a rank that reads it late dials in vain, and again.
     if (uno_chan_self.board) atomic_store_explicit(&uno_chan_self.board->card_bytes, 0, memory_order_relaxed);
-    if (uno_tcp_state.listener.fd >= 0) say_bye();
+    if (uno_tcp_state.listener[0].fd >= 0) say_bye();
     tcp_unlisten();
-    for (struct tcp_link *l = uno_tcp_state.first, *next; l; l = next) {
-        next = l->next;
+    while (uno_tcp_state.first) {
+        struct tcp_link *l = uno_tcp_state.first;
         if (uno_proc_is_guest(l->base.proc)) *place_of(l->base.proc) = NULL;
-        free_link(l);
+        tcp_free_link(l);
     }
     free(uno_tcp_state.link);
     tcp_direct_close();
     if (uno_tcp_state.timer >= 0) close(uno_tcp_state.timer);
     if (uno_tcp_state.epoll >= 0) close(uno_tcp_state.epoll);
-    uno_tcp_state = (struct tcp_chan){.epoll = -1, .timer = -1, .listener.fd = -1};
+    uno_tcp_state = (struct tcp_chan){.epoll = -1, .timer = -1, .listener = {{.fd = -1}, {.fd = -1}}};
 }
 
 static const struct uno_chan_ops tcp_ops = {
-    .name = "tcp",
     .open = tcp_open,
     .connect = tcp_connect,
     .send = tcp_send,
@@ -416,7 +493,13 @@ static const struct uno_chan_ops tcp_ops = {
     .close = tcp_close,
 };
 
-struct uno_chan uno_tcp = {.ops = &tcp_ops};
+static const struct uno_component tcp_component = {UNO_COMPONENT_IS_CHANNEL, .name = "tcp",
+                                                   .version = UNO_VERSION,   .about = "between hosts, by TCP",
+                                                   .priority = 20,           .can = UNO_CAN_FAR | UNO_CAN_MEET,
+                                                   .table = &tcp_ops};
+UNO_COMPONENT_DECLARE(tcp_component);
+
+struct uno_chan uno_tcp = {.ops = &tcp_ops, .is = &tcp_component};
 
 static const struct uno_pvar sent[] = UNO_TRAFFIC_PVARS("tcp", uno_tcp.sent);
 UNO_PVARS_DECLARE(sent);

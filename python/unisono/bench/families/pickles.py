@@ -8,7 +8,7 @@ from ..clock import now
 from ..rows import ALLVARIANTS, NOSIZE, ROOT, row
 from ..run import Skip
 
-ATTACHED = ("bytearray", "array", "memoryview", "mmap", "numpy", "raw", "bytearray-typed", "numpy-typed")
+ATTACHED = ("bytearray", "array", "memoryview", "mmap", "numpy", "fast", "raw", "bytearray-typed", "numpy-typed")
 
 
 def attach_setup(r):
@@ -20,9 +20,9 @@ def attach_setup(r):
         raise Skip(str(missing)) from None
     buf = kind.make(8, "B")
     r.priv.spec = [buf, 8, r.mpi.BYTE] if typed else kind.spec(buf, "B")
-    r.priv.call = kind.fast.Comm(r.comm) if name == "raw" else r.comm
+    r.priv.call = kind.fast.Comm(r.comm) if hasattr(kind, "fast") else r.comm
     r.priv.memory = r.mpi.memory if hasattr(r.mpi, "memory") else r.mpi.buffer
-    r.priv.buf = None if typed or name == "raw" else buf
+    r.priv.buf = None if typed or hasattr(kind, "fast") else buf
 
 
 def memory_cost(r):

@@ -5,62 +5,19 @@ Each thread has its own tag and buffers; a communicator shared by all, or one of
 from the first thread's start to the last one's end, and so measures what the GIL does to communication.
 """
 
-import threading
-
 from .. import data
-from ..clock import now
 from ..rows import HALF, NOSIZE, THREADED, TYPED, VECTOR, row
+from ..team import Team, threads_of
 from .p2p import bounce
 
 PAIR = {"ranks": (2, 2)}
 OWN = ("shared", "own")
-
-
-class Team:
-    """Threads that stay for a whole run; thread 0 is the caller. `run` gives the first start and the last end."""
-
-    def __init__(self, n, work):
-        self.work, self.n, self.over = work, n, False
-        self.gate, self.times, self.failure = threading.Barrier(n), [(0.0, 0.0)] * n, None
-        self.threads = [threading.Thread(target=self.loop, args=(t,), daemon=True) for t in range(1, n)]
-        for thread in self.threads:
-            thread.start()
-
-    def turn(self, t):
-        try:
-            start = now()
-            self.work(t, self.count)
-            self.times[t] = start, now()
-        except BaseException as error:
-            self.failure = error
-
-    def loop(self, t):
-        while True:
-            self.gate.wait()
-            if self.over:
-                return
-            self.turn(t)
-            self.gate.wait()
-
-    def run(self, count):
-        self.count = count
-        self.gate.wait()
-        self.turn(0)
-        self.gate.wait()
-        if self.failure:
-            raise self.failure
-        return min(s for s, _ in self.times), max(e for _, e in self.times)
-
-    def end(self):
-        self.over = True
-        self.gate.wait()
-        for thread in self.threads:
-            thread.join()
+MOST = 64
 
 
 def crew(r, work, slots=1):
     """Buffers and communicators per thread, and the team that works on them."""
-    p, threads = r.priv, r.o.threads
+    p, threads = r.priv, threads_of(r, 2, MOST)
     r.buffers(r.count * slots * threads, r.count * slots * threads)
     own = r.variant == "own" or not r.row.variants
     p.comms = [r.comm.Dup() for _ in range(threads)] if own else []
@@ -110,14 +67,14 @@ def one_to_many_work(r, t, n):
         return lat_work(r, t, n)
     send, recv = r.call.Send, r.call.Recv
     for _ in range(n if t == 0 else 0):
-        for to in range(r.o.threads):
+        for to in range(threads_of(r, 2, MOST)):
             send(r.priv.out[to][0], 1, to)
             recv(r.priv.into[to][0], 1, to)
     return None
 
 
 def lat_setup(r):
-    r.msgs = r.o.threads
+    r.msgs = threads_of(r, 2, MOST)
     crew(r, one_to_many_work if r.variant == "1:T" else lat_work)
 
 
@@ -150,8 +107,8 @@ def window_work(r, t, n):
 
 
 def window_setup(r):
-    r.window = max(1, r.window // r.o.threads)
-    r.msgs = r.window * r.o.threads * (2 if r.row.name == "mt-bibw" else 1)
+    r.window = max(1, r.window // threads_of(r, 2, MOST))
+    r.msgs = r.window * threads_of(r, 2, MOST) * (2 if r.row.name == "mt-bibw" else 1)
     r.payload = r.msgs * r.bytes
     crew(r, window_work, r.window)
 
@@ -173,13 +130,13 @@ def bcast_fill(r):
 
 def values_fill(r):
     r.fill(1)
-    r.kind.load(r.sbuf, data.values(r.code, r.o.op, 0, r.count, range(r.rank, r.rank + 1)) * r.o.threads)
+    r.kind.load(r.sbuf, data.values(r.code, r.o.op, 0, r.count, range(r.rank, r.rank + 1)) * threads_of(r, 2, MOST))
 
 
 def values_check(r):
     if r.row.name == "mt-reduce" and r.rank:
         return -1
-    want = data.values(r.code, r.o.op, 0, r.count, range(r.size)) * r.o.threads
+    want = data.values(r.code, r.o.op, 0, r.count, range(r.size)) * threads_of(r, 2, MOST)
     return data.first_difference(r.received(), want)
 
 

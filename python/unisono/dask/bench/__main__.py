@@ -11,8 +11,6 @@ is the median of the rounds, the ratio is the first scheme's to the last one's.
 import argparse
 import asyncio
 import importlib.util
-import json
-import os
 import statistics
 import sys
 
@@ -41,10 +39,25 @@ def parse():
     parser.add_argument("--format", choices=("text", "json"), default="text")
     parser.add_argument("--list", action="store_true", help="the rows, and what each measures")
     options = parser.parse_args()
+    if "ucxx" in options.schemes.split(",") and not importlib.util.find_spec("distributed_ucxx"):
+        parser.error("ucxx:// needs the package distributed-ucxx, which is not installed here")
     for name in options.rows:
         if name not in ROWS:
             parser.error(f"no row is called {name!r}; there are {', '.join(ROWS)}")
     return options
+
+
+def tried(name, scheme, options, schemes):
+    """What a row yields; a scheme other than mpi that cannot connect here is told, and left out from then on."""
+    try:
+        return list(ROWS[name](scheme, options))
+    except OSError as error:
+        if scheme == "mpi":
+            raise
+        print(f"{scheme}:// does not work here and is left out: {error}", file=sys.stderr)
+        schemes.remove(scheme)
+        options.schemes = ",".join(schemes)
+        return []
 
 
 def measure(options):
@@ -53,8 +66,8 @@ def measure(options):
     schemes = options.schemes.split(",")
     for name in options.rows or ROWS:
         for _ in range(options.rounds):
-            for scheme in schemes:
-                for case, unit, value in ROWS[name](scheme, options):
+            for scheme in list(schemes):
+                for case, unit, value in tried(name, scheme, options, schemes):
                     table.setdefault((name, case, unit), {}).setdefault(scheme, []).append(value)
         for key, values in table.items():
             if key[0] == name:
@@ -74,11 +87,7 @@ def main():
         print(report.head(options.schemes.split(",")))
     records = list(measure(options))
     if options.html:
-        os.makedirs(options.html, exist_ok=True)
-        with open(os.path.join(options.html, "index.html"), "w", encoding="utf-8") as file:
-            file.write(report.page(records, options.schemes.split(",")))
-        with open(os.path.join(options.html, "rows.json"), "w", encoding="utf-8") as file:
-            json.dump(records, file, indent=1)
+        report.write(options.html, records, options.schemes.split(","))
     return 0
 
 

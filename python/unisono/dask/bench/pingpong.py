@@ -30,7 +30,10 @@ class Server:
     def __init__(self, scheme):
         words = [sys.executable, "-m", "unisono.dask.bench", "serve", scheme]
         self.process = subprocess.Popen(words, stdout=subprocess.PIPE, stdin=subprocess.PIPE, text=True)
-        self.address = self.process.stdout.readline().strip()
+        said = iter(self.process.stdout.readline, "")  # a transport's library may print, too
+        self.address = next((line.strip() for line in said if line.startswith(f"{scheme}://")), None)
+        if not self.address:
+            raise OSError(f"the server of {scheme}:// ended with status {self.process.wait()} before it listened")
 
     def __enter__(self):
         return self

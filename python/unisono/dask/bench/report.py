@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How results are shown: lines of text or JSON, and a page of bars, each against the last scheme."""
+"""How results are shown: lines of text or JSON, and a page of pictures: lines over sizes and workers, and a bar per
+figure, each against the last scheme."""
 
 import html
 import json
+import os
 import platform
 
-COLOURS = ["#2b6cb0", "#a0aec0", "#dd6b20"]
+from .charts import COLOURS, pictures
 
 
 def head(schemes):
@@ -50,8 +52,19 @@ def page(records, schemes):
         f"<p>{html.escape(platform.platform())}, Python {platform.python_version()}. Bars are medians of rounds that",
         "were measured in turns, thin lines go from the smallest to the largest. In brackets: ratio of the first to",
         "the last scheme.</p>",
+        *pictures(records).values(),
     ]
     for record in records:
         said = f"{record['row']}, {record['case']} [{record['unit']}] ({ratio(record, schemes):.2f})"
         parts += [f"<h3>{html.escape(said)}</h3>", bars(record, schemes)]
     return "\n".join(parts) + "\n"
+
+
+def write(folder, records, schemes):
+    """The report: index.html, a file per picture, and all values in rows.json."""
+    os.makedirs(folder, exist_ok=True)
+    files = {"index.html": page(records, schemes), "rows.json": json.dumps(records, indent=1)}
+    files |= {f"{name}.svg": text for name, text in pictures(records).items()}
+    for name, text in files.items():
+        with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+            file.write(text)

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Threads and teams: the calling thread's membership, starting a region, joining it, exceptions that leave it. Workers
-// are kept: a team stays with the membership that was its master, so the next region of the same size costs one store
-// per worker. Idle workers spin a bounded time, then sleep. Python starts the threads (rt_hook_spawn), so that tracing,
-// profiling and its own book-keeping apply.
+// Threads and teams: the calling thread's membership, starting a region, joining it. Workers are kept: a team stays
+// with the membership that was its master, so the next region of the same size costs one store per worker. Idle workers
+// spin a bounded time, then sleep. Python starts the threads (rt_hook_spawn), so that tracing, profiling and its own
+// book-keeping apply.
 #include "rt.h"
 #include <pthread.h>
 #include <signal.h>
-
-#define INTERRUPTED 3    // value of a team's cancelled: by KeyboardInterrupt
 
 static __thread struct rt_member *me __attribute__((tls_model("initial-exec")));
 static _Atomic int threads_now;    // workers started and not ended
@@ -107,45 +105,6 @@ int rt_threads_now(void)
     return atomic_load(&threads_now);
 }
 
-// Puts the pending exception among the team's failures and ends everybody's waits.
-void rt_fail(struct rt_team *team)
-{
-    PyObject *e = rt_exc_take();
-    if (!e) return;
-    if (PyErr_GivenExceptionMatches(e, rt_exc_cancelled) || PyErr_GivenExceptionMatches(e, rt_exc_left)) {
-        Py_DECREF(e);
-        return;
-    }
-    PyObject *list = PyList_New(0);
-    rt_lock(&team->fail_lock);
-    if (!team->failures && list) team->failures = Py_NewRef(list);
-    PyObject *all = team->failures;
-    rt_unlock(&team->fail_lock);
-    Py_XDECREF(list);
-    int known = all ? PySequence_Contains(all, e) : 1;    // the exception of a loop that could not begin comes twice
-    if (known < 0 || (!known && PyList_Append(all, e) < 0)) PyErr_Clear();
-    bool interrupt = PyErr_GivenExceptionMatches(e, PyExc_KeyboardInterrupt);
-    Py_DECREF(e);
-    rt_cancel_team(team, 1);
-    if (!interrupt) return;
-    atomic_store(&team->cancelled, INTERRUPTED);
-    // The user wants it to end: threads in the middle of Python code get an exception at their next byte code.
-    for (int i = 0; i < team->n; i++) {
-        // Sequentially consistent: pairs with the store in rt_worker_main(). A thread that is not seen here sees the
-        // cancellation.
-        unsigned long ident = atomic_load(&team->m[i]->ident);
-        if (team->m[i] != me && ident) PyThreadState_SetAsyncExc(ident, rt_exc_cancelled);
-    }
-}
-
-void rt_cancel_team(struct rt_team *team, int why)
-{
-    int none = 0;
-    // Sequentially consistent (a release too): pairs with the acquire in rt_check() and with the load in run_member().
-    atomic_compare_exchange_strong(&team->cancelled, &none, why);
-    rt_wake(team);
-}
-
 // OMP_DISPLAY_AFFINITY: a thread says where it runs in its first region, and again when its team or place is another.
 static void show_place(struct rt_member *m)
 {
@@ -203,7 +162,7 @@ static void run_member(struct rt_member *m)
         argv[have] = m->num == 0 ? Py_NewRef(arg) : rt_localize(arg);
         if (!argv[have]) break;
     }
-    bool late = atomic_load(&team->cancelled) == INTERRUPTED;    // too late for an asynchronous exception: do not begin
+    bool late = atomic_load(&team->cancelled) == RT_INTERRUPTED;    // for an asynchronous exception: do not begin
     PyObject *r = argv && have == n && !late ? PyObject_Vectorcall(team->fn, argv, (size_t)n, NULL) : NULL;
     while (have > 0) Py_DECREF(argv[--have]);
     if (argv != small) PyMem_Free(argv);
@@ -378,45 +337,12 @@ static int team_size(struct rt_member *m, PyObject *nthreads, int enabled)
     return (int)n;
 }
 
-// Puts the group at the end of what was being handled when the exception was raised, so that its traceback shows it.
-static void append_context(PyObject *first, PyObject *group)
-{
-    PyObject *last = Py_NewRef(first), *next;
-    for (int i = 0; i < 1000 && (next = PyException_GetContext(last)); i++) Py_SETREF(last, next);
-    PyObject *more = PyException_GetContext(last);
-    if (!more && last != group) PyException_SetContext(last, Py_NewRef(group));
-    Py_XDECREF(more);
-    Py_DECREF(last);
-}
-
-// The first failure, as it is, so that the user's `except ValueError` works whether one thread raised or several (which
-// is chance); the others in an exception group, attached as omp_others. NULL if there were none.
-static PyObject *failure(struct rt_team *team)
-{
-    PyObject *all = team->failures;
-    team->failures = NULL;
-    if (!all) return NULL;
-    PyObject *first = Py_NewRef(PyList_GET_ITEM(all, 0));
-    if (PyList_GET_SIZE(all) > 1 && PyList_SetSlice(all, 0, 1, NULL) == 0) {
-        PyObject *group =
-            PyObject_CallFunction(PyExc_BaseExceptionGroup, "sO", "raised by other threads of the region", all);
-        if (!group)
-            PyErr_Clear();
-        else if (PyObject_SetAttrString(first, "omp_others", group) < 0)
-            PyErr_Clear();
-        if (group) append_context(first, group);
-        Py_XDECREF(group);
-    }
-    Py_DECREF(all);
-    return first;
-}
-
 static PyObject *finish(struct rt_team *team, int collect)
 {
-    if (team->n > 1 && atomic_load(&team->cancelled) == INTERRUPTED) {
+    if (team->n > 1 && atomic_load(&team->cancelled) == RT_INTERRUPTED) {
         for (int i = 1; i < team->n; i++) PyThreadState_SetAsyncExc(team->m[i]->ident, NULL);
     }
-    PyObject *first = failure(team), *result = NULL;
+    PyObject *first = rt_failure(team), *result = NULL;
     if (!first && collect) {
         result = PyList_New(0);
         for (int i = 0; result && i < team->n; i++) {

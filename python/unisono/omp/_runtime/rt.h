@@ -18,7 +18,8 @@
 #define RT_PATIENCE 32    // looks that a thief takes at a deque with few tasks before it takes them
 #define RT_POOL 1024      // tasks that a thread keeps the memory of
 #define RT_BIAS (1 << 30)
-#define RT_QUEUE 64    // tasks in a thread's deque before it runs new ones at once
+#define RT_INTERRUPTED 3    // value of a team's cancelled: by KeyboardInterrupt
+#define RT_QUEUE 64         // tasks in a thread's deque before it runs new ones at once
 
 #if PY_VERSION_HEX < 0x030C0000    // before 3.12 a pending exception was a triple
 static inline PyObject *rt_exc_take(void)
@@ -221,11 +222,14 @@ struct rt_member *rt_me(void);    // never NULL; NULL with an exception when out
 PyObject *rt_parallel(PyObject *fn, PyObject *args, PyObject *nthreads, int enabled, int bind, int collect);
 PyObject *rt_league(PyObject *fn, PyObject *args, PyObject *teams, int collect);
 PyObject *rt_worker_main(void);
-void rt_fail(struct rt_team *team);    // takes the pending exception into the team
-void rt_cancel_team(struct rt_team *team, int why);
 void rt_shutdown(void);
 void rt_forked(void);    // in the child of fork()
 int rt_threads_now(void);
+
+// failure.c
+void rt_fail(struct rt_team *team);    // takes the pending exception into the team, ends everybody's waits
+void rt_cancel_team(struct rt_team *team, int why);
+PyObject *rt_failure(struct rt_team *team);    // taken out: the others are its attribute omp_others; NULL: none
 
 // crowd.c
 enum rt_view { RT_UNKNOWN, RT_QUIET, RT_CROWDED };
@@ -247,7 +251,7 @@ static inline void rt_relax(void)
 #if defined(__x86_64__) || defined(__i386__)
     __builtin_ia32_pause();
 #elif defined(__aarch64__)
-    __asm__ volatile("yield");
+    __asm__ volatile("isb");    // `yield` is nothing on most of these processors
 #endif
 }
 static inline void rt_lock(_Atomic int *lock)

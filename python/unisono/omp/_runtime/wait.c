@@ -80,9 +80,12 @@ static int spin(struct rt_team *team, rt_cond cond, void *arg)
 
 static int sleep_once(struct rt_team *team, rt_cond cond, void *arg, int64_t ns)
 {
-    // Sequentially consistent: pairs with the load of sleepers in rt_wake(). Either we see the change or it sees us.
+    // Sequentially consistent, increment and fence: pair with the fence and load in rt_wake(). Either we see the change
+    // or it sees us: the loads in cond() are mere acquires, and would overtake the increment where stores are not in
+    // order.
     unsigned seen = atomic_load(&team->event);
     atomic_fetch_add(&team->sleepers, 1);
+    atomic_thread_fence(memory_order_seq_cst);
     int ended = cond(arg);
     if (!ended) rt_futex_wait(&team->event, seen, ns);
     atomic_fetch_sub(&team->sleepers, 1);
@@ -91,7 +94,7 @@ static int sleep_once(struct rt_team *team, rt_cond cond, void *arg, int64_t ns)
 
 void rt_wake(struct rt_team *team)
 {
-    // Sequentially consistent fence and load: pairs with the increment of sleepers in sleep_once().
+    // Sequentially consistent fence and load: pairs with the increment of sleepers and the fence in sleep_once().
     atomic_thread_fence(memory_order_seq_cst);
     if (atomic_load(&team->sleepers) == 0) return;
     atomic_fetch_add(&team->event, 1);

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The sweep: every power of two from 1 B to 64 MiB for messages and collectives, on 2, 4 and 8 ranks, over all MPIs.
+
+Used by compare (`--sets sweep`). Rounds are interleaved over the MPIs. Between two jobs the way of a cache line from
+core to core is measured: virtual cores may be threads of one core for a while, and everything is two to three times
+faster then; verdict.py compares jobs of the same state only. A job is a group of rows at a range of sizes; one that
+does not end in time is named, what it had printed counts, and that MPI is not asked for this job again.
+"""
+
+import json
+import os
+import time
+
+import peers
+
+COUNTS = [2, 4, 8]
+PAIR_ROWS = ["lat", "bw", "bibw", "mbw"]  # of two ranks; mbw is the message rate
+PAIRS_ROWS = ["mlat", "mbw", "mbibw"]  # of several pairs
+VECTOR_ROWS = ["bcast", "reduce", "allreduce", "reduce-scatter", "scan"]  # every rank has the size, twice
+BLOCK_ROWS = ["allgather", "alltoall", "gather", "scatter", "allgatherv", "alltoallv", "gatherv", "scatterv"]
+ROWS = [*PAIR_ROWS, *PAIRS_ROWS[::2], *VECTOR_ROWS, *BLOCK_ROWS]
+# Name, sizes as powers of two, whether the data are checked (64 MiB would be filled and read six times).
+PIECES = [("small", range(14), True), ("middle", range(14, 20), True), ("large", range(20, 27), False)]
+QUICK = [("quick", [3, 12, 16], True)]
+MEMORY = 2 << 30  # bytes of message buffers that a job may take
+ROWS_PER_JOB = 4  # what a job that hangs takes with it; seconds, so that the machine stays the same meanwhile
+SAMPLING = {2: 0.01}  # seconds per size
+SAMPLING_CROWDED = 0.03
+
+
+def buffers(row, size, np):
+    """Bytes of message buffers of a job at a size."""
+    if row in BLOCK_ROWS:
+        return 2 * size * np * np
+    if row in VECTOR_ROWS:
+        return 2 * size * np
+    return 2 * np * min(64 * size, max(size, 64 << 20))  # a window, as the suite bounds it
+
+
+def memory_limit():
+    """MEMORY, or a quarter of what is there."""
+    return min(MEMORY, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 4)
+
+
+def rows_of(np, only):
+    rows = [*(PAIR_ROWS if np == 2 else PAIRS_ROWS), *VECTOR_ROWS, *BLOCK_ROWS]
+    return [row for row in rows if not only or row in only]
+
+
+def jobs(o):
+    """[{np, piece, rows, sizes, args}]; rows that memory allows the same sizes share jobs."""
+    made = []
+    for np in o.np or COUNTS:
+        for piece, powers, checked in QUICK if o.quick else PIECES:
+            groups = {}
+            for row in rows_of(np, o.only):
+                sizes = tuple(1 << p for p in powers if buffers(row, 1 << p, np) <= memory_limit())
+                groups.setdefault(sizes, []).append(row)
+            for sizes, rows in groups.items():
+                for i in range(0, len(rows), ROWS_PER_JOB):
+                    made.append(job(np, piece, rows[i : i + ROWS_PER_JOB], sizes, checked, o))
+    return [one for one in made if one["sizes"] and one["rows"]]
+
+
+def job(np, piece, rows, sizes, checked, o):
+    seconds = "0.002" if o.quick else o.time or str(SAMPLING.get(np, SAMPLING_CROWDED))
+    args = [*rows, "--sizes", ",".join(map(str, sizes)), "--sync", o.sync, "--time", seconds]
+    return {"np": np, "piece": piece, "rows": rows, "sizes": sizes, "args": args + ([] if checked else ["--no-check"])}
+
+
+def name_of(one):
+    return f"np {one['np']} {one['piece']} {'+'.join(one['rows'])}"
+
+
+def line_time(mpi, run, o):
+    """Microseconds that a cache line takes from core to core now; None if it cannot be measured."""
+    status, out, _ = run([*o.wrap_words, mpi.binary, "floor", "--quick", "--format", "json"], mpi.environ(), 20)
+    records = [json.loads(text) for text in out.splitlines() if text.startswith("{")]
+    return next((r["value"] for r in records if r["row"] == "slot-lat"), None) if status == 0 else None
+
+
+def kept(out):
+    """What the verdict needs of a job's output: the library, [[row, size, value]]."""
+    lines = [text for text in out.splitlines() if text.startswith("{") and text.endswith("}")]
+    records = [record for record in map(json.loads, lines) if "value" in record]
+    library = " ".join(records[0]["library"].split()) if records else ""
+    return library, [[r["row"], r["size"], r["value"]] for r in records]
+
+
+def one_job(mpi, one, run, o):
+    """A run of the sweep's raw data, without the line times."""
+    words = [*o.wrap_words, *mpi.command(one["np"], [*one["args"], "--format", "json"])]
+    status, out, err = run(words, mpi.environ(), o.timeout)
+    library, records = kept(out)
+    result = {"mpi": mpi.name, "library": library, "np": one["np"], "job": name_of(one), "records": records}
+    if status is None:
+        result["failed"] = f"no end after {o.timeout:g} s"
+    elif status != 0:
+        lines = [text for text in err.strip().splitlines() if text.strip()]
+        result["failed"] = f"status {status}: {lines[0][:160] if lines else 'no message'}"
+    return result
+
+
+def measure(mpis, o, run, progress):
+    """Raw data of all rounds: a list of runs, each with the line time before and after it."""
+    found = []
+    try:
+        rounds(mpis, o, run, progress, found)
+    except KeyboardInterrupt:
+        peers.say("compare: stopped; what was measured counts")
+    progress("")
+    return found
+
+
+def rounds(mpis, o, run, progress, found):
+    left_out, begun = set(), time.monotonic()
+    stamp = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime())
+    line = line_time(mpis[0], run, o)
+    for turn in range(o.rounds):
+        for one in jobs(o):
+            for mpi in mpis:
+                if (mpi.name, name_of(one)) in left_out:
+                    continue
+                spent = time.monotonic() - begun
+                progress(f"round {turn + 1}/{o.rounds}, {spent:.0f} s: {name_of(one)[:60]} on {mpi.title}")
+                result = one_job(mpi, one, run, o)
+                after = line_time(mpis[0], run, o)
+                found.append({**result, "turn": f"{stamp}/{turn}", "line": [line, after]})
+                line = after
+                if "failed" in result:
+                    left_out.add((mpi.name, name_of(one)))
+                    peers.say(f"compare: {mpi.title}: {name_of(one)}: {result['failed']}; not asked again")

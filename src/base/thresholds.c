@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The formulas (thresholds.h). Called when the library opens, and by unisono-info.
+//
+// Always holds: whatever the costs, every threshold stays within the limits that its users can bear; no formula looks
+// at a constant that stands for a processor.
+#include "base/thresholds.h"
+
+#include <string.h>
+
+#include "base/copy.h"
+#include "base/fail.h"
+#include "base/machine.h"
+#include "base/param.h"
+
+#define KB ((uint64_t)1024)
+#define RING_MOST (28 * KB)    // of one message: four fit the byte ring of a pair (chan/shm/ring.h)
+
+#define CALLS_APART 32    // of a copy across, each as long as a call: then a second call is a few per cent
+
+struct uno_thresholds uno_thresholds;
+
+static uint64_t within(uint64_t value, uint64_t least, uint64_t most)
+{
+    return value < least ? least : value > most ? most : value;
+}
+
+// The power of two at or above.
+static uint64_t up(uint64_t value)
+{
+    uint64_t power = 1;
+    while (power < value && power < 1ULL << 40) power *= 2;
+    return power;
+}
+
+// The nearest power of two, by ratio.
+static uint64_t near(uint64_t value)
+{
+    uint64_t power = up(value);
+    return value * value * 2 <= power * power ? power / 2 : power;
+}
+
+// Bytes that take `ns` at `ps` per byte.
+static uint64_t bytes_in(uint64_t ns, uint64_t ps)
+{
+    return ns * 1000 / (ps ? ps : 1);
+}
+
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+// The time of n bytes through the ring, ps: whole, the reader begins when all is there; in pieces, both work at once.
+static uint64_t ring_ps(const struct uno_costs *c, uint64_t piece, uint64_t n)
+{
+    uint64_t write = c->write < c->write_ahead ? c->write : c->write_ahead, start = (uint64_t)c->data * 1000;
+    if (n <= 2 * piece) return start + n * (write + c->read);
+    return start + piece * (write + c->read) + (n - piece) * larger(write, c->read);
+}
+
+// The last size, in steps of 1 KiB, at which the ring is not dearer than a copy across.
+static uint64_t eager_of(const struct uno_costs *c, uint64_t piece)
+{
+    uint64_t n = 4 * KB;
+    while (n < RING_MOST && ring_ps(c, piece, n + KB) <= (uint64_t)c->call * 1000 + (n + KB) * c->cross) n += KB;
+    return n;
+}
+
+struct uno_thresholds uno_thresholds_of(const struct uno_costs *c)
+{
+    struct uno_thresholds t;
+    uint64_t write = c->write < c->write_ahead ? c->write : c->write_ahead;
+    t.ahead = c->write_ahead < c->write;
+    t.piece = within(up(bytes_in(c->line, larger(write, c->read))), KB, 16 * KB);
+    t.long_piece = within(4 * t.piece, 4 * KB, 32 * KB);
+    t.eager = eager_of(c, t.piece);
+    t.alone = within(near(2 * bytes_in(c->meet, c->cross)), 4 * KB, 256 * KB);
+    t.alone_crowded = within(near(CALLS_APART * bytes_in(c->call, c->cross)), t.alone, KB * KB);
+    t.help = within(near(bytes_in(c->wake, c->cross)), 256 * KB, 64 * KB * KB);
+    t.call_worth = within((bytes_in(c->call, c->cross) + KB / 2) / KB * KB, 2 * KB, 256 * KB);
+    t.coll_direct = within(near(t.call_worth), 4 * KB, 256 * KB);
+    t.huge_after = near(within((uint64_t)c->gather * 1000 / c->page * 4 * KB, KB * KB, KB * KB * KB));
+    t.spin = within((c->wake * 3ULL / 2 + 2500) / 5000 * 5, 20, 500);
+    t.cached = c->cache * KB * KB;
+    return t;
+}
+
+#define INFO(field, unit, param, meaning)                                                                              \
+    {                                                                                                                  \
+#field, unit, meaning, param, offsetof(struct uno_thresholds, field)                                           \
+    }
+static const struct uno_threshold_info infos[] = {
+    INFO(ahead, "", NULL, "copies into shared lines ask for them ahead"),
+    INFO(piece, "bytes", NULL, "of a message in the ring; up to two of them it is told once"),
+    INFO(long_piece, "bytes", NULL, "the same of messages longer than eight pieces"),
+    INFO(eager, "bytes", NULL, "messages go through the ring up to here, above by a copy across processes"),
+    INFO(alone, "bytes", NULL, "the receiver copies alone up to here, above each side a half"),
+    INFO(alone_crowded, "bytes", NULL, "the same where ranks outnumber their processors"),
+    INFO(help, "bytes", NULL, "a sender that sleeps is woken from here on, to copy its half"),
+    INFO(call_worth, "bytes", NULL, "what the fixed cost of a copy across processes would copy"),
+    INFO(coll_direct, "bytes", "coll_direct_min", "nonblocking collectives copy between the buffers from here on"),
+    INFO(huge_after, "bytes", "huge_after", "copied from or to 2 MiB, after which gathering them has paid"),
+    INFO(spin, "us", "wait_spin_us", "a wait looks so long before it sleeps"),
+    INFO(cached, "bytes", NULL, "of all ranks' buffers: beyond, crowded ranks hand large blocks round in windows"),
+};
+
+const struct uno_threshold_info *uno_threshold_info(size_t i)
+{
+    return i < sizeof infos / sizeof *infos ? &infos[i] : NULL;
+}
+
+uint64_t uno_threshold_at(const struct uno_thresholds *t, size_t i)
+{
+    uint64_t value;
+    memcpy(&value, (const char *)t + infos[i].at, sizeof value);
+    return value;
+}
+
+static struct uno_param *param_of(const char *name)
+{
+    size_t n;
+    struct uno_param *const *all = uno_params_all(&n);
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(all[i]->name, name) == 0) return all[i];
+    return NULL;
+}
+
+// Programs that open no job, and channels under test, have the table's.
+__attribute__((constructor)) static void begin(void)
+{
+    const char *name;
+    uno_thresholds = uno_thresholds_of(uno_costs_known(&name));
+    uno_copy_decide(uno_thresholds.ahead != 0);
+}
+
+void uno_thresholds_set(const struct uno_machine *m, bool say)
+{
+    if (say && *m->wrong) uno_log(0, "%s", m->wrong);
+    struct uno_thresholds t = uno_thresholds_of(&m->cost);
+    for (size_t i = 0; i < sizeof infos / sizeof *infos; i++) {
+        struct uno_param *p = infos[i].param ? param_of(infos[i].param) : NULL;
+        if (!p) continue;    // mpiexec has no such parameter
+        uint64_t value = uno_threshold_at(&t, i);
+        uno_param_derive(p, (int64_t)value);
+        value = (uint64_t)p->num;
+        memcpy((char *)&t + infos[i].at, &value, sizeof value);
+    }
+    uno_thresholds = t;
+    uno_copy_decide(t.ahead != 0);
+}

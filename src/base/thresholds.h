@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Where one way of moving bytes gets cheaper than another, by what the paths cost (machine.h): one formula per
+// threshold, in thresholds.c and explained in docs/design/machine.md. Set when the library opens, from the costs that
+// the job segment holds, so alike on all ranks of a host; parameters of the same meaning win.
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct uno_costs;
+struct uno_machine;
+
+// Bytes, where nothing else is said.
+struct uno_thresholds {
+    uint64_t ahead;            // 1: copies into shared lines ask for them ahead; 0: the C library's memcpy is as good
+    uint64_t piece;            // of a message in the ring; up to two, it is told once, when it is complete
+    uint64_t long_piece;       // likewise, of messages longer than eight pieces
+    uint64_t eager;            // through the ring up to here; above, by a copy across processes
+    uint64_t alone;            // the receiver copies alone up to here; above, each side a half
+    uint64_t alone_crowded;    // the same where ranks outnumber their processors
+    uint64_t help;             // from here on a receiver wakes a sender that sleeps, to copy its half
+    uint64_t call_worth;       // what the fixed cost of a copy across processes would copy
+    uint64_t coll_direct;      // from here on nonblocking collectives copy straight between the ranks' buffers
+    uint64_t huge_after;       // bytes copied from or to 2 MiB, after which gathering them has paid
+    uint64_t spin;             // us that a wait looks before it sleeps
+    uint64_t cached;           // of all buffers of a collective where ranks outnumber processors; above, in windows
+};
+
+// The thresholds of this process: those of the processor's row in the table until uno_thresholds_set.
+extern struct uno_thresholds uno_thresholds;
+
+// What follows from the costs alone.
+struct uno_thresholds uno_thresholds_of(const struct uno_costs *c);
+
+// Sets uno_thresholds, and the parameters that the user did not set to what follows for them. Before the channels open.
+// say: a machine file that was passed over is named.
+void uno_thresholds_set(const struct uno_machine *m, bool say);
+
+// For unisono-info: the thresholds by name, NULL from their number on. param: the parameter that wins over it, or NULL.
+struct uno_threshold_info {
+    const char *name, *unit, *meaning, *param;
+    size_t at;    // in struct uno_thresholds
+};
+const struct uno_threshold_info *uno_threshold_info(size_t i);
+uint64_t uno_threshold_at(const struct uno_thresholds *t, size_t i);

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The formulas: what follows for the processors of the table, that they move the right way, and that no costs lead out
+// of the limits. And that a parameter which was set wins.
+#include "base/thresholds.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/machine.h"
+#include "base/param.h"
+
+static struct uno_param huge = UNO_PARAM_BY_MACHINE("huge_after", 1 << 20, 0, 1LL << 40, "in place of base/huge.c's");
+UNO_PARAM_DECLARE(huge);
+
+static struct uno_costs row(const char *wanted)
+{
+    const char *name;
+    const struct uno_costs *c;
+    for (size_t i = 0; (c = uno_costs_row(i, &name)) != NULL; i++)
+        if (strcmp(name, wanted) == 0) return *c;
+    fail_msg("no row is called %s", wanted);
+    abort();
+}
+
+static void as_tuned_by_hand(void **state)
+{
+    (void)state;
+    struct uno_costs c = row("Sapphire Rapids");
+    struct uno_thresholds t = uno_thresholds_of(&c);
+    assert_int_equal(t.ahead, 1);
+    assert_int_equal(t.piece, 1024);
+    assert_int_equal(t.long_piece, 4096);
+    assert_int_equal(t.eager, 6144);
+    assert_int_equal(t.alone, 16384);
+    assert_int_equal(t.alone_crowded, 256 << 10);
+    assert_int_equal(t.help, 1 << 20);
+    assert_int_equal(t.call_worth, 11 << 10);
+    assert_int_equal(t.coll_direct, 8192);
+    assert_int_equal(t.huge_after, 16 << 20);
+    assert_int_equal(t.spin, 50);
+    assert_int_equal(t.cached, 32 << 20);
+}
+
+// Lines travel slowly there, and bytes fast: messages go whole.
+static void whole_on_epyc(void **state)
+{
+    (void)state;
+    struct uno_costs c = row("EPYC (Zen 2 to 4)");
+    struct uno_thresholds t = uno_thresholds_of(&c);
+    assert_int_equal(t.ahead, 0);
+    assert_true(t.piece >= 16384);
+    assert_true(t.eager >= 8192 && t.eager <= 16384);
+    assert_true(t.eager <= t.piece);
+    assert_int_equal(t.alone, 32768);
+    assert_int_equal(t.coll_direct, 32768);
+}
+
+static void follow_the_costs(void **state)
+{
+    (void)state;
+    struct uno_costs c = row("Sapphire Rapids"), d = c;
+    d.line *= 4;
+    assert_int_equal(uno_thresholds_of(&d).piece, 4 * uno_thresholds_of(&c).piece);
+    d = c, d.call *= 2;
+    assert_true(uno_thresholds_of(&d).eager > uno_thresholds_of(&c).eager);
+    assert_int_equal(uno_thresholds_of(&d).coll_direct, 2 * uno_thresholds_of(&c).coll_direct);
+    assert_int_equal(uno_thresholds_of(&d).alone_crowded, 2 * uno_thresholds_of(&c).alone_crowded);
+    d = c, d.meet *= 2;
+    assert_int_equal(uno_thresholds_of(&d).alone, 2 * uno_thresholds_of(&c).alone);
+    d = c, d.gather *= 4;
+    assert_int_equal(uno_thresholds_of(&d).huge_after, 4 * uno_thresholds_of(&c).huge_after);
+    d = c, d.wake *= 2;
+    assert_int_equal(uno_thresholds_of(&d).spin, 2 * uno_thresholds_of(&c).spin);
+    assert_int_equal(uno_thresholds_of(&d).help, 2 * uno_thresholds_of(&c).help);
+    d = c, d.write_ahead = d.write;
+    assert_int_equal(uno_thresholds_of(&d).ahead, 0);
+}
+
+static void hold_limits(const struct uno_costs *c)
+{
+    struct uno_thresholds t = uno_thresholds_of(c);
+    assert_true(t.ahead <= 1);
+    assert_true(t.piece >= 1024 && t.piece <= 16384 && (t.piece & (t.piece - 1)) == 0);
+    assert_true(t.long_piece >= 4096 && t.long_piece <= 32768 && (t.long_piece & (t.long_piece - 1)) == 0);
+    assert_true(t.eager >= 4096 && t.eager <= 28 << 10);
+    assert_true(t.alone >= 4096 && t.alone <= 256 << 10);
+    assert_true(t.alone_crowded >= t.alone && t.alone_crowded <= 1 << 20);
+    assert_true(t.help >= 256 << 10 && t.help <= 64 << 20);
+    assert_true(t.call_worth >= 2048 && t.call_worth <= 256 << 10);
+    assert_true(t.coll_direct >= 4096 && t.coll_direct <= 256 << 10);
+    assert_true(t.huge_after >= 1 << 20 && t.huge_after <= 1 << 30);
+    assert_true(t.spin >= 20 && t.spin <= 500);
+}
+
+// Every cost at the least and the most that a file may say, alone and with all others.
+static void stay_within_limits(void **state)
+{
+    (void)state;
+    static const uint32_t ends[] = {1, 100, 100000};
+    struct uno_costs c, d;
+    for (size_t e = 0; e < 3; e++) {
+        for (size_t i = 0; i < sizeof c / sizeof(uint32_t); i++) {
+            c = row("Sapphire Rapids");
+            memcpy((char *)&c + i * sizeof(uint32_t), &ends[e], sizeof ends[e]);
+            memcpy((char *)&d + i * sizeof(uint32_t), &ends[e], sizeof ends[e]);
+            hold_limits(&c);
+        }
+        hold_limits(&d);
+    }
+}
+
+static void a_parameter_wins(void **state)
+{
+    (void)state;
+    struct uno_machine m = {.cost = row("Sapphire Rapids")};
+    assert_int_equal(uno_params_load(), 0);
+    uno_thresholds_set(&m, false);
+    assert_int_equal(huge.num, 16 << 20);
+    assert_int_equal(huge.origin, UNO_PARAM_FROM_MACHINE);
+    m.cost.gather *= 2;
+    uno_thresholds_set(&m, false);
+    assert_int_equal(huge.num, 32 << 20);
+    setenv("UNISONO_HUGE_AFTER", "3M", 1);
+    assert_int_equal(uno_params_load(), 0);
+    uno_thresholds_set(&m, false);
+    assert_int_equal(huge.num, 3 << 20);
+    assert_int_equal(huge.origin, UNO_PARAM_FROM_ENV);
+    assert_int_equal(uno_thresholds.huge_after, 3 << 20);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(as_tuned_by_hand),   cmocka_unit_test(whole_on_epyc),    cmocka_unit_test(follow_the_costs),
+        cmocka_unit_test(stay_within_limits), cmocka_unit_test(a_parameter_wins),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copies into and out of the slots of a segment (segment.h), which know that there mostly are few bytes. For small.c,
+// large_table.c.
+#pragma once
+#include "base/copy.h"
+
+static inline void uno_seg_copy(void *to, const void *from, size_t bytes)
+{
+    if (bytes <= 64)
+        uno_copy_small(to, from, bytes);
+    else
+        memcpy(to, from, bytes);
+}
+
+// put: into a slot, whose lines others have read; take: out of one that another rank has written. Line by line up to
+// `lines` bytes, a fifth faster for 1 and 2 KiB; above, memcpy's string instructions are, but where all ranks put and
+// take at once only beyond 4 KiB (bench: bcast,allgather --sizes 512:8K).
+#define UNO_SEG_ONE_WAY 2048
+#define UNO_SEG_EXCHANGE 4096
+
+static inline void uno_seg_put(void *to, const void *from, size_t bytes, size_t lines)
+{
+    if (bytes > 64 && bytes <= lines)
+        uno_copy_out(to, from, bytes, NULL);
+    else
+        uno_seg_copy(to, from, bytes);
+}
+
+static inline void uno_seg_take(void *to, const void *from, size_t bytes, size_t lines)
+{
+    if (bytes > 64 && bytes <= lines)
+        uno_copy_in(to, from, bytes);
+    else
+        uno_seg_copy(to, from, bytes);
+}

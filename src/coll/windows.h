@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Windows of shared memory through which large vectors go in pieces from rank to rank, where ranks outnumber cores: a
+// ring of them lies in the wide slots of a phase. A rank says which windows it has left ready for others, and which
+// ones it has taken. For reductions (windows_reduce.c), what hands blocks round (windows_spread.c),
+// and alltoalls (windows_alltoall.c).
+//
+// Windows are counted within a call (i); with the call's phase before that number, stamps grow for ever.
+#pragma once
+#include "coll/segment.h"
+
+enum uno_windows_line { UNO_WINDOWS_READY, UNO_WINDOWS_TAKEN };
+
+struct uno_windows {
+    struct uno_coll *u;
+    bool past;
+    uint64_t phase, depth;    // how many there are at a time
+};
+
+// Begins a phase. fills: this rank is the first one to write into some of the windows. past: what all ranks take does
+// not fit a cache.
+struct uno_windows uno_windows_begin(struct uno_coll *u, bool fills, bool past);
+char *uno_windows_at(const struct uno_windows *w, uint64_t i);
+void uno_windows_take(const struct uno_windows *w, void *to, const char *from, size_t bytes);
+
+// This rank has made windows up to i ready, or taken them; who waits for that must be rung. Says nothing in a broken
+// communicator: it may not be the right data.
+void uno_windows_tell(const struct uno_windows *w, enum uno_windows_line what, uint64_t i);
+void uno_windows_await(const struct uno_windows *w, enum uno_windows_line what, int r, uint64_t i);
+bool uno_windows_is_told(const struct uno_windows *w, enum uno_windows_line what, int r, uint64_t i);

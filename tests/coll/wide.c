@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// run: np=2,3,5,8 set=coll_force=bcast=slots+gather=slots+scatter=slots+allreduce=slots+allgather=slots+alltoall=slots
+// run: np=3 set=coll_force=bcast=slots+gather=slots+scatter=slots+allreduce=slots+allgather=slots+alltoall=slots
+// set=shm_cma=0 Slots of all widths in turn, with ranks that run ahead: a slot is not filled anew before everybody has
+// read it. The wide slots of a communicator are given back with it: after more communicators than there is memory for,
+// the last one still has some.
+#include <string.h>
+
+#include "../check.h"
+
+enum { MOST = 10000, TURNS = 300, COMMS = 3000, BLOCK = 2500 };    // ints
+static int me, n;
+static int data[MOST], all[8 * BLOCK], out[8 * BLOCK];
+
+// The calls that went through slots.
+static unsigned long long through_slots(void)
+{
+    static MPI_T_pvar_session session;
+    static MPI_T_pvar_handle handle;
+    static int ready;
+    unsigned long long value;
+    int level, index, count;
+    if (!ready) {
+        CHECK(MPI_T_init_thread(MPI_THREAD_SINGLE, &level) == MPI_SUCCESS);
+        CHECK(MPI_T_pvar_session_create(&session) == MPI_SUCCESS);
+        CHECK(MPI_T_pvar_get_index("coll_shm_small", MPI_T_PVAR_CLASS_COUNTER, &index) == MPI_SUCCESS);
+        CHECK(MPI_T_pvar_handle_alloc(session, index, NULL, &handle, &count) == MPI_SUCCESS);
+        CHECK(MPI_T_pvar_start(session, handle) == MPI_SUCCESS);
+        ready = 1;
+    }
+    CHECK(MPI_T_pvar_read(session, handle, &value) == MPI_SUCCESS);
+    return value;
+}
+
+static int value_of(int turn, int i)
+{
+    return turn * 31 + i;
+}
+
+// Roots that go on at once, lengths on both sides of every border, readers that come late.
+static void run_ahead(MPI_Comm comm)
+{
+    static const int lengths[] = {1, 14, 15, 2048, 2049, 2100, 5000, MOST};
+    volatile long busy = 0;
+    for (int turn = 0; turn < TURNS; turn++) {
+        int count = lengths[turn * 5 % 8], root = turn / 50 % n;
+        for (int i = 0; i < count; i++) data[i] = me == root ? value_of(turn, i) : -1;
+        for (long k = 0; me != root && k < (turn * 7 + me) % 5 * 20000; k++) busy += k;
+        CHECK(MPI_Bcast(data, count, MPI_INT, root, comm) == MPI_SUCCESS);
+        for (int i = 0; i < count; i++) CHECK(data[i] == value_of(turn, i));
+        if (turn % 3) continue;
+        int block = count < BLOCK ? count : BLOCK;
+        for (int i = 0; i < n * block; i++) all[i] = me * 1000003 + i + turn;
+        memset(out, -1, sizeof out);
+        CHECK(MPI_Alltoall(all, block, MPI_INT, out, block, MPI_INT, comm) == MPI_SUCCESS);
+        for (int r = 0; r < n; r++)
+            for (int i = 0; i < block; i++) CHECK(out[r * block + i] == r * 1000003 + me * block + i + turn);
+        CHECK(MPI_Gather(all, block, MPI_INT, out, block, MPI_INT, root, comm) == MPI_SUCCESS);
+        for (int r = 0; r < n && me == root; r++)
+            for (int i = 0; i < block; i++) CHECK(out[r * block + i] == r * 1000003 + i + turn);
+        CHECK(MPI_Scatter(all, block, MPI_INT, out, block, MPI_INT, root, comm) == MPI_SUCCESS);
+        for (int i = 0; i < block; i++) CHECK(out[i] == root * 1000003 + me * block + i + turn);
+    }
+}
+
+static void sums(MPI_Comm comm, int count)
+{
+    for (int i = 0; i < count; i++) all[i] = me + i;
+    CHECK(MPI_Allreduce(all, out, count, MPI_INT, MPI_SUM, comm) == MPI_SUCCESS);
+    for (int i = 0; i < count; i++) CHECK(out[i] == n * i + n * (n - 1) / 2);
+}
+
+int main(int argc, char **argv)
+{
+    CHECK(MPI_Init(&argc, &argv) == MPI_SUCCESS);
+    MPI_Comm_rank(MPI_COMM_WORLD, &me);
+    MPI_Comm_size(MPI_COMM_WORLD, &n);
+    run_ahead(MPI_COMM_WORLD);
+    unsigned long long before = 0;
+    for (int i = 0; i < COMMS; i++) {
+        MPI_Comm comm;
+        CHECK(MPI_Comm_dup(MPI_COMM_WORLD, &comm) == MPI_SUCCESS);
+        before = through_slots();
+        sums(comm, 3000);
+        CHECK(through_slots() == before + 1);
+        CHECK(MPI_Comm_free(&comm) == MPI_SUCCESS);
+    }
+    CHECK(MPI_Finalize() == MPI_SUCCESS);
+    return 0;
+}
