@@ -22,6 +22,7 @@
 #define QUIET_US 200    // without traffic for so long, libfabric is looked at less often
 #define QUIET_LOOK_US 2
 #define TICK (2 * MS)          // between looks of a process that sleeps while something is under way
+#define LOOKS 50               // after a ring, TICK apart, where no descriptor tells of anything
 #define SETTLE (1000 * MS)     // for what the provider has of a link that is lost
 #define LINGER (10000 * MS)    // for peers to acknowledge what was sent, when the channel closes
 
@@ -201,6 +202,20 @@ static void wake_partners(void)
         if (!l->lost && (l->flying || l->writing)) ofi_wake(l);
 }
 
+// Whether a process without a descriptor looks again soon. The ring of a peer comes before what it tells of can be
+// seen: libfabric's provider shm finds the first message of a peer only at the second look. So a process that was
+// woken by anything but its own timer looks LOOKS times more before it sleeps for good.
+static bool looks_again(struct ofi_chan *s)
+{
+    uint64_t expired;
+    if (!s->mute) return false;
+    if (read(s->timer, &expired, sizeof expired) != (ssize_t)sizeof expired)
+        s->looks = LOOKS;
+    else if (s->looks)
+        s->looks--;
+    return s->looks;
+}
+
 // Providers that make progress only when asked (most) have work to do as long as something is under way, also where
 // their descriptor tells of nothing: a process that sleeps then looks now and again.
 static int ofi_wait_fd(struct uno_chan *self)
@@ -208,7 +223,7 @@ static int ofi_wait_fd(struct uno_chan *self)
     (void)self;
     struct ofi_chan *s = &uno_ofi_state;
     bool deaf = s->mute && uno_chan_self.job->nhosts > 1;
-    set_tick(s->flying || s->restless || deaf);
+    set_tick(looks_again(s) || s->flying || s->restless || deaf);
     if (s->mute && s->flying) wake_partners();
     s->sleepy = true;
     s->dozer = &mark;

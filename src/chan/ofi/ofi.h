@@ -171,6 +171,7 @@ struct ofi_chan {
     struct ofi_buf *unposted;    // to receive with: the provider did not take them back yet
     int epoll, timer;
     bool ticking;         // the timer is armed
+    uint32_t looks;       // that a process which was woken still takes
     bool busy;            // the completion queue is being read
     bool sleepy;          // a thread is about to sleep
     const void *dozer;    // that thread, or one that sleeps already (a mark of its own)
