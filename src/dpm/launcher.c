@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -77,6 +78,9 @@ int dpm_launcher_find(void)
     if (foreign_manager())
         return uno_fail(MPI_ERR_SPAWN, "this process was started by another launcher (%s is set), which cannot spawn",
                         foreign_manager());
+    if (getauxval(AT_SECURE))
+        return uno_fail(MPI_ERR_SPAWN, "this program has more rights than its caller (setuid), who could choose what "
+                                       "it runs: it spawns only under an mpiexec");
     int err = find_program(path, sizeof path);
     if (err) return err;
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
