@@ -2,6 +2,7 @@
 """What threads of a team see of the objects and the context around the region: arrays are themselves, and context
 variables begin as the caller's."""
 
+import array
 import contextvars
 import decimal
 import traceback
@@ -76,6 +77,31 @@ def elements(n):
 
 def test_elements_are_those_of_the_array():
     assert elements(5) == (10.0, bytes(range(5)), 60)
+
+
+@omp
+def read_often(m, other, rounds):
+    s = 0
+    with omp("parallel num_threads(8) reduction(+:s)"):
+        for _ in range(rounds):
+            with omp("for nowait"):
+                for i in range(8):
+                    s += m[i] + other[i]
+        omp("barrier")
+        with omp("single"):
+            m, other = other, m  # so each loop takes views of its own
+    return s
+
+
+def test_views_come_and_go_on_many_threads():
+    owners = [array.array("q", [1] * 8) for _ in range(2)]
+    views = [memoryview(a) for a in owners]
+    for _ in range(3):
+        assert read_often(*views, 40000) == 640000
+    for a, m in zip(owners, views):
+        assert m[7] == 1
+        m.release()
+        a.append(1)
 
 
 @omp

@@ -26,12 +26,69 @@ PyObject *rt_localize(PyObject *obj)
     return Py_NewRef(obj);
 }
 
+// What a thread's view of a memoryview is taken from. CPython counts the views of a buffer, and the exports of a view,
+// without atomics: threads that take and drop views of one memoryview release it under each other's hands
+// (python/cpython issues 127716 and 155606). A lease takes its export, and gives it back, under one lock; views of a
+// lease share no count with those of other threads.
+struct lease {
+    PyObject_HEAD Py_buffer buffer;
+};
+static PyTypeObject *lease_type;
+static PyMutex lease_lock;
+
+static int lease_getbuffer(PyObject *self, Py_buffer *view, int flags)
+{
+    (void)flags;    // memoryviews, the only ones that ask, want everything
+    *view = ((struct lease *)self)->buffer;
+    view->obj = Py_NewRef(self);
+    view->internal = NULL;
+    return 0;
+}
+
+static void lease_dealloc(PyObject *self)
+{
+    struct lease *l = (struct lease *)self;
+    PyTypeObject *type = Py_TYPE(self);
+    PyObject *exporter = Py_XNewRef(l->buffer.obj);    // whatever its end runs, it runs without the lock
+    PyMutex_Lock(&lease_lock);
+    PyBuffer_Release(&l->buffer);
+    PyMutex_Unlock(&lease_lock);
+    Py_XDECREF(exporter);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+static PyType_Slot lease_slots[] = {{Py_tp_dealloc, lease_dealloc}, {Py_bf_getbuffer, lease_getbuffer}, {0, NULL}};
+static PyType_Spec lease_spec = {.name = "unisono.omp._rt.Lease",
+                                 .basicsize = sizeof(struct lease),
+                                 .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                                 .slots = lease_slots};
+
+int rt_local_init(void)
+{
+    lease_type = (PyTypeObject *)PyType_FromSpec(&lease_spec);
+    return lease_type ? 0 : -1;
+}
+
+// A view of the memoryview's buffer that only this thread counts; NULL with an exception.
+static PyObject *leased_view(PyObject *obj)
+{
+    struct lease *l = (struct lease *)lease_type->tp_alloc(lease_type, 0);
+    if (!l) return NULL;
+    PyMutex_Lock(&lease_lock);
+    int err = PyObject_GetBuffer(obj, &l->buffer, PyBUF_FULL_RO);
+    PyMutex_Unlock(&lease_lock);
+    PyObject *view = err ? NULL : PyMemoryView_FromObject((PyObject *)l);
+    Py_DECREF(l);
+    return view;
+}
+
 static PyObject *view_of(PyObject *obj)
 {
     PyTypeObject *type = Py_TYPE(obj);
     if (_Py_IsOwnedByCurrentThread(obj)) return Py_NewRef(obj);
     if (type == &PyMemoryView_Type) {
-        PyObject *view = PyMemoryView_FromObject(obj);
+        PyObject *view = leased_view(obj);
         if (!view) PyErr_Clear();
         return view ? view : Py_NewRef(obj);
     }
@@ -92,6 +149,11 @@ void rt_immortal(PyObject *obj)
     obj->ob_ref_shared = 0;
 }
 #else
+int rt_local_init(void)
+{
+    return 0;
+}
+
 PyObject *rt_localize(PyObject *obj)
 {
     return Py_NewRef(obj);

@@ -306,7 +306,7 @@ static int exec_module(PyObject *module)
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
         if (PyModule_AddFunctions(module, tables[i]) < 0) return -1;
     }
-    if (rt_loop_init(module) < 0 || rt_sync_init(module) < 0 || rt_detach_init(module) < 0 ||
+    if (rt_loop_init(module) < 0 || rt_sync_init(module) < 0 || rt_detach_init(module) < 0 || rt_local_init() < 0 ||
         add_exceptions(module) < 0)
         return -1;
     pthread_atfork(NULL, NULL, rt_forked);

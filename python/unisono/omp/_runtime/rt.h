@@ -365,6 +365,7 @@ extern PyMethodDef rt_sync_methods[];
 extern PyMethodDef rt_icv_methods[];
 
 // local.c
+int rt_local_init(void);
 PyObject *rt_localize(PyObject *obj);    // a new reference: the thread's own copy of a number, or obj itself
 void rt_immortal(PyObject *obj);
 PyObject *rt_own_function(struct rt_member *m, PyObject *fn);    // borrowed; valid until the next call or rt_settle()
