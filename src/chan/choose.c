@@ -218,6 +218,12 @@ static int none_left(const struct ifaddrs *all)
                         "tcp_interface is \"%s\": no interface that is up is called so or in that subnet; "
                         "there are %s",
                         included.text, say_all(all));
+    for (const struct ifaddrs *i = all; i; i = i->ifa_next)
+        if (is_up(i) && is_link_local(i))
+            return uno_fail(MPI_ERR_OTHER,
+                            "the network interfaces that are up have link-local addresses (fe80::) only, by which "
+                            "another host cannot tell where to connect; give %s an address of a network",
+                            i->ifa_name);
     return uno_fail(MPI_ERR_OTHER, "no network interface is up (parameter tcp_interface)");
 }
 

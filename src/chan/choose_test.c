@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which addresses the parameters tcp_interface and tcp_exclude leave, on the loopback, which every host has.
+// Which addresses the parameters tcp_interface and tcp_exclude leave, on the loopback, which every host has; and what
+// is said where there are none.
+#define _GNU_SOURCE
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -78,14 +81,30 @@ static void malformed(void **state)
     }
 }
 
+// Interfaces that have nothing but what the kernel gives them by itself. The last test: this process goes elsewhere.
+static void link_local_alone(void **state)
+{
+    (void)state;
+    if (unshare(CLONE_NEWNET) != 0 || system("ip link add uno0 type veth peer name uno1") != 0) skip();
+    assert_int_equal(chosen("", ""), -1);
+    assert_int_not_equal(uno_net_own(&net, true), 0);
+    assert_non_null(strstr(uno_fail_text(), "no network interface is up"));
+    const char *give = "ip addr add fe80::77/64 dev uno0 nodad && ip link set uno1 up && ip link set uno0 up";
+    if (system(give) != 0) skip();    // without IPv6
+    assert_int_not_equal(uno_net_own(&net, true), 0);
+    assert_non_null(strstr(uno_fail_text(), "link-local addresses (fe80::) only"));
+    assert_int_equal(system("ip addr add 10.77.0.1/24 dev uno0"), 0);
+    assert_int_equal(uno_net_own(&net, true), 0);
+    assert_int_equal(net.count, 1);
+}
+
 int main(void)
 {
     setenv("UNISONO_VERBOSE", "0", 1);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(by_name_and_subnet),
-        cmocka_unit_test(an_interface_has_one_number),
-        cmocka_unit_test(nothing_left),
-        cmocka_unit_test(malformed),
+        cmocka_unit_test(by_name_and_subnet), cmocka_unit_test(an_interface_has_one_number),
+        cmocka_unit_test(nothing_left),       cmocka_unit_test(malformed),
+        cmocka_unit_test(link_local_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
