@@ -88,11 +88,11 @@ static const struct rule built_in[] = {
     {UNO_REDUCE_SCATTER, 3, 16 << 10, UNO_ALG_RING},
     {UNO_SCAN, 0, 0, UNO_ALG_DOUBLING},
     {UNO_SCAN, 4, 64 << 10, UNO_ALG_CHAIN},
-    // Inside a host: what goes from memory to memory (bench: allgather --sizes 1K:8K, scan --sizes 8K:64K).
+    // Inside a host: what goes from memory to memory (bench: allgather,gather --sizes 1K:8K, scan --sizes 8K:64K).
     {UNO_BCAST, 0, (8 << 10) + 1, UNO_ALG_COPIES},
     {UNO_REDUCE, 0, (8 << 10) + 1, UNO_ALG_COPIES},
     {UNO_ALLREDUCE, 0, (8 << 10) + 1, UNO_ALG_COPIES},
-    {UNO_GATHER, 0, (8 << 10) + 1, UNO_ALG_COPIES},
+    {UNO_GATHER, 0, 6 << 10, UNO_ALG_COPIES},
     {UNO_SCATTER, 0, (4 << 10) + 1, UNO_ALG_COPIES},
     {UNO_ALLGATHER, 0, 6 << 10, UNO_ALG_COPIES},
     {UNO_ALLTOALL, 0, (4 << 10) + 1, UNO_ALG_COPIES},
@@ -111,6 +111,8 @@ static const struct rule crowded_in[] = {
     {UNO_ALLREDUCE, 8, (128 << 10) + 1, UNO_ALG_WINDOWS},
     {UNO_REDUCE_SCATTER, 0, 0, UNO_ALG_SLOTS},
     {UNO_REDUCE_SCATTER, 0, (128 << 10) + 1, UNO_ALG_COPIES},
+    {UNO_GATHER, 0, 0, UNO_ALG_SLOTS},
+    {UNO_GATHER, 0, (8 << 10) + 1, UNO_ALG_COPIES},
     {UNO_SCAN, 0, 0, UNO_ALG_SLOTS},
     {UNO_SCAN, 0, (256 << 10) + 1, UNO_ALG_COPIES},
     {UNO_ALLTOALL, 0, 0, UNO_ALG_SLOTS},

@@ -74,6 +74,8 @@ static void use_built_in(void)
     EXPECT(uno_choose(UNO_ALLGATHER, 4, 1 << 20) == UNO_ALG_RING);
     EXPECT(uno_choose_from(UNO_ALLGATHER, UNO_ALG_COPIES, 4, false) == 6 << 10);
     EXPECT(uno_choose_from(UNO_ALLGATHERV, UNO_ALG_COPIES, 4, false) == 6 << 10);
+    EXPECT(uno_choose_from(UNO_GATHER, UNO_ALG_COPIES, 2, false) == 6 << 10);
+    EXPECT(uno_choose_from(UNO_GATHER, UNO_ALG_COPIES, 4, true) == (8 << 10) + 1);
     EXPECT(uno_choose_from(UNO_BCAST, UNO_ALG_COPIES, 4, false) == (8 << 10) + 1);
     EXPECT(uno_choose_from(UNO_SCAN, UNO_ALG_COPIES, 2, false) == (16 << 10) + 1);
     // Where ranks outnumber cores, reductions stay in the slots for longer, and what has no rule there is as elsewhere.

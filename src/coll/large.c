@@ -130,9 +130,19 @@ bool uno_large_own_last(struct uno_coll *u, size_t bytes)
     return bytes >= LARGE_BLOCK && u->walks++ & 1;
 }
 
+// Blocks of the v forms that would go from memory to memory if all were alike do so here, too (8 KiB of 2 ranks:
+// scatterv 1.54 us through the slot, 16 KiB 1.08 by copies).
+static size_t most_in_slot(const struct uno_coll *u, enum uno_coll_kind kind)
+{
+    enum uno_coll_kind even = kind == UNO_SCATTERV ? UNO_SCATTER : kind == UNO_GATHERV ? UNO_GATHER : UNO_ALLTOALL;
+    size_t from = u->copies[even];
+    if (from > UNO_SEG_SLOT) return UNO_SEG_SLOT;
+    return from ? from - 1 : 0;
+}
+
 int uno_large_move(struct uno_coll *u, const struct uno_call *c)
 {
-    struct uno_large j = {.u = u, .c = c, .slot = UNO_SEG_SLOT, .most = UNO_SEG_SLOT};
+    struct uno_large j = {.u = u, .c = c, .slot = UNO_SEG_SLOT, .most = most_in_slot(u, c->kind)};
     switch (c->kind) {
     case UNO_ALLGATHER:
     case UNO_ALLGATHERV: uno_large_allgather(&j); break;

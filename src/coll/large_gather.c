@@ -86,14 +86,14 @@ static struct uno_large_entry gatherv_room(struct uno_large *j, int r)
 {
     struct uno_block to = uno_recv_block(j->c, r);
     struct uno_large_entry e = {.bytes = uno_block_bytes(to), .share = j->c->sbuf == MPI_IN_PLACE};
-    if (r != j->u->me && e.bytes > UNO_SEG_SLOT) e.addr = (uint64_t)(uintptr_t)uno_large_writable(j, to);
+    if (r != j->u->me && e.bytes > j->most) e.addr = (uint64_t)(uintptr_t)uno_large_writable(j, to);
     return e;
 }
 
 static bool gatherv_is_large(const struct uno_large *j)
 {
     for (int r = 0; r < j->u->n; r++)
-        if (r != j->u->me && uno_block_bytes(uno_recv_block(j->c, r)) > UNO_SEG_SLOT) return true;
+        if (r != j->u->me && uno_block_bytes(uno_recv_block(j->c, r)) > j->most) return true;
     return false;
 }
 
