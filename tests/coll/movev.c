@@ -170,7 +170,7 @@ static void in_place_alltoallv(enum mode mode)
 
 int main(int argc, char **argv)
 {
-    static const int units[] = {1, 3, 700, 9001};
+    static const int units[] = {1, 3, 700, 900, 9001};
     CHECK(MPI_Init(&argc, &argv) == MPI_SUCCESS);
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
     MPI_Comm_size(MPI_COMM_WORLD, &n);
