@@ -269,8 +269,11 @@ int uno_file_delete(const char *path)
 int uno_file_set_view(struct MPI_ABI_File *f, int err, const struct uno_view_spec *spec)
 {
     struct uno_view *view = NULL;
+    MPI_Count extent = 0;
     if (!err) err = uno_view_make(spec, &view);
-    err = uno_file_agree(f, err);
+    if (!err) err = uno_datarep_extent(view->rep, view->etype, &extent);
+    err = same(f->comm, f->path, err,
+               &(struct values){{extent, spec->rep ? (int64_t)spec->rep->kind : 0}, {"extent of etype", "datarep"}});
     if (!err && f->comm->rank == 0) err = uno_pointer_set(f, 0);
     if (!err) err = uno_file_agree(f, MPI_SUCCESS);
     if (err) {

@@ -180,6 +180,11 @@ static void views(void)
     CHECK(says(set_view(fh, MPI_DISPLACEMENT_CURRENT, MPI_INT, MPI_INT, "native"), MPI_ERR_ARG, "MPI_MODE_SEQUENTIAL"));
     CHECK(says(set_view(fh, 0, MPI_INT, MPI_INT, "none"), MPI_ERR_UNSUPPORTED_DATAREP, "none"));
     CHECK(says(set_view(fh, 0, MPI_INT, MPI_INT, NULL), MPI_ERR_ARG, "datarep"));
+    if (size > 1) {
+        MPI_Datatype mine = rank ? MPI_INT : MPI_SHORT;
+        CHECK(says(set_view(fh, 0, mine, mine, "native"), MPI_ERR_NOT_SAME, "etype"));
+        CHECK(says(set_view(fh, 0, MPI_INT, MPI_INT, rank ? "external32" : "native"), MPI_ERR_NOT_SAME, "datarep"));
+    }
     int culprit = rank == size - 1;
     CHECK(says(set_view(fh, culprit ? -2 : 0, MPI_INT, MPI_INT, "native"), MPI_ERR_ARG,
                culprit ? "disp -2" : "failed on rank"));
