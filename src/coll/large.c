@@ -131,13 +131,14 @@ bool uno_large_own_last(struct uno_coll *u, size_t bytes)
 }
 
 // Blocks of the v forms that would go from memory to memory if all were alike do so here, too (8 KiB of 2 ranks:
-// scatterv 1.54 us through the slot, 16 KiB 1.08 by copies).
+// scatterv 1.54 us through the slot, 16 KiB 1.08 by copies). What fits beside a stamp never does, whatever a table
+// says: its rank writes it there, and the root of a gatherv must not expect it elsewhere.
 static size_t most_in_slot(const struct uno_coll *u, enum uno_coll_kind kind)
 {
     enum uno_coll_kind even = kind == UNO_SCATTERV ? UNO_SCATTER : kind == UNO_GATHERV ? UNO_GATHER : UNO_ALLTOALL;
     size_t from = u->copies[even];
     if (from > UNO_SEG_SLOT) return UNO_SEG_SLOT;
-    return from ? from - 1 : 0;
+    return from > UNO_SEG_INLINE ? from - 1 : UNO_SEG_INLINE;
 }
 
 int uno_large_move(struct uno_coll *u, const struct uno_call *c)
