@@ -4,6 +4,7 @@
 #ifndef UNO_TESTS_RMA_MODEL_H
 #define UNO_TESTS_RMA_MODEL_H
 
+#include <float.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -25,6 +26,8 @@ static inline unsigned rnd(unsigned n)
 
 enum shape { INTEGER, LOGICAL, BITS, REAL, COMPLEX, PAIR };
 
+enum { LONG_BYTES = LDBL_MANT_DIG == 64 ? 10 : (int)sizeof(long double) };    // of x86's the rest is padding
+
 // The bytes of an element that mean something are `bytes` from its start and, of a pair, 4 from `index`.
 struct kind {
     MPI_Datatype type;
@@ -44,7 +47,7 @@ static const struct kind kinds[] = {
     {MPI_BYTE, BITS, 1, 1, 0},
     {MPI_FLOAT, REAL, 4, 4, 0},
     {MPI_DOUBLE, REAL, 8, 8, 0},
-    {MPI_LONG_DOUBLE, REAL, 16, 10, 0},
+    {MPI_LONG_DOUBLE, REAL, 16, LONG_BYTES, 0},
     {MPI_C_FLOAT_COMPLEX, COMPLEX, 8, 8, 0},
     {MPI_C_DOUBLE_COMPLEX, COMPLEX, 16, 16, 0},
     {MPI_2INT, PAIR, 8, 4, 4},
@@ -52,7 +55,7 @@ static const struct kind kinds[] = {
     {MPI_DOUBLE_INT, PAIR, 16, 8, 8},
     {MPI_LONG_INT, PAIR, 16, 8, 8},
     {MPI_SHORT_INT, PAIR, 8, 2, 4},
-    {MPI_LONG_DOUBLE_INT, PAIR, 32, 10, 16},
+    {MPI_LONG_DOUBLE_INT, PAIR, 32, LONG_BYTES, 16},
 };
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
 
@@ -85,7 +88,7 @@ static inline void real_value(char *at, int bytes, int v)
 {
     if (bytes == 4) memcpy(at, &(float){(float)v}, 4);
     if (bytes == 8) memcpy(at, &(double){(double)v}, 8);
-    if (bytes == 10) memcpy(at, &(long double){(long double)v}, 10);
+    if (bytes == LONG_BYTES) memcpy(at, &(long double){(long double)v}, LONG_BYTES);
 }
 
 // A small value of the kind, so that sums and products stay exact and comparisons hit. The gaps of `at` stay.
