@@ -130,8 +130,10 @@ void bench_list(void);
 // options.c
 int bench_options(struct opts *o, int argc, char **argv);    // 0, or 2 after its one line on stderr
 int bench_sizes_parse(struct opts *o, const char *text);
-int bench_in_job(void);    // 1: a launcher has started this process as a rank
-int bench_speaks(void);    // 1 on the one rank that complains about the command line
+int bench_in_job(void);                  // 1: a launcher has started this process as a rank
+int bench_refusal(void);                 // the exit status of a rank whose command line is wrong
+int bench_is_crowd(const char *tool);    // 1: there are other ranks, of which the tool has no use; one line says so
+int bench_speaks(void);                  // 1 on the one rank that complains about the command line
 
 // driver.c: runs one row over sizes and variants; returns the number of failures.
 int bench_run(const struct kernel *k, enum mode mode, const char *variant, const struct opts *o, MPI_Comm world);

@@ -136,7 +136,7 @@ int bench_launches(const struct opts *o)
         if (bench_speaks())
             fprintf(stderr, "unisono-bench: --launches starts the jobs itself (--launcher, --np): run it without "
                             "mpiexec around it\n");
-        return 2;
+        return bench_refusal();
     }
     if (n < 0) return 2;
     pass_on(o, words, n);

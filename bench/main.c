@@ -229,16 +229,16 @@ int main(int argc, char **argv)
     static struct opts o;
     if (argc > 1 && !strcmp(argv[1], "compare")) return compare(argv);
     int bad = bench_options(&o, argc, argv);
-    if (bad) return bad < 0 ? 0 : bad;
+    if (bad) return bad < 0 ? 0 : bench_refusal();
     const char *first = o.nrows ? o.rows[0] : "";
     if (!strcmp(first, "list")) return bench_list(), 0;
-    if (!strcmp(first, "floor")) return bench_floor(&o);
-    if (!strcmp(first, "costs")) return bench_costs();
+    if (!strcmp(first, "floor")) return bench_is_crowd(first) ? bench_refusal() : bench_floor(&o);
+    if (!strcmp(first, "costs")) return bench_is_crowd(first) ? bench_refusal() : bench_costs();
     if (!strcmp(first, "hello")) return bench_hello(&o);
     if (!strcmp(first, "death")) return bench_death(&o);
     if (!strcmp(first, "core")) return bench_core(&o);
     if (!strcmp(first, "project")) return bench_project(&o);
-    if (choose_rows(&o)) return 2;
+    if (choose_rows(&o)) return bench_refusal();
     if (o.launches > 0) return bench_launches(&o);
     return run_all(&o, argc, argv);
 }

@@ -97,6 +97,19 @@ int bench_in_job(void)
     return 0;
 }
 
+// What measures with processes of its own has no use for ranks beside it. 1: there are some, and the first one said so.
+int bench_is_crowd(const char *tool)
+{
+    const char *names[] = {"PMI_SIZE", "OMPI_COMM_WORLD_SIZE"}, *size;
+    for (int i = 0; i < 2; i++) {
+        if (!(size = getenv(names[i])) || atoi(size) < 2) continue;
+        if (bench_speaks())
+            fprintf(stderr, "unisono-bench: %s starts its processes itself: run it without mpiexec around it\n", tool);
+        return 1;
+    }
+    return 0;
+}
+
 // Before MPI is started every rank parses the same line; by the launchers' variables only rank 0 complains.
 int bench_speaks(void)
 {
@@ -105,6 +118,13 @@ int bench_speaks(void)
         if (rank && strcmp(rank, "0") != 0) return 0;
     }
     return 1;
+}
+
+// The status of a rank that was asked for what cannot be: of the one that says so, for a launcher that hears of another
+// one first ends it before it can.
+int bench_refusal(void)
+{
+    return bench_speaks() ? 2 : 0;
 }
 
 static int complain(const char *what, const char *word, const char *hint)

@@ -67,6 +67,7 @@ static void in_plain(char *d, const char *s, size_t n)
 static void (*out)(char *, const char *, size_t, const char *) = out_base;
 static void (*in)(char *, const char *, size_t) = in_base;
 bool uno_copy_ahead = true;
+size_t uno_copy_past_from = SIZE_MAX;
 
 __attribute__((constructor)) static void choose(void)
 {
@@ -76,8 +77,9 @@ __attribute__((constructor)) static void choose(void)
     if (isa == UNO_ISA_AVX512) out = out_avx512, in = in_avx512;
 }
 
-void uno_copy_decide(bool ahead)
+void uno_copy_decide(bool ahead, size_t past_from)
 {
+    uno_copy_past_from = past_from;
     uno_copy_ahead = ahead;
     if (ahead)
         choose();

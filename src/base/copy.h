@@ -48,9 +48,11 @@ void uno_copy_in(void *dst, const void *src, size_t n);
 // --np 8 --sizes 8M:64M).
 void uno_copy_past(void *dst, const void *src, size_t n);
 
-// Whether lines are asked for ahead (base/thresholds.h decides, before threads copy).
+// Whether lines are asked for ahead, and the size of a message that is written past the caches (base/thresholds.h
+// decides, before threads copy).
 extern bool uno_copy_ahead;
-void uno_copy_decide(bool ahead);
+extern size_t uno_copy_past_from;
+void uno_copy_decide(bool ahead, size_t past_from);
 
 // Asks for the first lines of what another core has written and this one will copy after it has looked what to do with
 // it (a message whose receive must be found: 1 to 4 KiB a tenth less).

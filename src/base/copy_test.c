@@ -31,8 +31,9 @@ static void check(size_t n, size_t shift, const void *told, bool out)
 static void copies_all(void **state)
 {
     bool ahead = *(bool *)*state;
-    uno_copy_decide(ahead);
+    uno_copy_decide(ahead, 4096);
     assert_int_equal(uno_copy_ahead, ahead);
+    assert_int_equal(uno_copy_past_from, 4096);
     for (size_t i = 0; i < sizeof source; i++) source[i] = (char)(i * 7 + i / 256);
     memset(line, 0x33, sizeof line);
     for (size_t n = 0; n <= MOST; n += n < 200 ? 1 : 37)

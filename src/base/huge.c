@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/param.h"
+#include "base/thresholds.h"
 #include "base/wait.h"
 
 #ifndef MADV_COLLAPSE
@@ -21,7 +22,8 @@
 #endif
 #define SHIFT 21
 #define REGIONS 512
-#define TOO_LONG_NS 50000000    // the kernel had to look for memory: do not ask again
+#define PER_TURN ((size_t)16 << 20)    // bytes of a use for each region that it may gather: large buffers take several
+#define TOO_LONG_NS 50000000           // the kernel had to look for memory: do not ask again
 
 static struct uno_param after =
     UNO_PARAM_BY_MACHINE("huge_after", 16 << 20, 0, 1LL << 40,
@@ -33,6 +35,8 @@ UNO_PARAM_DECLARE(after);
 static struct region {
     uintptr_t number;
     size_t bytes;
+    uint64_t last;    // as `used` was after its last use
+    bool tried, gathered;
 } seen[REGIONS];
 static enum { UNKNOWN, ALLOWED, FORBIDDEN } state;
 
@@ -47,29 +51,46 @@ static bool allowed(void)
     return state == ALLOWED;
 }
 
-static void gather(uintptr_t number)
+static bool gather(uintptr_t number)
 {
     unsigned char there[(1 << SHIFT) / 4096];    // no page is smaller
     void *at = (void *)(number << SHIFT);
-    if (!allowed() || mincore(at, 1 << SHIFT, there) != 0) return;
+    if (!allowed() || mincore(at, 1 << SHIFT, there) != 0) return false;
     for (size_t i = 0, n = ((size_t)1 << SHIFT) / (size_t)sysconf(_SC_PAGESIZE); i < n; i++)
-        if (!(there[i] & 1)) return;
+        if (!(there[i] & 1)) return false;
     uint64_t start = uno_now_ns();
-    madvise(at, 1 << SHIFT, MADV_COLLAPSE);
+    bool done = madvise(at, 1 << SHIFT, MADV_COLLAPSE) == 0;
     if (uno_now_ns() - start > TOO_LONG_NS) state = FORBIDDEN;
+    return done;
 }
 
-void uno_huge_use(const void *at, size_t bytes)
+static uint64_t used;    // bytes, since the program began
+
+bool uno_huge_use_hot(const void *at, size_t bytes, size_t hot)
 {
     uintptr_t here = (uintptr_t)at, end = here + bytes;
-    if (after.num == 0) return;
+    size_t left = bytes / PER_TURN + 1;
+    bool all = true;
+    if (after.num == 0) return false;
     for (uintptr_t number = here >> SHIFT; here < end; number++) {
         uintptr_t next = (number + 1) << SHIFT, until = next < end ? next : end;
         struct region *r = &seen[number % REGIONS];
-        if (r->number != number) *r = (struct region){number, 0};
-        size_t before = r->bytes;
-        r->bytes += until - here;
-        if (before < (size_t)after.num && r->bytes >= (size_t)after.num) gather(number);
+        if (r->number != number) *r = (struct region){.number = number};
+        if (used - r->last < hot) r->bytes += until - here;
+        used += until - here;
+        r->last = used;
+        if (!r->tried && r->bytes >= (size_t)after.num && left > 0) {
+            left--;
+            r->tried = true;
+            r->gathered = gather(number);
+        }
+        all = all && r->gathered;
         here = until;
     }
+    return all;
+}
+
+bool uno_huge_use(const void *at, size_t bytes)
+{
+    return uno_huge_use_hot(at, bytes, uno_thresholds_stream() ? 2 * uno_thresholds.cached : SIZE_MAX);
 }

@@ -2,9 +2,15 @@
 // Huge pages under buffers that other processes copy from or to again and again: the kernel looks up every page of a
 // copy across processes, and that is half of its cost with pages of 4 KiB (docs/design/collectives.md).
 #pragma once
+#include <stdbool.h>
 #include <stddef.h>
 
 // Called by the owner of a buffer each time peers are about to read or write it. Once the copies in a region of 2 MiB
 // have cost about what it costs to gather the region into one page, it is gathered, once. Nothing else changes: the
 // content, addresses and rights stay, and no memory is added (a region with pages that are not present is left alone).
-void uno_huge_use(const void *at, size_t bytes);
+// Whether all of the buffer lies in regions that were. Where the ring is as good as copies of small pages (threshold
+// `paged`), uses count only while the buffers are about in the caches.
+bool uno_huge_use(const void *at, size_t bytes);
+
+// The same, but a use counts only if fewer than `hot` bytes were used since the last one of its region.
+bool uno_huge_use_hot(const void *at, size_t bytes, size_t hot);

@@ -37,7 +37,8 @@ static void lay_out_job(struct uno_job_head *h, uint32_t nlocal, uint32_t nworld
     h->failed_off = at;
     at = round_up(at + ((size_t)nworld + 63) / 64 * sizeof(uint64_t), PAGE);
     h->pair_off = at;
-    at = round_up(at + (size_t)nlocal * nlocal * UNO_PAIR_BYTES, UNO_HEAP_CHUNK);
+    h->pair_bytes = nlocal > UNO_PAIR_FEW ? UNO_PAIR_LEAST : UNO_PAIR_BYTES;
+    at = round_up(at + (size_t)nlocal * nlocal * h->pair_bytes, UNO_HEAP_CHUNK);
     h->heap_off = at;
     h->bytes = at + (size_t)UNO_HEAP_CHUNKS * UNO_HEAP_CHUNK;
 }

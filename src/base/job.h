@@ -18,9 +18,13 @@
 #define UNO_JOB_MAGIC "unisono1"
 #define UNO_JOB_ENV "UNISONO_JOB"
 #define UNO_LINE 64
-#define UNO_PAIR_BYTES (128 * 1024)    // slots, rendezvous descriptors and byte ring of one direction of one pair
-#define UNO_HEAP_CHUNK (64 * 1024)     // no smaller than a page of any machine
-#define UNO_HEAP_CHUNKS 16384          // 1 GiB of address space; touched pages alone cost memory
+// Slots, rendezvous descriptors and byte ring of one direction of one pair. Where more than UNO_PAIR_FEW ranks share a
+// host it is the least, since all of it is touched sooner or later.
+#define UNO_PAIR_BYTES (512 * 1024)
+#define UNO_PAIR_LEAST (128 * 1024)
+#define UNO_PAIR_FEW 16
+#define UNO_HEAP_CHUNK (64 * 1024)    // no smaller than a page of any machine
+#define UNO_HEAP_CHUNKS 16384         // 1 GiB of address space; touched pages alone cost memory
 #define UNO_NAME_MAX 32
 #define UNO_HOLDS_ALL (-1)    // the locks of all ranks
 #define UNO_CARD_BYTES 168    // of a rank's network addresses (the tcp channel's business)
@@ -82,6 +86,7 @@ struct uno_door {
     _Atomic uint32_t turns __attribute__((aligned(UNO_LINE)));    // times it came back after a yield or a sleep
     _Atomic uint32_t ran;                                         // where it did, plus 1
     _Atomic uint64_t run;                                         // ticks from there to its next yield, all in all
+    _Atomic uint32_t waits;                                       // 1: it waits in a call of MPI. A hint
 } __attribute__((aligned(UNO_LINE)));
 
 struct uno_machine;    // base/machine.h
@@ -102,7 +107,7 @@ struct uno_job_head {
     uint32_t processors;      // of this host that the job may use; 0: not known
     uint32_t survive;         // the job goes on when a rank dies (mpiexec --survive)
     uint32_t ordered;         // all ranks of the job are in this segment, and numbered alike in both ways
-    uint64_t machine_off, board_off, door_off, active_off, failed_off, pair_off, heap_off, bytes;
+    uint64_t machine_off, board_off, door_off, active_off, failed_off, pair_off, pair_bytes, heap_off, bytes;
     uint64_t job_id;             // random, not secret
     unsigned char secret[32];    // the job's secret for the TCP handshake
     _Atomic uint32_t cma;        // 0 not yet tried, 1 cross-memory attach between ranks works, 2 it does not
@@ -169,7 +174,7 @@ static inline size_t uno_job_words(const struct uno_job_head *h)
 
 static inline void *uno_job_pair(struct uno_job_head *h, uint32_t to, uint32_t from)
 {
-    return (char *)h + h->pair_off + ((size_t)to * h->nlocal + from) * UNO_PAIR_BYTES;
+    return (char *)h + h->pair_off + ((size_t)to * h->nlocal + from) * h->pair_bytes;
 }
 
 // The heap: runs of chunks of UNO_HEAP_CHUNK bytes, zero when taken, for what some ranks of a host share. take: the

@@ -70,10 +70,11 @@ struct row {
     struct uno_costs cost;
 };
 
-// The first row that fits wins. Only the first is measured here (unisono-tune --machine): docs/design/machine.md.
+// The first row that fits wins. The first two are measured here (unisono-tune --machine): docs/design/machine.md.
 static const struct row table[] = {
     {"Sapphire Rapids", "GenuineIntel", 6, 6, 0, true, {85, 60, 120, 94, 78, 480, 43, 56, 350, 230, 33000, 32}},
-    {"EPYC (Zen 2 to 4)", "AuthenticAMD", 23, 26, 0, false, {280, 305, 32, 90, 33, 830, 30, 56, 450, 230, 33000, 32}},
+    {"EPYC (Zen 5)", "AuthenticAMD", 26, 26, 0, false, {100, 270, 10, 46, 20, 1150, 63, 192, 300, 420, 26000, 16}},
+    {"EPYC (Zen 2 to 4)", "AuthenticAMD", 23, 25, 0, false, {280, 305, 32, 90, 33, 830, 30, 56, 450, 230, 33000, 32}},
     {"aarch64 (assumed)", "aarch64", 0, 0, 0, false, {120, 80, 60, 94, 60, 600, 43, 56, 350, 230, 33000, 32}},
     {"any other (as Sapphire Rapids)", "", 0, 0, 0, false, {85, 60, 120, 94, 78, 480, 43, 56, 350, 230, 33000, 32}},
 };

@@ -50,6 +50,7 @@ UNO_PARAM_DECLARE(homes);
 // had to, it looks half as often, so that the kernel has the last word where processors are not alike. (8 ranks on two
 // cores, 8 bytes between ranks r and r + 4: 2.0 us where each pair has a core, 2.5 to 4.8 where not; windows of 2 KiB,
 // 4 ranks: 13 us and 27.)
+#define THERE_LOOKS 64
 #define HOME_FROM 64
 #define HOME_MOST 65536
 
@@ -292,6 +293,19 @@ bool uno_patience_beside(const struct uno_door *door)
     // Relaxed: a hint.
     return uno_patience.crowded &&
            atomic_load_explicit(&door->ran, memory_order_relaxed) == (uint32_t)sched_getcpu() + 1;
+}
+
+bool uno_patience_is_there(const struct uno_door *d, bool asleep)
+{
+    // Relaxed: hints, stored by tell_wait() and uno_door_arm().
+    for (int i = 0; i < THERE_LOOKS; i++) {
+        bool awake = atomic_load_explicit(&d->mode, memory_order_relaxed) == UNO_DOOR_AWAKE;
+        if (!awake && !asleep) return false;
+        if (atomic_load_explicit(&d->waits, memory_order_relaxed) != 0) return true;
+        if (!awake) return false;
+        uno_rest();
+    }
+    return false;
 }
 
 void uno_rest(void)

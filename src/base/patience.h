@@ -80,6 +80,11 @@ bool uno_patience_meets(void);
 // Whether ranks share processors and the owner of this door was last seen to run on this one: it does not run now.
 bool uno_patience_beside(const struct uno_door *door);
 
+// Whether the rank of a door waits in MPI, awake, or asleep, too: it will soon do its part of what is begun with it. It
+// may just be leaving. Looks for about as long as a system call takes, since who has just sent something is about to
+// wait.
+bool uno_patience_is_there(const struct uno_door *door, bool asleep);
+
 // Every 64 looks the clock is read. False: the time is over, or another rank wants this processor.
 bool uno_patience_spin_slow(struct uno_patience *p);
 

@@ -13,8 +13,11 @@
 #include "base/param.h"
 
 #define KB ((uint64_t)1024)
-#define RING_MOST (28 * KB)    // of one message: four fit the byte ring of a pair (chan/shm/ring.h)
+#define RING_MOST (128 * KB)    // of one message: three fit the byte ring of a pair (chan/shm/ring.h)
 
+#define PAGED_MOST (KB * KB * KB * KB)
+#define SLOTS_MOST (128 * KB)    // two of them fit a wide slot
+#define LINES_TOLD 5
 #define CALLS_APART 32    // of a copy across, each as long as a call: then a second call is a few per cent
 
 struct uno_thresholds uno_thresholds;
@@ -50,10 +53,15 @@ static uint64_t larger(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
+static uint64_t cheaper_write(const struct uno_costs *c)
+{
+    return c->write < c->write_ahead ? c->write : c->write_ahead;
+}
+
 // The time of n bytes through the ring, ps: whole, the reader begins when all is there; in pieces, both work at once.
 static uint64_t ring_ps(const struct uno_costs *c, uint64_t piece, uint64_t n)
 {
-    uint64_t write = c->write < c->write_ahead ? c->write : c->write_ahead, start = (uint64_t)c->data * 1000;
+    uint64_t write = cheaper_write(c), start = (uint64_t)c->data * 1000;
     if (n <= 2 * piece) return start + n * (write + c->read);
     return start + piece * (write + c->read) + (n - piece) * larger(write, c->read);
 }
@@ -66,10 +74,55 @@ static uint64_t eager_of(const struct uno_costs *c, uint64_t piece)
     return n;
 }
 
+static uint64_t looked_up_ps(const struct uno_costs *c)
+{
+    return c->page * 1000ULL / (4 * KB);
+}
+
+// A copy across in huge pages, ps per byte.
+static uint64_t huge_ps(const struct uno_costs *c)
+{
+    return c->cross > looked_up_ps(c) ? c->cross - looked_up_ps(c) : 0;
+}
+
+// A copy across of n bytes in small pages, ps: by one, or by two, who meet at every page.
+static uint64_t across_ps(const struct uno_costs *c, uint64_t n)
+{
+    uint64_t alone = c->call * 1000ULL + n * c->cross;
+    uint64_t both = c->call * 1000ULL + n * c->cross / 2 + larger(n, 64 * KB) * c->meet * 1000 / (64 * KB);
+    return alone < both ? alone : both;
+}
+
+// Bytes after which gathering 2 MiB has paid: what is lost per byte without is looking up pages, or the ring instead of
+// a copy by both sides.
+static uint64_t huge_after_of(const struct uno_costs *c)
+{
+    uint64_t ring = larger(cheaper_write(c), c->read), lost = looked_up_ps(c);
+    if (ring > huge_ps(c) / 2 && ring - huge_ps(c) / 2 < lost) lost = ring - huge_ps(c) / 2;
+    return near(within(bytes_in((uint64_t)c->gather * 1000, lost), KB * KB, KB * KB * KB));
+}
+
+// The power of two up to which a long message is streamed through the ring rather than copied across in small pages.
+static uint64_t paged_of(const struct uno_costs *c, uint64_t piece)
+{
+    uint64_t n = KB;
+    while (n < PAGED_MOST && ring_ps(c, piece, 2 * n) <= across_ps(c, 2 * n)) n *= 2;
+    return n;
+}
+
+// Up to here a block of a collective had better be written into a slot of the segment and read there: that is two
+// copies, one after the other. A copy across, of huge pages, needs both sides' addresses and ends told besides.
+static uint64_t slots_of(const struct uno_costs *c)
+{
+    uint64_t twice = cheaper_write(c) + c->read, once = huge_ps(c);
+    if (twice <= once) return SLOTS_MOST;
+    return within(near(bytes_in(c->call + LINES_TOLD * (uint64_t)c->line, twice - once)), 4 * KB, SLOTS_MOST);
+}
+
 struct uno_thresholds uno_thresholds_of(const struct uno_costs *c)
 {
     struct uno_thresholds t;
-    uint64_t write = c->write < c->write_ahead ? c->write : c->write_ahead;
+    uint64_t write = cheaper_write(c);
     t.ahead = c->write_ahead < c->write;
     t.piece = within(up(bytes_in(c->line, larger(write, c->read))), KB, 16 * KB);
     t.long_piece = within(4 * t.piece, 4 * KB, 32 * KB);
@@ -78,8 +131,10 @@ struct uno_thresholds uno_thresholds_of(const struct uno_costs *c)
     t.alone_crowded = within(near(CALLS_APART * bytes_in(c->call, c->cross)), t.alone, KB * KB);
     t.help = within(near(bytes_in(c->wake, c->cross)), 256 * KB, 64 * KB * KB);
     t.call_worth = within((bytes_in(c->call, c->cross) + KB / 2) / KB * KB, 2 * KB, 256 * KB);
+    t.paged = paged_of(c, t.piece);
+    t.slots = slots_of(c);
     t.coll_direct = within(near(t.call_worth), 4 * KB, 256 * KB);
-    t.huge_after = near(within((uint64_t)c->gather * 1000 / c->page * 4 * KB, KB * KB, KB * KB * KB));
+    t.huge_after = huge_after_of(c);
     t.spin = within((c->wake * 3ULL / 2 + 2500) / 5000 * 5, 20, 500);
     t.cached = c->cache * KB * KB;
     return t;
@@ -98,6 +153,8 @@ static const struct uno_threshold_info infos[] = {
     INFO(alone_crowded, "bytes", NULL, "the same where ranks outnumber their processors"),
     INFO(help, "bytes", NULL, "a sender that sleeps is woken from here on, to copy its half"),
     INFO(call_worth, "bytes", NULL, "what the fixed cost of a copy across processes would copy"),
+    INFO(paged, "bytes", NULL, "messages whose buffers lie in small pages are streamed through the ring up to here"),
+    INFO(slots, "bytes", NULL, "blocks of a broadcast go through a slot up to here, other collectives' in proportion"),
     INFO(coll_direct, "bytes", "coll_direct_min", "nonblocking collectives copy between the buffers from here on"),
     INFO(huge_after, "bytes", "huge_after", "copied from or to 2 MiB, after which gathering them has paid"),
     INFO(spin, "us", "wait_spin_us", "a wait looks so long before it sleeps"),
@@ -130,7 +187,7 @@ __attribute__((constructor)) static void begin(void)
 {
     const char *name;
     uno_thresholds = uno_thresholds_of(uno_costs_known(&name));
-    uno_copy_decide(uno_thresholds.ahead != 0);
+    uno_copy_decide(uno_thresholds.ahead != 0, (size_t)uno_thresholds.cached / 2);
 }
 
 void uno_thresholds_set(const struct uno_machine *m, bool say)
@@ -146,5 +203,5 @@ void uno_thresholds_set(const struct uno_machine *m, bool say)
         memcpy((char *)&t + infos[i].at, &value, sizeof value);
     }
     uno_thresholds = t;
-    uno_copy_decide(t.ahead != 0);
+    uno_copy_decide(t.ahead != 0, (size_t)t.cached / 2);
 }

@@ -20,6 +20,8 @@ struct uno_thresholds {
     uint64_t alone_crowded;    // the same where ranks outnumber their processors
     uint64_t help;             // from here on a receiver wakes a sender that sleeps, to copy its half
     uint64_t call_worth;       // what the fixed cost of a copy across processes would copy
+    uint64_t paged;            // streamed through the ring up to here, where a copy across has small pages to look up
+    uint64_t slots;            // of a broadcast, through the segment up to here where each rank has a core
     uint64_t coll_direct;      // from here on nonblocking collectives copy straight between the ranks' buffers
     uint64_t huge_after;       // bytes copied from or to 2 MiB, after which gathering them has paid
     uint64_t spin;             // us that a wait looks before it sleeps
@@ -28,6 +30,12 @@ struct uno_thresholds {
 
 // The thresholds of this process: those of the processor's row in the table until uno_thresholds_set.
 extern struct uno_thresholds uno_thresholds;
+
+// Whether looking up small pages makes a copy across dearer than two copies at once, whatever its size.
+static inline bool uno_thresholds_stream(void)
+{
+    return uno_thresholds.paged >= uno_thresholds.cached;
+}
 
 // What follows from the costs alone.
 struct uno_thresholds uno_thresholds_of(const struct uno_costs *c);

@@ -40,7 +40,9 @@ static void as_tuned_by_hand(void **state)
     assert_int_equal(t.alone_crowded, 256 << 10);
     assert_int_equal(t.help, 1 << 20);
     assert_int_equal(t.call_worth, 11 << 10);
+    assert_int_equal(t.slots, 8192);
     assert_int_equal(t.coll_direct, 8192);
+    assert_true(t.paged <= t.eager);
     assert_int_equal(t.huge_after, 16 << 20);
     assert_int_equal(t.spin, 50);
     assert_int_equal(t.cached, 32 << 20);
@@ -58,6 +60,24 @@ static void whole_on_epyc(void **state)
     assert_true(t.eager <= t.piece);
     assert_int_equal(t.alone, 32768);
     assert_int_equal(t.coll_direct, 32768);
+}
+
+// System calls and the look-up of pages are dear there: what two ranks copy at once through shared memory comes sooner,
+// whatever its length, unless it lies in huge pages.
+static void streamed_on_zen_5(void **state)
+{
+    (void)state;
+    struct uno_costs c = row("EPYC (Zen 5)");
+    struct uno_thresholds t = uno_thresholds_of(&c);
+    assert_int_equal(t.piece, 8192);
+    assert_int_equal(t.eager, 128 << 10);
+    assert_int_equal(t.slots, 128 << 10);
+    assert_true(t.paged >= UINT64_C(1) << 40);
+    assert_int_equal(t.huge_after, 32 << 20);
+    c.page /= 8, c.cross /= 4;
+    t = uno_thresholds_of(&c);
+    assert_true(t.paged <= 256 << 10);
+    assert_true(t.huge_after > 32 << 20);
 }
 
 static void follow_the_costs(void **state)
@@ -87,7 +107,9 @@ static void hold_limits(const struct uno_costs *c)
     assert_true(t.ahead <= 1);
     assert_true(t.piece >= 1024 && t.piece <= 16384 && (t.piece & (t.piece - 1)) == 0);
     assert_true(t.long_piece >= 4096 && t.long_piece <= 32768 && (t.long_piece & (t.long_piece - 1)) == 0);
-    assert_true(t.eager >= 4096 && t.eager <= 28 << 10);
+    assert_true(t.eager >= 4096 && t.eager <= 128 << 10);
+    assert_true(t.slots >= 4096 && t.slots <= 128 << 10);
+    assert_true(t.paged >= 1024 && t.paged <= UINT64_C(1) << 40);
     assert_true(t.alone >= 4096 && t.alone <= 256 << 10);
     assert_true(t.alone_crowded >= t.alone && t.alone_crowded <= 1 << 20);
     assert_true(t.help >= 256 << 10 && t.help <= 64 << 20);
@@ -136,8 +158,8 @@ static void a_parameter_wins(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(as_tuned_by_hand),   cmocka_unit_test(whole_on_epyc),    cmocka_unit_test(follow_the_costs),
-        cmocka_unit_test(stay_within_limits), cmocka_unit_test(a_parameter_wins),
+        cmocka_unit_test(as_tuned_by_hand), cmocka_unit_test(whole_on_epyc),      cmocka_unit_test(streamed_on_zen_5),
+        cmocka_unit_test(follow_the_costs), cmocka_unit_test(stay_within_limits), cmocka_unit_test(a_parameter_wins),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

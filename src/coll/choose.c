@@ -18,6 +18,7 @@
 #include "coll/agree.h"
 #include "coll/build.h"
 #include "coll/outside.h"
+#include "coll/segment.h"
 
 static struct uno_param table =
     UNO_PARAM_TEXT("coll_table", "", "file with rules that choose collective algorithms (unisono-tune)");
@@ -31,6 +32,13 @@ UNO_PARAM_DECLARE(force);
 #define UNCACHED SIZE_MAX              // from the bytes on at which the buffers of all ranks leave the cache
 #define FAR_UNCACHED (SIZE_MAX - 1)    // at which they are four times that
 #define SOME_WINDOWS (256 << 10)       // with less, ranks would mostly wait for each other
+
+// From more than so many bytes on, where the threshold `slots` is UNO_SEG_SLOT: elsewhere in proportion to it.
+#define BEYOND(n) (SCALED | (n))
+#define SCALED ((size_t)1 << 40)
+
+// The same, where two copies by two ranks at once take less than one across memory in small pages, whatever its size.
+#define STREAMED(n) (SCALED << 1 | (n))
 
 struct rule {
     enum uno_coll_kind kind;
@@ -89,15 +97,22 @@ static const struct rule built_in[] = {
     {UNO_SCAN, 0, 0, UNO_ALG_DOUBLING},
     {UNO_SCAN, 4, 64 << 10, UNO_ALG_CHAIN},
     // Inside a host: what goes from memory to memory (bench: allgather,gather --sizes 1K:8K, scan --sizes 8K:64K).
-    {UNO_BCAST, 0, (8 << 10) + 1, UNO_ALG_COPIES},
-    {UNO_REDUCE, 0, (8 << 10) + 1, UNO_ALG_COPIES},
-    {UNO_ALLREDUCE, 0, (8 << 10) + 1, UNO_ALG_COPIES},
-    {UNO_GATHER, 0, 6 << 10, UNO_ALG_COPIES},
-    {UNO_SCATTER, 0, (4 << 10) + 1, UNO_ALG_COPIES},
-    {UNO_ALLGATHER, 0, 6 << 10, UNO_ALG_COPIES},
-    {UNO_ALLTOALL, 0, (4 << 10) + 1, UNO_ALG_COPIES},
-    {UNO_REDUCE_SCATTER, 0, (8 << 10) + 1, UNO_ALG_COPIES},
-    {UNO_SCAN, 0, (16 << 10) + 1, UNO_ALG_COPIES},
+    {UNO_BCAST, 0, BEYOND(8 << 10), UNO_ALG_COPIES},
+    {UNO_REDUCE, 0, BEYOND(8 << 10), UNO_ALG_COPIES},
+    {UNO_ALLREDUCE, 0, BEYOND(8 << 10), UNO_ALG_COPIES},
+    {UNO_GATHER, 0, BEYOND((6 << 10) - 1), UNO_ALG_COPIES},
+    {UNO_SCATTER, 0, BEYOND(4 << 10), UNO_ALG_COPIES},
+    {UNO_ALLGATHER, 0, BEYOND((6 << 10) - 1), UNO_ALG_COPIES},
+    {UNO_ALLTOALL, 0, BEYOND(4 << 10), UNO_ALG_COPIES},
+    {UNO_REDUCE_SCATTER, 0, BEYOND(8 << 10), UNO_ALG_COPIES},
+    {UNO_SCAN, 0, BEYOND(16 << 10), UNO_ALG_COPIES},
+    {UNO_GATHER, 0, STREAMED(0), UNO_ALG_SLOTS},
+    {UNO_GATHER, 0, STREAMED(16 << 10), UNO_ALG_COPIES},
+    {UNO_REDUCE, 0, STREAMED(8 << 10), UNO_ALG_WINDOWS},
+    {UNO_ALLREDUCE, 0, STREAMED(256 << 10), UNO_ALG_WINDOWS},
+    {UNO_BCAST, 0, STREAMED((512 << 10) - 1), UNO_ALG_WINDOWS},
+    {UNO_ALLGATHER, 0, STREAMED((512 << 10) - 1), UNO_ALG_WINDOWS},
+    {UNO_ALLTOALL, 0, STREAMED((512 << 10) - 1), UNO_ALG_WINDOWS},
 };
 
 // The same where ranks outnumber cores: each meeting costs turns of all of them, and of two copies one is made while
@@ -123,6 +138,19 @@ static const struct rule crowded_in[] = {
     {UNO_ALLGATHER, 8, (256 << 10) + 1, UNO_ALG_COPIES},
     {UNO_BCAST, 0, 0, UNO_ALG_SLOTS},
     {UNO_BCAST, 0, (16 << 10) + 1, UNO_ALG_COPIES},
+    {UNO_BCAST, 0, STREAMED(0), UNO_ALG_SLOTS},
+    {UNO_BCAST, 0, STREAMED(4 << 10), UNO_ALG_COPIES},
+    {UNO_GATHER, 0, STREAMED(0), UNO_ALG_SLOTS},
+    {UNO_GATHER, 0, STREAMED(8 << 10), UNO_ALG_COPIES},
+    {UNO_ALLREDUCE, 0, STREAMED(8 << 10), UNO_ALG_WINDOWS},
+    {UNO_ALLGATHER, 0, STREAMED(0), UNO_ALG_SLOTS},
+    {UNO_ALLGATHER, 0, STREAMED(16 << 10), UNO_ALG_WINDOWS},
+    {UNO_ALLTOALL, 0, STREAMED(0), UNO_ALG_SLOTS},
+    {UNO_ALLTOALL, 0, STREAMED(4 << 10), UNO_ALG_COPIES},
+    {UNO_ALLTOALL, 8, STREAMED(8 << 10), UNO_ALG_WINDOWS},
+    {UNO_REDUCE_SCATTER, 0, STREAMED(0), UNO_ALG_SLOTS},
+    {UNO_REDUCE_SCATTER, 0, STREAMED(16 << 10), UNO_ALG_COPIES},
+    {UNO_REDUCE_SCATTER, 8, STREAMED(16 << 10), UNO_ALG_WINDOWS},
     {UNO_ALLGATHER, 0, UNCACHED, UNO_ALG_WINDOWS},
     {UNO_BCAST, 0, UNCACHED, UNO_ALG_WINDOWS},
     {UNO_ALLTOALL, 0, FAR_UNCACHED, UNO_ALG_WINDOWS},
@@ -193,7 +221,11 @@ size_t uno_choose_footprint(enum uno_coll_kind kind, int size)
 
 static size_t bytes_from(const struct rule *r, int ranks)
 {
-    if (r->bytes != UNCACHED && r->bytes != FAR_UNCACHED) return r->bytes;
+    if (r->bytes < SCALED) return r->bytes;
+    if (r->bytes < FAR_UNCACHED) {
+        bool never = r->bytes & STREAMED(0) && !uno_thresholds_stream();
+        return never ? SIZE_MAX : r->bytes % SCALED * (size_t)uno_thresholds.slots / UNO_SEG_SLOT + 1;
+    }
     size_t bytes = (size_t)uno_thresholds.cached / uno_choose_footprint(r->kind, ranks);
     if (r->bytes == FAR_UNCACHED) bytes *= 4;
     return (bytes < SOME_WINDOWS ? SOME_WINDOWS : bytes) + 1;

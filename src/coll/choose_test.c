@@ -43,8 +43,17 @@ static void run_with(const char *rules, const char *force, void (*body)(void))
     assert_int_equal(status, 0);
 }
 
+// What the rules follow, of machines where copies across are cheap, or streaming is.
+static void be_machine(uint64_t slots, uint64_t paged)
+{
+    uno_thresholds.slots = slots;
+    uno_thresholds.paged = paged;
+    uno_thresholds.cached = 32 << 20;
+}
+
 static void use_built_in(void)
 {
+    be_machine(8 << 10, 4 << 10);
     EXPECT(uno_choose_open() == MPI_SUCCESS);
     // A border belongs to the rule that begins there; of the rules that fit, the last one wins.
     EXPECT(uno_choose(UNO_ALLREDUCE, 2, (16 << 10) - 1) == UNO_ALG_DOUBLING);
@@ -83,7 +92,6 @@ static void use_built_in(void)
     EXPECT(uno_choose_from(UNO_REDUCE, UNO_ALG_WINDOWS, 4, true) == (256 << 10) + 1);
     EXPECT(uno_choose_from(UNO_REDUCE, UNO_ALG_WINDOWS, 4, false) == SIZE_MAX);
     EXPECT(uno_choose_from(UNO_ALLREDUCE, UNO_ALG_COPIES, 4, true) == (128 << 10) + 1);
-    uno_thresholds.cached = 32 << 20;
     EXPECT(uno_choose_from(UNO_ALLTOALL, UNO_ALG_WINDOWS, 8, true) == (1 << 20) + 1);
     EXPECT(uno_choose_from(UNO_ALLTOALL, UNO_ALG_WINDOWS, 4, true) == (4 << 20) + 1);
     EXPECT(uno_choose_from(UNO_ALLTOALL, UNO_ALG_WINDOWS, 2, false) == SIZE_MAX);
@@ -106,6 +114,31 @@ static void built_in_rules(void **state)
 {
     (void)state;
     run_with(NULL, NULL, use_built_in);
+}
+
+static void use_streams(void)
+{
+    EXPECT(uno_choose_open() == MPI_SUCCESS);
+    be_machine(128 << 10, 4 << 10);    // slots serve longer, in proportion
+    EXPECT(uno_choose_from(UNO_BCAST, UNO_ALG_COPIES, 2, false) == (128 << 10) + 1);
+    EXPECT(uno_choose_from(UNO_ALLTOALL, UNO_ALG_COPIES, 2, false) == (64 << 10) + 1);
+    EXPECT(uno_choose_from(UNO_REDUCE, UNO_ALG_COPIES, 2, false) == (128 << 10) + 1);
+    EXPECT(uno_choose_from(UNO_REDUCE, UNO_ALG_WINDOWS, 2, false) == SIZE_MAX);
+    EXPECT(uno_choose_from(UNO_BCAST, UNO_ALG_COPIES, 4, true) == (16 << 10) + 1);
+    be_machine(128 << 10, UINT64_C(1) << 40);    // and reductions never go by copies
+    EXPECT(uno_choose_from(UNO_REDUCE, UNO_ALG_WINDOWS, 2, false) == (128 << 10) + 1);
+    EXPECT(uno_choose_from(UNO_REDUCE, UNO_ALG_COPIES, 2, false) == SIZE_MAX);
+    EXPECT(uno_choose_from(UNO_GATHER, UNO_ALG_COPIES, 2, false) == (256 << 10) + 1);
+    EXPECT(uno_choose_from(UNO_BCAST, UNO_ALG_COPIES, 4, true) == (64 << 10) + 1);
+    EXPECT(uno_choose_from(UNO_ALLGATHER, UNO_ALG_WINDOWS, 4, true) == (256 << 10) + 1);
+    EXPECT(uno_choose_from(UNO_ALLTOALL, UNO_ALG_WINDOWS, 8, true) == (128 << 10) + 1);
+    EXPECT(uno_choose_from(UNO_ALLTOALL, UNO_ALG_WINDOWS, 4, true) == (4 << 20) + 1);
+}
+
+static void built_in_rules_of_streams(void **state)
+{
+    (void)state;
+    run_with(NULL, NULL, use_streams);
 }
 
 static const char rules[] = "# collective ranks bytes algorithm\n"
@@ -239,8 +272,10 @@ static void words(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(built_in_rules), cmocka_unit_test(rules_of_a_file), cmocka_unit_test(force_beats_all),
-        cmocka_unit_test(wrong_words),    cmocka_unit_test(missing_file),    cmocka_unit_test(words),
+        cmocka_unit_test(built_in_rules),  cmocka_unit_test(built_in_rules_of_streams),
+        cmocka_unit_test(rules_of_a_file), cmocka_unit_test(force_beats_all),
+        cmocka_unit_test(wrong_words),     cmocka_unit_test(missing_file),
+        cmocka_unit_test(words),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,6 +10,7 @@
 
 #include "base/fail.h"
 #include "base/huge.h"
+#include "base/thresholds.h"
 #include "coll/shm.h"
 #include "core/pack.h"
 
@@ -93,9 +94,16 @@ size_t uno_large_root_share(const struct uno_coll *u, size_t bytes)
     return share < SHARE_MIN ? 0 : share;
 }
 
-uint64_t uno_large_tell_share(struct uno_coll *u, const void *at, size_t bytes, size_t share)
+// Where copies of small pages are dear, a root that has its own block to copy first helps for the rest of the time:
+// that is about 5 of 16 of what another rank's block takes.
+size_t uno_large_late_share(const struct uno_coll *u, size_t bytes, bool gathered)
 {
-    uno_huge_use(at, bytes);
+    if (gathered || !uno_thresholds_stream()) return 0;
+    return uno_large_root_share(u, bytes) / 16 * 11 / UNO_SHARE_UNIT * UNO_SHARE_UNIT;
+}
+
+uint64_t uno_large_tell_share(struct uno_coll *u, const void *at, size_t share)
+{
     struct uno_large_place mine = {(uint64_t)(uintptr_t)at, share};
     uint64_t k = uno_seg_begin(u);
     memcpy(uno_seg_slot(u, u->me, k, sizeof mine), &mine, sizeof mine);
@@ -105,7 +113,8 @@ uint64_t uno_large_tell_share(struct uno_coll *u, const void *at, size_t bytes, 
 
 uint64_t uno_large_tell(struct uno_coll *u, const void *at, size_t bytes)
 {
-    return uno_large_tell_share(u, at, bytes, 0);
+    uno_huge_use(at, bytes);
+    return uno_large_tell_share(u, at, 0);
 }
 
 struct uno_large_place uno_large_told(struct uno_coll *u, int r, uint64_t k)
@@ -130,20 +139,25 @@ bool uno_large_own_last(struct uno_coll *u, size_t bytes)
     return bytes >= LARGE_BLOCK && u->walks++ & 1;
 }
 
-// Blocks of the v forms that would go from memory to memory if all were alike do so here, too (8 KiB of 2 ranks:
+// Blocks of the v forms that would go through slots, wide ones too, if all were alike do so here (8 KiB of 2 ranks:
 // scatterv 1.54 us through the slot, 16 KiB 1.08 by copies). What fits beside a stamp never does, whatever a table
 // says: its rank writes it there, and the root of a gatherv must not expect it elsewhere.
-static size_t most_in_slot(const struct uno_coll *u, enum uno_coll_kind kind)
+static size_t most_in_slot(struct uno_coll *u, enum uno_coll_kind kind)
 {
     enum uno_coll_kind even = kind == UNO_SCATTERV ? UNO_SCATTER : kind == UNO_GATHERV ? UNO_GATHER : UNO_ALLTOALL;
-    size_t from = u->copies[even];
-    if (from > UNO_SEG_SLOT) return UNO_SEG_SLOT;
+    size_t from = u->copies[even], room = u->room;
+    if (from > UNO_SEG_SLOT + 1 && uno_seg_widen(u, UNO_SEG_SLOT + 1)) {
+        // As many as there are peers: some in the slot and some not would be slower than all either way.
+        room = kind == UNO_GATHERV ? u->room : u->room / ((size_t)u->n - 1);
+        if (room < UNO_SEG_SLOT) room = UNO_SEG_SLOT;
+    }
+    if (from > room) return room;
     return from > UNO_SEG_INLINE ? from - 1 : UNO_SEG_INLINE;
 }
 
 int uno_large_move(struct uno_coll *u, const struct uno_call *c)
 {
-    struct uno_large j = {.u = u, .c = c, .slot = UNO_SEG_SLOT, .most = most_in_slot(u, c->kind)};
+    struct uno_large j = {.u = u, .c = c, .most = most_in_slot(u, c->kind)};
     switch (c->kind) {
     case UNO_ALLGATHER:
     case UNO_ALLGATHERV: uno_large_allgather(&j); break;

@@ -14,7 +14,8 @@
 struct uno_large {
     struct uno_coll *u;
     const struct uno_call *c;
-    size_t slot, most;    // bytes of the slot in which tables lie, and of the blocks that may lie there with them
+    size_t most;    // bytes of a block that may lie in a slot
+    size_t wide;    // of this rank's wide slot, in use
     struct uno_large_copy *copies;
     int error;
 };
@@ -37,6 +38,9 @@ char *uno_large_writable(struct uno_large *j, struct uno_block b);
 // The part that a root moves, from the start, of each copy of `bytes` between it and another rank.
 size_t uno_large_root_share(const struct uno_coll *u, size_t bytes);
 
+// The same of a root that copies a block of its own first. gathered: where the others' go are huge pages (base/huge.h).
+size_t uno_large_late_share(const struct uno_coll *u, size_t bytes, bool gathered);
+
 // ---- one address per rank: blocks of one size, or allgatherv ----
 
 // share: what the root moves itself of each copy.
@@ -45,7 +49,7 @@ struct uno_large_place {
 };
 
 // Begins the phase, which it returns, and posts a place in it; told() waits for that of rank r.
-uint64_t uno_large_tell_share(struct uno_coll *u, const void *at, size_t bytes, size_t share);
+uint64_t uno_large_tell_share(struct uno_coll *u, const void *at, size_t share);    // of a buffer said to be in use
 uint64_t uno_large_tell(struct uno_coll *u, const void *at, size_t bytes);
 struct uno_large_place uno_large_told(struct uno_coll *u, int r, uint64_t k);
 void uno_large_pull_block(struct uno_large *j, int r, uint64_t from, struct uno_block to);
@@ -53,17 +57,17 @@ bool uno_large_own_last(struct uno_coll *u, size_t bytes);
 
 // ---- a table of blocks per rank: alltoallv, alltoallw, gatherv, scatterv. Small blocks travel in the slot ----
 
-// at: the block's place behind the entry, 0 when addr says where; share: of the root, in units (gatherv: whether it
-// takes one).
+// at: from the entry to the block's place in a slot, 0 when addr says where; share: of the root, in units.
 struct uno_large_entry {
     uint64_t addr, bytes;
-    uint32_t at, share;
+    int32_t at;
+    uint32_t share;
 };
 
 // Of two ranks, each has one entry, beside its stamp.
 static inline bool uno_large_is_lone(const struct uno_large *j)
 {
-    return j->u->n == 2 && j->slot == UNO_SEG_SLOT;
+    return j->u->n == 2;
 }
 
 // Rank r's entry for rank i, in its slot. Of few ranks each has a line of its own, which the smallest blocks share.
@@ -75,7 +79,7 @@ static inline size_t uno_large_stride(const struct uno_coll *u)
 static inline struct uno_large_entry *uno_large_entry_of(const struct uno_large *j, int r, uint64_t k, int i)
 {
     bool lone = uno_large_is_lone(j);
-    char *table = uno_seg_slot(j->u, r, k, lone ? sizeof(struct uno_large_entry) : j->slot);
+    char *table = uno_seg_slot(j->u, r, k, lone ? sizeof(struct uno_large_entry) : UNO_SEG_SLOT);
     return (struct uno_large_entry *)(void *)(table + (lone ? 0 : (size_t)i * uno_large_stride(j->u)));
 }
 
@@ -88,12 +92,13 @@ static inline size_t uno_large_line(const struct uno_large *j)
 static inline char *uno_large_behind(const struct uno_large *j, uint64_t k)
 {
     size_t table = uno_large_is_lone(j) ? 0 : (size_t)j->u->n * uno_large_stride(j->u);
-    return uno_seg_slot(j->u, j->u->me, k, j->slot) + table;
+    return uno_seg_slot(j->u, j->u->me, k, UNO_SEG_SLOT) + table;
 }
 
 // Fills an entry for what rank i gets, and a place for its bytes: right behind the entry, of whose line `line` bytes
-// are the entry's, or from `free` on, where the slot's next free byte is then. (No blocks are passed here nor to take:
-// one written in words and read wider would wait for the stores to the entries before it, whose lines others hold.)
+// are the entry's, or from `free` on, where the slot's next free byte is then, or in the wide slot. (No blocks are
+// passed here nor to take: one written in words and read wider would wait for the stores to the entries before it,
+// whose lines others hold.)
 void uno_large_describe(struct uno_large *j, int i, struct uno_large_entry *e, size_t line, char **free);
 // e: in rank r's slot. room: bytes that there are for it.
 bool uno_large_fits(struct uno_large *j, int r, const struct uno_large_entry *e, size_t room);

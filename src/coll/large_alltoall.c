@@ -2,8 +2,7 @@
 // Large alltoall, alltoallv and alltoallw in a host (large.h). With n ranks, m bytes from each to each, latency a of a
 // phase, c of a call that copies across memory, time per byte b:
 //   2 a + (n - 1) c + n m b    every rank reads its block of all others and copies its own
-// The v and w forms: a table of addresses instead of one; what fits the slot of a rank beside its table is read there,
-// and where ranks outnumber cores a wide one, as the blocks of an alltoall are.
+// The v and w forms: a table of addresses instead of one; what fits the slot of a rank beside its table is read there.
 #include "coll/large.h"
 
 void uno_large_alltoall(struct uno_large *j)
@@ -27,12 +26,8 @@ void uno_large_alltoall(struct uno_large *j)
 void uno_large_alltoallv(struct uno_large *j)
 {
     struct uno_coll *u = j->u;
-    if (u->crowded && u->copies[UNO_ALLTOALL] > UNO_SEG_SLOT && uno_seg_widen(u, UNO_SEG_SLOT + 1)) {
-        j->slot = u->room;
-        j->most = u->copies[UNO_ALLTOALL] - 1;
-    }
     struct uno_block to = uno_recv_block(j->c, u->me), from = uno_send_block(j->c, u->me);
-    uint64_t k = j->slot > UNO_SEG_SLOT ? uno_seg_begin_wide(u) : uno_seg_begin(u);
+    uint64_t k = uno_seg_begin(u);
     char *free = uno_large_behind(j, k);
     bool lent = false;
     for (int i = 1; i < u->n; i++) {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Large gather and gatherv in a host (large.h). With n ranks, m bytes of each, latency a of a phase, c of a call that
 // copies across memory, time per byte b; all ranks at once:
-//   2 a + c + m b                        the owners write while the root copies its own block
+//   2 a + c + m b                        the owners write while the root copies its own block, or helps, too
 //   2 a + (n - 1) c + m b (n - 1) / n    in place: the root reads the start of each block, too
 // gatherv: a block that fits the slot of its rank waits there for the root.
+#include "base/huge.h"
 #include "coll/large.h"
 #include "core/pack.h"
 
@@ -28,9 +29,12 @@ void uno_large_gather(struct uno_large *j)
     const struct uno_call *c = j->c;
     if (u->me == c->root) {
         struct uno_block first = uno_recv_block(c, 0);
-        size_t bytes = uno_block_bytes(first), share = c->sbuf == MPI_IN_PLACE ? uno_large_root_share(u, bytes) : 0;
+        size_t bytes = uno_block_bytes(first);
         char *all = uno_large_writable(j, (struct uno_block){first.at, first.count * u->n, first.type});
-        uint64_t k = uno_large_tell_share(u, all, bytes * (size_t)u->n, share);
+        bool gathered = uno_huge_use(all, bytes * (size_t)u->n);
+        size_t share =
+            c->sbuf == MPI_IN_PLACE ? uno_large_root_share(u, bytes) : uno_large_late_share(u, bytes, gathered);
+        uint64_t k = uno_large_tell_share(u, all, share);
         if (all) gather_own(j, all);
         for (int i = 1; i < u->n && share; i++) {
             int r = (u->me + i) % u->n;
@@ -72,7 +76,8 @@ static void gatherv_give(struct uno_large *j)
     if (mine->addr) {
         uno_seg_wait(u, root, k);
         const struct uno_large_entry *there = uno_large_entry_of(j, root, k, u->me);
-        share = there->share ? uno_large_root_share(u, mine->bytes) : 0;
+        share = (size_t)there->share * UNO_SHARE_UNIT;
+        if (share > mine->bytes) share = mine->bytes;
         if (there->bytes >= mine->bytes && there->addr)
             uno_large_keep(j, uno_seg_push(u, root, there->addr + share, (const char *)(uintptr_t)mine->addr + share,
                                            mine->bytes - share));
@@ -85,8 +90,13 @@ static void gatherv_give(struct uno_large *j)
 static struct uno_large_entry gatherv_room(struct uno_large *j, int r)
 {
     struct uno_block to = uno_recv_block(j->c, r);
-    struct uno_large_entry e = {.bytes = uno_block_bytes(to), .share = j->c->sbuf == MPI_IN_PLACE};
-    if (r != j->u->me && e.bytes > j->most) e.addr = (uint64_t)(uintptr_t)uno_large_writable(j, to);
+    struct uno_large_entry e = {.bytes = uno_block_bytes(to)};
+    if (r == j->u->me || e.bytes <= j->most) return e;
+    char *at = uno_large_writable(j, to);
+    bool gathered = at && uno_huge_use(at, e.bytes), in_place = j->c->sbuf == MPI_IN_PLACE;
+    size_t share = in_place ? uno_large_root_share(j->u, e.bytes) : uno_large_late_share(j->u, e.bytes, gathered);
+    e.addr = (uint64_t)(uintptr_t)at;
+    e.share = (uint32_t)(share / UNO_SHARE_UNIT);
     return e;
 }
 
@@ -115,7 +125,8 @@ static void gatherv_block(struct uno_large *j, int r, uint64_t k)
     }
     const struct uno_large_entry *to = uno_large_entry_of(j, j->u->me, k, r);
     if (!uno_large_fits(j, r, e, uno_block_bytes(uno_recv_block(j->c, r)))) return;
-    size_t share = to->share ? uno_large_root_share(j->u, e->bytes) : 0;
+    size_t share = (size_t)to->share * UNO_SHARE_UNIT;
+    if (share > e->bytes) share = e->bytes;
     if (share && to->addr) uno_large_keep(j, uno_seg_pull(j->u, r, (char *)(uintptr_t)to->addr, e->addr, share));
 }
 

@@ -4,6 +4,7 @@
 //   2 a + c + m b                        the owners read while the root copies its own block
 //   2 a + (n - 1) c + m b (n - 1) / n    in place: the root writes the start of each block, too
 // scatterv: blocks that fit the slot of the root wait there.
+#include "base/huge.h"
 #include "coll/large.h"
 
 // Every rank posts where its block is. The owners read theirs; the root copies its own or, in place, takes a share.
@@ -15,7 +16,8 @@ void uno_large_scatter(struct uno_large *j)
         struct uno_block own = uno_send_block(c, u->me);
         size_t bytes = uno_block_bytes(own), share = c->rbuf == MPI_IN_PLACE ? uno_large_root_share(u, bytes) : 0;
         const char *all = uno_large_all_readable(j);
-        uint64_t k = uno_large_tell_share(u, all, bytes * (size_t)u->n, share);
+        uno_huge_use(all, bytes * (size_t)u->n);
+        uint64_t k = uno_large_tell_share(u, all, share);
         if (c->rbuf != MPI_IN_PLACE) uno_block_copy(uno_recv_block(c, 0), own);
         for (int i = 1; i < u->n && share; i++) {
             int r = (u->me + i) % u->n;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "base/huge.h"
 #include "coll/large.h"
 #include "coll/slot_copy.h"
 #include "core/pack.h"
@@ -13,21 +14,40 @@ static inline size_t bytes_of(const struct uno_block *b)
     return (size_t)(b->count * b->type->size);
 }
 
+// A place for `bytes` in this rank's wide slot, which it may fill from the first one on; NULL: there is none.
+static char *wide_place(struct uno_large *j, size_t bytes)
+{
+    struct uno_coll *u = j->u;
+    if (u->room <= UNO_SEG_SLOT || bytes > u->room - j->wide) return NULL;
+    if (j->wide == 0) uno_seg_claim_wide(u, u->phase);
+    char *at = uno_seg_slot(u, u->me, u->phase, u->room) + j->wide;
+    j->wide += (bytes + sizeof(struct uno_line) - 1) / sizeof(struct uno_line) * sizeof(struct uno_line);
+    return at;
+}
+
+// A place behind the table, or in the wide slot; NULL: the block stays where it is.
+static char *slot_place(struct uno_large *j, size_t bytes, char **free)
+{
+    char *at = *free, *end = uno_seg_slot(j->u, j->u->me, j->u->phase, UNO_SEG_SLOT) + UNO_SEG_SLOT;
+    if (bytes > j->most) return NULL;
+    if (bytes > (size_t)(end - at)) return wide_place(j, bytes);
+    *free += (bytes + 7) / 8 * 8;
+    return at;
+}
+
 void uno_large_describe(struct uno_large *j, int i, struct uno_large_entry *e, size_t line, char **free)
 {
     struct uno_block b = uno_send_block(j->c, i);
     *e = (struct uno_large_entry){.bytes = bytes_of(&b)};
     if (e->bytes == 0) return;
-    char *at = sizeof *e + e->bytes <= line ? (char *)(e + 1) : *free;
-    if (at == *free) {
-        char *end = uno_seg_slot(j->u, j->u->me, j->u->phase, j->slot) + j->slot;
-        if (e->bytes > j->most || e->bytes > (size_t)(end - at)) {
-            e->addr = (uint64_t)(uintptr_t)uno_large_readable(j, b);
-            return;
-        }
-        *free += (e->bytes + 7) / 8 * 8;
+    char *at = sizeof *e + e->bytes <= line ? (char *)(e + 1) : slot_place(j, e->bytes, free);
+    if (!at) {
+        const char *lent = uno_large_readable(j, b);
+        if (lent) uno_huge_use(lent, e->bytes);
+        e->addr = (uint64_t)(uintptr_t)lent;
+        return;
     }
-    e->at = (uint32_t)(at - (char *)e);
+    e->at = (int32_t)(at - (char *)e);
     if (uno_large_is_plain(b)) {
         uno_seg_put(at, b.at, e->bytes, UNO_SEG_ONE_WAY);
         return;

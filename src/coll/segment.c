@@ -258,13 +258,18 @@ uint64_t uno_seg_begin(struct uno_coll *u)
 uint64_t uno_seg_begin_wide(struct uno_coll *u)
 {
     uint64_t k = ++u->phase;
-    claim(u, k, UNO_SEG_WIDE_DEPTH);
+    uno_seg_claim_wide(u, k);
     return k;
 }
 
 void uno_seg_claim(struct uno_coll *u, uint64_t k)
 {
     claim(u, k, UNO_SEG_DEPTH);
+}
+
+void uno_seg_claim_wide(struct uno_coll *u, uint64_t k)
+{
+    claim(u, k, UNO_SEG_WIDE_DEPTH);
 }
 
 void uno_seg_post(struct uno_coll *u, uint64_t k)

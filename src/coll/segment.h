@@ -100,9 +100,10 @@ void uno_hier_free(struct uno_hier *h);
 // Begins a phase in which this rank posts: waits until its slot is free. A phase in which it only reads begins with a
 // plain ++u->phase.
 uint64_t uno_seg_begin(struct uno_coll *u);
-uint64_t uno_seg_begin_wide(struct uno_coll *u);             // in which a wide slot may be used, too
-void uno_seg_claim(struct uno_coll *u, uint64_t k);          // in a phase begun with ++u->phase it posts all the same
-void uno_seg_post(struct uno_coll *u, uint64_t k);           // stamps, wakes those that sleep
+uint64_t uno_seg_begin_wide(struct uno_coll *u);            // in which a wide slot may be used, too
+void uno_seg_claim(struct uno_coll *u, uint64_t k);         // in a phase begun with ++u->phase it posts all the same
+void uno_seg_claim_wide(struct uno_coll *u, uint64_t k);    // in a phase that it has begun, it fills its wide slot, too
+void uno_seg_post(struct uno_coll *u, uint64_t k);          // stamps, wakes those that sleep
 void uno_seg_wait(struct uno_coll *u, int r, uint64_t k);    // until rank r has posted in phase k
 void uno_seg_wait_all(struct uno_coll *u, uint64_t k);
 void uno_seg_done(struct uno_coll *u, uint64_t k);    // this rank reads nothing of phases up to k any more

@@ -375,13 +375,27 @@ static void wait_among_threads(bool (*ready)(void *), void *arg, const struct un
     if (uno_helper_on && (pollers || uno_helper_users) && what != &uno_waiting_helper) uno_helper_call();
 }
 
-void uno_wait_on(bool (*ready)(void *arg), void *arg, const struct uno_waiting *what, struct uno_patience *p)
+// Others who begin something with this rank like to know whether it is there to help.
+static inline void tell_wait(uint32_t waits)
 {
-    if (ready(arg)) return;
+    // Relaxed: a hint, for uno_patience_is_there().
+    atomic_store_explicit(&uno_world.door->waits, waits, memory_order_relaxed);
+}
+
+static inline __attribute__((always_inline)) void wait_for(bool (*ready)(void *), void *arg,
+                                                           const struct uno_waiting *what, struct uno_patience *p)
+{
+    tell_wait(1);
     if (uno_world.threads)
         wait_among_threads(ready, arg, what, p);
     else
         wait_alone(ready, arg, what, p);
+    tell_wait(0);
+}
+
+void uno_wait_on(bool (*ready)(void *arg), void *arg, const struct uno_waiting *what, struct uno_patience *p)
+{
+    if (!ready(arg)) wait_for(ready, arg, what, p);
 }
 
 void uno_wait_until(bool (*ready)(void *arg), void *arg, const struct uno_waiting *what)
@@ -411,10 +425,7 @@ void uno_wait_request_on(MPI_Request r, struct uno_patience *p)
     if (r->kind == UNO_REQ_PARTITIONED && !uno_world.threads && look_at_partitions(r, p)) return;
     if (uno_request_is_own_work(r) && r->ops->poll(r) && uno_request_is_done(r)) return;
     struct uno_waiting what = {.comm = r->comm, .peer = r->rank, .tag = r->tag};
-    if (uno_world.threads)
-        wait_among_threads(request_ready, r, &what, p);
-    else
-        wait_alone(request_ready, r, &what, p);
+    wait_for(request_ready, r, &what, p);
 }
 
 void uno_wait_request(MPI_Request r)

@@ -43,18 +43,22 @@ static void read_payload(struct uno_link *link, const void *payload, size_t from
 // Moves n payload bytes into the receive at r->move.moved.
 static void take_in(MPI_Request r, struct uno_link *link, const void *payload, size_t n)
 {
-    if (!r->move.type && !r->move.packer.ordered) {
-        read_payload(link, payload, 0, (char *)(uintptr_t)r->move.buf + r->move.moved, n);
-        r->move.moved += n;
+    bool plain = !r->move.type && !r->move.packer.ordered, past = r->move.bytes >= uno_copy_past_from;
+    char *to = (char *)(uintptr_t)r->move.buf + r->move.moved;
+    r->move.moved += n;
+    if (plain && (payload || !past)) {
+        read_payload(link, payload, 0, to, n);
         return;
     }
     if (payload) uno_unpack(&r->move.packer, payload, n);
     for (size_t at = 0, k; !payload && at < n; at += k) {
         const void *from;
         k = link->ops->look(link, n - at, &from);
-        uno_unpack(&r->move.packer, from, k);
+        if (plain)
+            uno_copy_past(to + at, from, k);
+        else
+            uno_unpack(&r->move.packer, from, k);
     }
-    r->move.moved += n;
 }
 
 static void set_status(MPI_Request r, int src, int tag, size_t bytes)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // run: np=2,3,5 chan=shm,tcp
+// run: np=17 chan=shm
 // Random traffic against a reference matcher: every rank sends numbered messages of random sizes and tags to every
 // other and to itself; the receiver takes them by exact and wildcard receives and probes, and checks that no message
 // overtook another.
@@ -7,7 +8,7 @@
 
 #include <string.h>
 
-enum { MESSAGES = 400, TAGS = 4, MAX = 40000 };
+enum { MESSAGES = 400, TAGS = 4, MEDIUM = 40000, MAX = 300000 };
 static int rank, size;
 
 static unsigned next_random(unsigned *state)
@@ -23,7 +24,8 @@ static void plan(int from, int to, int k, int *tag, int *bytes)
     next_random(&s);
     *tag = (int)(next_random(&s) % TAGS);
     unsigned kind = next_random(&s) % 8;
-    *bytes = 8 + (int)(next_random(&s) % (kind < 5 ? 40 : kind < 7 ? 5000 : MAX - 8));
+    int large = k % 4 ? MEDIUM : MAX;
+    *bytes = 8 + (int)(next_random(&s) % (unsigned)(kind < 5 ? 40 : kind < 7 ? 5000 : large - 8));
 }
 
 // next[from][tag]: the number of the next message of that tag that must come: the order within (source, tag) is the

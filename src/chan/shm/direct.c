@@ -20,6 +20,7 @@ static struct uno_param piece_max = UNO_PARAM_INT(
 UNO_PARAM_DECLARE(piece_max);
 
 #define PIECES_PER_POLL 4
+#define GATHERED (UINT32_C(1) << 31)    // in uno_rts.direct: the one run of the sender lies in huge pages
 
 static int free_desc(struct shm_link *l)
 {
@@ -30,6 +31,14 @@ static int free_desc(struct shm_link *l)
 static bool reaches_memory(struct shm_link *l)
 {
     return l->home ? l->cma : uno_peer_memory_pid((int)l->local) != 0;
+}
+
+// Where streaming through the ring beats looking up a small page for every 4 KiB, buffers that are used again and again
+// are gathered all the same, but not if they leave the caches meanwhile: there the ring stays ahead (bench: lat --sizes
+// 256K:64M, bw --sizes 1M:4M). Whether the buffer lies in huge pages.
+static bool use(const void *at, size_t n)
+{
+    return uno_huge_use_hot(at, n, n > uno_thresholds.paged ? SIZE_MAX : uno_thresholds.cached / 2);
 }
 
 int shm_offer(struct uno_link *link, const struct uno_mem *mem, struct uno_rts *rts)
@@ -44,7 +53,7 @@ int shm_offer(struct uno_link *link, const struct uno_mem *mem, struct uno_rts *
     if (state != DESC_FREE && state != DESC_LEFT) return UNO_DECLINED;
     if (mem->runs > 1 && !shm_layouts_begin(l, i, mem)) return UNO_DECLINED;
     const void *from = mem->runs > 1 ? (const void *)mem->run : mem->run->at;
-    if (mem->runs == 1) uno_huge_use(from, rts->bytes);
+    bool gathered = mem->runs == 1 && use(from, rts->bytes);
     d->src = (uint64_t)(uintptr_t)from;
     d->bytes = rts->bytes;
     l->send_token[i] = rts->token;
@@ -56,7 +65,7 @@ int shm_offer(struct uno_link *link, const struct uno_mem *mem, struct uno_rts *
     l->desc_used |= 1ULL << i;
     rts->addr = d->src;
     rts->desc = (uint32_t)i;
-    rts->direct = (uint32_t)mem->runs;
+    rts->direct = (uint32_t)mem->runs | (gathered ? GATHERED : 0);
     return MPI_SUCCESS;
 }
 
@@ -243,13 +252,26 @@ static bool learn_layouts(struct shm_link *l, const struct uno_rts *rts, const s
     return false;
 }
 
-int shm_accept(struct uno_link *link, const struct uno_rts *rts, const struct uno_mem *mem, uint64_t token)
+// Whether a message had better come through the ring: both ranks are at it, and not both buffers lie in huge pages. A
+// sender that is away would keep it waiting, where a copy needs one of the two alone; and so would this rank, outside a
+// wait, but where ranks share processors nothing is gained by a copy meanwhile.
+static bool streams_better(const struct shm_link *l, bool gathered, void *dst, size_t n)
+{
+    if (n > uno_thresholds.paged || (!l->polling && !uno_patience.crowded)) return false;
+    if (!uno_patience_is_there(l->door, uno_patience.crowded || n >= uno_thresholds.help)) return false;
+    return !use(dst, n) || !gathered;
+}
+
+int shm_accept(struct uno_link *link, const struct uno_rts *offer, const struct uno_mem *mem, uint64_t token)
 {
     struct shm_link *l = (struct shm_link *)link;
+    struct uno_rts plain_rts = *offer, *rts = &plain_rts;
+    rts->direct &= ~GATHERED;
     if (l->lost || rts->desc >= SHM_DESCS || l->copying & 1ULL << rts->desc)
         return UNO_DECLINED;    // p2p then asks by token
     size_t room = uno_mem_bytes(mem), n = rts->bytes < room ? rts->bytes : room;
     bool plain = rts->direct <= 1 && mem->runs <= 1;
+    if (plain && streams_better(l, offer->direct & GATHERED, mem->run->at, n)) return UNO_DECLINED;
     if (plain && copies_alone(l, n)) return copy_alone(l, rts, mem->run->at, n, token) ? MPI_SUCCESS : UNO_DECLINED;
     if (!learn_layouts(l, rts, mem)) return UNO_DECLINED;
     struct shm_desc *d = &l->rx->desc[rts->desc];

@@ -24,7 +24,7 @@
 #include "chan/self.h"
 #include "chan/shm/ring.h"
 
-#define PAIR_CHUNKS (UNO_PAIR_BYTES / UNO_HEAP_CHUNK)
+#define PAIR_CHUNKS (UNO_PAIR_LEAST / UNO_HEAP_CHUNK)
 
 // A ring that was announced, and whose sender is not known yet or still has one that is not read to its end.
 struct shm_guest {

@@ -26,7 +26,11 @@
 #define SHM_DESCS 64
 #define SHM_DESC_OFF 8192
 #define SHM_BYTES_OFF 12288
-#define SHM_BYTES (UNO_PAIR_BYTES - SHM_BYTES_OFF)    // 116 KiB
+#define SHM_BYTES (UNO_PAIR_BYTES - SHM_BYTES_OFF)    // 500 KiB
+
+// Where many ranks share a host, and between jobs.
+#define SHM_LEAST_BYTES (UNO_PAIR_LEAST - SHM_BYTES_OFF)
+#define SHM_LEAST_EAGER (28 * 1024)
 
 struct shm_slot {
     struct uno_hdr h;
@@ -59,12 +63,12 @@ struct shm_pair {
     char pad2[UNO_LINE - 12];
     struct shm_slot slot[SHM_SLOTS];
     struct shm_desc desc[SHM_DESCS];    // at SHM_DESC_OFF
-    char bytes[SHM_BYTES];              // at SHM_BYTES_OFF
+    char bytes[SHM_BYTES];              // at SHM_BYTES_OFF; shm_link.ring of them are used
 };
 
 _Static_assert(sizeof(struct uno_hdr) == 24 && sizeof(struct shm_slot) == UNO_LINE, "a slot is a line");
 _Static_assert(offsetof(struct shm_pair, desc) == SHM_DESC_OFF, "descriptors start on a page");
-_Static_assert(sizeof(struct shm_pair) == UNO_PAIR_BYTES, "a pair fills its area");
+_Static_assert(sizeof(struct shm_pair) == UNO_PAIR_BYTES, "a pair fills the largest area");
 
 // One side of a direct copy that has a layout on either end: its own list, and a copy of the peer's.
 struct shm_layouts {
@@ -112,11 +116,18 @@ struct shm_link {
     bool polling;                    // shm_direct_poll follows
     bool owes_ring;                  // then: the peer's door is rung, once for all that was copied meanwhile
     bool cma;                        // a guest: its memory can be reached by a copy
+    uint32_t ring;                   // bytes of a byte ring that are used, alike on both sides
     bool ending;                     // a guest: it sends no more, and what it sent is being read
     uint64_t send_token[SHM_DESCS], recv_token[SHM_DESCS];    // offered, being copied
     struct shm_layouts *layouts;    // of our descriptors, then of the peer's; NULL until a layout is copied
     struct shm_link *next;          // polled rings
 };
+
+// Where position `at` of a byte ring lies.
+static inline size_t shm_place(const struct shm_link *l, uint64_t at)
+{
+    return l->ring == SHM_BYTES ? at % SHM_BYTES : at % SHM_LEAST_BYTES;
+}
 
 extern struct uno_chan uno_shm;
 

@@ -18,11 +18,10 @@
 #include "chan/shm/ring.h"
 #include "chan/traffic.h"
 
-#define TELL_SLOTS (SHM_SLOTS / 4)    // slots taken before the sender is told
-#define TELL_BYTES (SHM_BYTES / 4)
-#define DATA_MAX (SHM_BYTES / 4)    // pieces of a streamed message
-#define MOURN 1024                  // polls between two looks whether a process of another job has ended
-#define PER_LINK 32                 // messages taken from one ring before the next one has its turn
+#define TELL_SLOTS (SHM_SLOTS / 4)        // slots taken before the sender is told
+#define DATA_MAX (SHM_LEAST_BYTES / 4)    // pieces of a streamed message, and layouts that are packed at once; or eager
+#define MOURN 1024                        // polls between two looks whether a process of another job has ended
+#define PER_LINK 32                       // messages taken from one ring before the next one has its turn
 
 static struct {
     struct shm_link **link;    // [nlocal], NULL until first used
@@ -40,10 +39,10 @@ static size_t rounded(size_t n)
 }
 
 // Where a payload of n bytes starts that is put at position `at`: not across the end of the ring.
-static uint64_t placed(uint64_t at, size_t n)
+static uint64_t placed(const struct shm_link *l, uint64_t at, size_t n)
 {
-    size_t off = at % SHM_BYTES;
-    return off + n > SHM_BYTES ? at + (SHM_BYTES - off) : at;
+    size_t off = shm_place(l, at);
+    return off + n > l->ring ? at + (l->ring - off) : at;
 }
 
 static bool credit_refill(struct shm_link *l)
@@ -148,16 +147,16 @@ static uint8_t pieces_of(const struct uno_msg *m)
 
 static int send_bytes(struct shm_link *l, const struct uno_msg *m)
 {
-    uint64_t at = placed(l->put, m->bytes), end = at + rounded(m->bytes);
+    uint64_t at = placed(l, l->put, m->bytes), end = at + rounded(m->bytes);
     if (end > l->put_limit) {
         // Acquire: pairs with the release in tell_bytes; what was given back is no longer read.
-        l->put_limit = atomic_load_explicit(&l->tx->bytes_taken, memory_order_acquire) + SHM_BYTES;
+        l->put_limit = atomic_load_explicit(&l->tx->bytes_taken, memory_order_acquire) + l->ring;
         if (end > l->put_limit) return UNO_FULL;
     }
     uint8_t pieces = pieces_of(m);
     size_t piece = pieces ? (size_t)1 << pieces : m->bytes;
-    char *dst = l->tx->bytes + at % SHM_BYTES;
-    uno_assert(end <= l->put_limit && at % SHM_BYTES + m->bytes <= SHM_BYTES);
+    char *dst = l->tx->bytes + shm_place(l, at);
+    uno_assert(end <= l->put_limit && shm_place(l, at) + m->bytes <= l->ring);
     l->put = end;
     fill_line(m, dst, 0, piece, &l->tx->slot[l->tx_at]);
     push(l, m, pieces, NULL, 0);
@@ -226,13 +225,13 @@ static inline void hand_up(struct shm_link *l, const struct uno_hdr *h, const vo
 
 static void take_bytes(struct shm_link *l, const struct uno_hdr *h)
 {
-    l->read_at = placed(l->got, h->bytes);
+    l->read_at = placed(l, l->got, h->bytes);
     size_t piece = h->chan ? (size_t)1 << (h->chan & 31) : h->bytes;
     l->read_ready = l->read_at + (piece < h->bytes ? piece : h->bytes);
     l->got = l->read_at + rounded(h->bytes);
-    bool tell = l->got - l->got_told >= TELL_BYTES;
+    bool tell = l->got - l->got_told >= l->ring / 4;
     if (tell) uno_copy_own((char *)&l->rx->bytes_taken, sizeof l->rx->bytes_taken);
-    uno_copy_soon(l->rx->bytes + l->read_at % SHM_BYTES, l->read_ready - l->read_at);
+    uno_copy_soon(l->rx->bytes + shm_place(l, l->read_at), l->read_ready - l->read_at);
     hand_up(l, h, NULL);
     if (tell) tell_bytes(l);
 }
@@ -319,26 +318,26 @@ static size_t shm_look(struct uno_link *link, size_t n, const void **at)
         if (++looks % UNO_COPY_LOOKS == 0 && tear_off(l)) l->read_ready = l->read_at + n;
     }
     size_t k = l->read_ready - l->read_at < n ? l->read_ready - l->read_at : n;
-    *at = l->rx->bytes + l->read_at % SHM_BYTES;
+    *at = l->rx->bytes + shm_place(l, l->read_at);
     l->read_at += k;
     return k;
 }
 
 void shm_begin_tx(struct shm_link *l, struct shm_pair *tx)
 {
-    uno_dump_keep(tx, sizeof *tx);
+    uno_dump_keep(tx, SHM_BYTES_OFF + l->ring);
     l->tx = tx;
     l->tx_lap = 1;
     l->tx_unit = SHM_UNITS;
     l->tx_src = -1;    // no short message before the first full one
     l->tx_at = l->credit = l->sent = 0;
     l->put = 0;
-    l->put_limit = SHM_BYTES;
+    l->put_limit = l->ring;
 }
 
 void shm_begin_rx(struct shm_link *l, struct shm_pair *rx)
 {
-    uno_dump_keep(rx, sizeof *rx);
+    uno_dump_keep(rx, SHM_BYTES_OFF + l->ring);
     l->rx = rx;
     l->rx_lap = 1;
     l->rx_unit = SHM_UNITS;
@@ -349,12 +348,16 @@ void shm_begin_rx(struct shm_link *l, struct shm_pair *rx)
 struct shm_link *shm_link_new(int proc, struct uno_door *door, struct uno_board *board)
 {
     struct shm_link *l = calloc(1, sizeof *l);
+    bool least = uno_proc_is_guest(proc) || uno_chan_self.nlocal > UNO_PAIR_FEW;
+    uint64_t eager = uno_thresholds.eager;
     if (!l) return NULL;
+    if (least && eager > SHM_LEAST_EAGER) eager = SHM_LEAST_EAGER;
+    l->ring = least ? SHM_LEAST_BYTES : SHM_BYTES;
     l->base = (struct uno_link){.chan = &uno_shm,
                                 .ops = uno_shm.ops,
                                 .proc = proc,
-                                .eager_max = (uint32_t)uno_thresholds.eager,
-                                .data_max = DATA_MAX,
+                                .eager_max = (uint32_t)eager,
+                                .data_max = (uint32_t)(eager > DATA_MAX ? eager : DATA_MAX),
                                 .met = true};
     l->door = door;
     l->board = board;
