@@ -18,6 +18,9 @@
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#if defined(__x86_64__)
+#include <emmintrin.h>
+#endif
 
 #ifndef MADV_COLLAPSE
 #define MADV_COLLAPSE 25
@@ -63,6 +66,23 @@ static void copy_ahead(char *d, const char *s, size_t n)
         memcpy(d + i, s + i, LINE);
     }
 }
+
+// Past the caches.
+#if defined(__x86_64__)
+static const int can_go_past = 1;
+static void copy_past(char *d, const char *s, size_t n)
+{
+    for (size_t i = 0; i < n; i += 16)
+        _mm_stream_si128((__m128i *)(void *)(d + i), _mm_loadu_si128((const __m128i *)(const void *)(s + i)));
+    _mm_sfence();
+}
+#else
+static const int can_go_past = 0;
+static void copy_past(char *d, const char *s, size_t n)
+{
+    memcpy(d, s, n);
+}
+#endif
 
 static char *place(int side, size_t n)
 {
@@ -112,6 +132,11 @@ static void whole_plain(size_t n, int sends)
 static void whole_ahead(size_t n, int sends)
 {
     whole(n, sends, copy_ahead);
+}
+
+static void whole_past(size_t n, int sends)
+{
+    whole(n, sends, copy_past);
 }
 
 // Of the other side's memory; a write goes the other way.
@@ -261,26 +286,38 @@ static void line(const char *name, double value, double least)
     printf("%s = %.0f\n", name, value > least ? value : least);
 }
 
+// A payload beside its line: ns before its first byte, ps per byte to write and to read.
+struct payload {
+    double start, write, read;
+};
+
+static struct payload payload_of(way *w, double stamp)
+{
+    const double n4 = 4096, n16 = 16384;
+    double write, read, t16 = time_of(w, 16384, &write, &read), t4 = time_of(w, 4096, NULL, NULL);
+    double slope = (t16 - t4) / (n16 - n4);
+    double share = slope / (write / n16 + read / n16);    // the clocks' readings, to what the whole way takes
+    return (struct payload){t4 - stamp - slope * n4, 1e3 * share * write / n16, 1e3 * share * read / n16};
+}
+
 static void measure_all(void)
 {
-    const double n4 = 4096, n16 = 16384, n64 = 65536;
-    double write, ahead, read;
+    const double n4 = 4096, n64 = 65536;
     use_buffers(0);
     double stamp = time_of(one_line, 0, NULL, NULL);
-    time_of(whole_ahead, 16384, &ahead, NULL);
-    double w16 = time_of(whole_plain, 16384, &write, &read), w4 = time_of(whole_plain, 4096, NULL, NULL);
+    struct payload plain = payload_of(whole_plain, stamp), ahead = payload_of(whole_ahead, stamp);
+    struct payload past = payload_of(whole_past, stamp);
     double a4 = time_of(across, 4096, NULL, NULL), a64 = time_of(across, 65536, NULL, NULL);
     double b64 = time_of(across_both, 65536, NULL, NULL), wake = time_of_wake();
     use_buffers(1);
     double h4 = time_of(across, 4096, NULL, NULL), h64 = time_of(across, 65536, NULL, NULL);
     if (me) return;
-    double slope = (w16 - w4) / (n16 - n4), cross = (a64 - a4) / (n64 - n4), gather = time_of_gathering();
-    double share = slope / (write / n16 + read / n16);    // the clocks' readings, to what the whole way takes
+    double cross = (a64 - a4) / (n64 - n4), gather = time_of_gathering();
     line("line", stamp, 5);
-    line("data", w4 - stamp - slope * n4, 0);
-    line("write", 1e3 * share * write / n16, 1);
-    line("write_ahead", 1e3 * share * ahead / n16, 1);
-    line("read", 1e3 * share * read / n16, 1);
+    line("data", plain.start, 0);
+    line("write", plain.write, 1);
+    line("write_ahead", ahead.write, 1);
+    line("read", plain.read, 1);
     if (!refused) {
         line("call", a4 - stamp - cross * n4, 10);
         line("cross", 1e3 * cross, 1);
@@ -291,6 +328,9 @@ static void measure_all(void)
     line("wake", wake - stamp, 100);
     double cache = written_in_cache();
     if (cache > 0) line("cache", cache, 1);
+    line("past", past.start, 0);
+    line("past_write", can_go_past ? past.write : 0, can_go_past);
+    line("past_read", past.read, 1);
     if (refused) fprintf(stderr, "costs: copies across processes are not allowed here (%s)\n", strerror(refused));
 }
 

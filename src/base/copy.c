@@ -3,10 +3,13 @@
 // load.
 #include "base/copy.h"
 
+#include <stdatomic.h>
+
 #include "base/isa.h"
+#include "base/wait.h"
 
 #if defined(__x86_64__)
-#include <emmintrin.h>
+#include <immintrin.h>
 #endif
 
 #define LINE 64
@@ -64,8 +67,44 @@ static void in_plain(char *d, const char *s, size_t n)
     memcpy(d, s, n);
 }
 
+// ---- past the caches ----
+
+#if defined(__x86_64__)
+static inline size_t whole_lines_from(char **d, const char **s, size_t n)
+{
+    size_t head = -(uintptr_t)*d % LINE;
+    if (head > n) head = n;
+    memcpy(*d, *s, head);
+    *d += head, *s += head;
+    return n - head;
+}
+
+static void past_base(char *d, const char *s, size_t n)
+{
+    for (n = whole_lines_from(&d, &s, n); n >= LINE; n -= LINE, d += LINE, s += LINE)
+        for (int i = 0; i < LINE; i += 16)
+            _mm_stream_si128((__m128i *)(void *)(d + i), _mm_loadu_si128((const __m128i *)(const void *)(s + i)));
+    _mm_sfence();    // before others are told
+    memcpy(d, s, n);
+}
+
+UNO_FOR_AVX512 static void past_avx512(char *d, const char *s, size_t n)
+{
+    for (n = whole_lines_from(&d, &s, n); n >= LINE; n -= LINE, d += LINE, s += LINE)
+        _mm512_stream_si512((void *)d, _mm512_loadu_si512(s));
+    _mm_sfence();    // before others are told
+    memcpy(d, s, n);
+}
+#else
+static void past_base(char *d, const char *s, size_t n)
+{
+    memcpy(d, s, n);
+}
+#endif
+
 static void (*out)(char *, const char *, size_t, const char *) = out_base;
 static void (*in)(char *, const char *, size_t) = in_base;
+static void (*past)(char *, const char *, size_t) = past_base;
 bool uno_copy_ahead = true;
 size_t uno_copy_past_from = SIZE_MAX;
 
@@ -75,21 +114,86 @@ __attribute__((constructor)) static void choose(void)
     out = out_base, in = in_base;
     if (isa == UNO_ISA_AVX2) out = out_avx2, in = in_avx2;
     if (isa == UNO_ISA_AVX512) out = out_avx512, in = in_avx512;
+#if defined(__x86_64__)
+    if (isa == UNO_ISA_AVX512) past = past_avx512;
+#endif
 }
 
-void uno_copy_decide(bool ahead, size_t past_from)
+// What one core has read and another writes, per byte, changes by a factor of three with where a hypervisor lets the
+// two cores run, from second to second. So plain copies are timed: `seen` is what they cost of late, and `least` the
+// size from which going past the caches is cheaper than that. All of them hints that any thread may overwrite.
+#define TIMED 2048     // bytes: shorter copies end in the store buffer
+#define PROBED 4096    // of every PROBES-th copy that goes past the caches, so much does not
+#define PROBES 32
+#define SEEN_MOST 2000    // ps per byte; more is not the copy
+static struct uno_copy_costs cost;
+static _Atomic uint32_t seen, passed;
+static _Atomic size_t least = SIZE_MAX;
+
+static void see(uint32_t ps)
+{
+    uint32_t through = cost.past_write + cost.past_read, plain = ps + cost.read;
+    uint64_t from = plain > through ? cost.past * UINT64_C(1000) / (plain - through) : SIZE_MAX;
+    // Relaxed: hints, nothing is read by them.
+    atomic_store_explicit(&seen, ps, memory_order_relaxed);
+    atomic_store_explicit(&least, from < TIMED / 2 ? TIMED / 2 : from, memory_order_relaxed);
+}
+
+static void timed(char *d, const char *s, size_t n, const char *told,
+                  void (*copy)(char *, const char *, size_t, const char *))
+{
+    uint64_t start = uno_ticks();
+    copy(d, s, n, told);
+    uint64_t ps = (uno_ticks() - start) * 1000000 / uno_ticks_per_us() / n;
+    // Relaxed: as in see().
+    uint32_t before = atomic_load_explicit(&seen, memory_order_relaxed);
+    see((3 * before + (uint32_t)(ps < SEEN_MOST ? ps : SEEN_MOST)) / 4);
+}
+
+static void copy_to(char *d, const char *s, size_t n, const char *told,
+                    void (*copy)(char *, const char *, size_t, const char *))
+{
+    // Relaxed: as in see(); so is the count.
+    if (n < atomic_load_explicit(&least, memory_order_relaxed)) {
+        timed(d, s, n, told, copy);
+        return;
+    }
+    uint32_t i = atomic_load_explicit(&passed, memory_order_relaxed);
+    atomic_store_explicit(&passed, i + 1, memory_order_relaxed);
+    if (i % PROBES == 0) {
+        size_t k = n < 2 * PROBED ? n : PROBED;
+        timed(d, s, k, told, copy);
+        d += k, s += k, n -= k;
+    }
+    if (n) past(d, s, n);
+}
+
+void uno_copy_decide(bool ahead, size_t past_from, const struct uno_copy_costs *c)
 {
     uno_copy_past_from = past_from;
     uno_copy_ahead = ahead;
+    cost = *c;
     if (ahead)
         choose();
     else
         out = out_plain, in = in_plain;
+    if (cost.past_write) see(cost.write);
 }
 
 void uno_copy_out(void *dst, const void *src, size_t n, const void *told)
 {
-    out(dst, src, n, told);
+    if (__builtin_expect(n >= TIMED && cost.past_write, 0))
+        copy_to(dst, src, n, told, out);
+    else
+        out(dst, src, n, told);
+}
+
+void uno_copy_over(void *dst, const void *src, size_t n)
+{
+    if (n >= TIMED && cost.past_write)
+        copy_to(dst, src, n, NULL, out_plain);
+    else
+        memcpy(dst, src, n);
 }
 
 void uno_copy_in(void *dst, const void *src, size_t n)
@@ -97,23 +201,7 @@ void uno_copy_in(void *dst, const void *src, size_t n)
     in(dst, src, n);
 }
 
-#if defined(__x86_64__)
 void uno_copy_past(void *dst, const void *src, size_t n)
 {
-    char *d = dst;
-    const char *s = src;
-    size_t head = -(uintptr_t)d % LINE;
-    if (head > n) head = n;
-    memcpy(d, s, head);
-    for (d += head, s += head, n -= head; n >= LINE; n -= LINE, d += LINE, s += LINE)
-        for (int i = 0; i < LINE; i += 16)
-            _mm_stream_si128((__m128i *)(void *)(d + i), _mm_loadu_si128((const __m128i *)(const void *)(s + i)));
-    _mm_sfence();    // before others are told
-    memcpy(d, s, n);
+    past(dst, src, n);
 }
-#else
-void uno_copy_past(void *dst, const void *src, size_t n)
-{
-    memcpy(dst, src, n);
-}
-#endif

@@ -41,18 +41,29 @@ static inline void uno_copy_small(void *dst, const void *src, size_t n)
 // 256:8K). Else by the C library's memcpy. told: where the store after the copy tells the reader that it is there; that
 // line is asked for ahead, too (2 KiB: a tenth less). NULL: there is none.
 #define UNO_COPY_AHEAD 512
+//
+// Where writing such lines costs more than their way through memory does (Zen 4), copies of some KiB go past the
+// caches.
 void uno_copy_out(void *dst, const void *src, size_t n, const void *told);
 void uno_copy_in(void *dst, const void *src, size_t n);
+
+// As uno_copy_out, but never line by line: for what is written whole before others are told, of any size.
+void uno_copy_over(void *dst, const void *src, size_t n);
 
 // To memory that nobody reads soon, past the caches: a store that misses would read the line first (bench: bcast
 // --np 8 --sizes 8M:64M).
 void uno_copy_past(void *dst, const void *src, size_t n);
 
-// Whether lines are asked for ahead, and the size of a message that is written past the caches (base/thresholds.h
-// decides, before threads copy).
+// What copies to other cores cost (base/machine.h): ps per byte; past: ns. past_write 0: they never go past the caches.
+struct uno_copy_costs {
+    uint32_t write, read, past, past_write, past_read;
+};
+
+// Whether lines are asked for ahead, and the size of a message that its receiver writes past the caches
+// (base/thresholds.h decides, before threads copy).
 extern bool uno_copy_ahead;
 extern size_t uno_copy_past_from;
-void uno_copy_decide(bool ahead, size_t past_from);
+void uno_copy_decide(bool ahead, size_t past_from, const struct uno_copy_costs *costs);
 
 // Asks for the first lines of what another core has written and this one will copy after it has looked what to do with
 // it (a message whose receive must be found: 1 to 4 KiB a tenth less).

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Copies between cores: every length to beyond what is asked for ahead, at odd addresses, both ways of copying. What
+// Copies between cores: every length to beyond what is asked for ahead, at odd addresses, all ways of copying. What
 // lies around the copy stays, and so does the line that tells the reader, which is only asked for.
 #include "base/copy.h"
 
@@ -11,9 +11,12 @@
 #include <cmocka.h>
 
 #define MOST (4 * UNO_COPY_AHEAD)
+#define LONG (64 * 1024)
 #define EDGE 64
 
-static char source[MOST + EDGE], target[MOST + 2 * EDGE], line[64];
+static char source[LONG + EDGE], target[LONG + 2 * EDGE], line[64];
+
+static const struct uno_copy_costs none;    // never past the caches
 
 static void check(size_t n, size_t shift, const void *told, bool out)
 {
@@ -28,13 +31,18 @@ static void check(size_t n, size_t shift, const void *told, bool out)
     for (size_t i = 0; i < sizeof line; i++) assert_int_equal(line[i], 0x33);
 }
 
+static void fill(void)
+{
+    for (size_t i = 0; i < sizeof source; i++) source[i] = (char)(i * 7 + i / 256);
+}
+
 static void copies_all(void **state)
 {
     bool ahead = *(bool *)*state;
-    uno_copy_decide(ahead, 4096);
+    uno_copy_decide(ahead, 4096, &none);
     assert_int_equal(uno_copy_ahead, ahead);
     assert_int_equal(uno_copy_past_from, 4096);
-    for (size_t i = 0; i < sizeof source; i++) source[i] = (char)(i * 7 + i / 256);
+    fill();
     memset(line, 0x33, sizeof line);
     for (size_t n = 0; n <= MOST; n += n < 200 ? 1 : 37)
         for (size_t shift = 0; shift < 2; shift++) {
@@ -47,12 +55,40 @@ static void copies_all(void **state)
     check(MOST, 0, line, true);
 }
 
+// Lines as dear to write as can be, so that all that may goes past the caches but for what is timed; or as cheap. All
+// lengths about those where the way changes, at odd addresses.
+static void goes_past(void **state)
+{
+    static const struct uno_copy_costs dear = {2000, 1, 1, 1, 1}, cheap = {1, 1, 1000, 1000, 1000};
+    static const size_t about[] = {64, 1024, 2048, 4096, 8192, LONG - EDGE};
+    fill();
+    memset(line, 0x33, sizeof line);
+    uno_copy_decide(*(bool *)*state, 4096, &dear);
+    for (size_t turn = 0; turn < 80; turn++) {
+        if (turn == 40) uno_copy_decide(*(bool *)*state, 4096, &cheap);
+        for (size_t i = 0; i < sizeof about / sizeof *about; i++) {
+            size_t n = about[i] + turn % 9 - 4, shift = turn % 64;
+            check(n, shift, line, true);
+            memset(target, 0x55, sizeof target);
+            uno_copy_over(target + EDGE + shift, source + shift, n);
+            assert_memory_equal(target + EDGE + shift, source + shift, n);
+            uno_copy_past(target + EDGE + shift, source + shift + 1, n);
+            assert_memory_equal(target + EDGE + shift, source + shift + 1, n);
+            assert_int_equal(target[EDGE + shift - 1], 0x55);
+            assert_int_equal(target[EDGE + shift + n], 0x55);
+        }
+    }
+    uno_copy_decide(false, 4096, &none);
+}
+
 int main(void)
 {
     static bool yes = true, no = false;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_prestate(copies_all, &yes),
         cmocka_unit_test_prestate(copies_all, &no),
+        cmocka_unit_test_prestate(goes_past, &yes),
+        cmocka_unit_test_prestate(goes_past, &no),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

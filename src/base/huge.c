@@ -22,8 +22,8 @@
 #endif
 #define SHIFT 21
 #define REGIONS 512
-#define PER_TURN ((size_t)16 << 20)    // bytes of a use for each region that it may gather: large buffers take several
-#define TOO_LONG_NS 50000000           // the kernel had to look for memory: do not ask again
+#define REST 8                  // times as long as gathering took, nothing is gathered: a ninth of the time at most
+#define TOO_LONG_NS 50000000    // the kernel had to look for memory: do not ask again
 
 static struct uno_param after =
     UNO_PARAM_BY_MACHINE("huge_after", 16 << 20, 0, 1LL << 40,
@@ -51,6 +51,9 @@ static bool allowed(void)
     return state == ALLOWED;
 }
 
+static uint64_t rest_until;    // ns
+
+// A page of a virtual machine that was never touched takes the host several times as long as the costs say.
 static bool gather(uintptr_t number)
 {
     unsigned char there[(1 << SHIFT) / 4096];    // no page is smaller
@@ -60,16 +63,24 @@ static bool gather(uintptr_t number)
         if (!(there[i] & 1)) return false;
     uint64_t start = uno_now_ns();
     bool done = madvise(at, 1 << SHIFT, MADV_COLLAPSE) == 0;
-    if (uno_now_ns() - start > TOO_LONG_NS) state = FORBIDDEN;
+    uint64_t end = uno_now_ns();
+    if (end - start > TOO_LONG_NS) state = FORBIDDEN;
+    rest_until = end + REST * (end - start);
     return done;
 }
 
 static uint64_t used;    // bytes, since the program began
 
+bool uno_huge_is_cold(const void *at)
+{
+    uintptr_t number = (uintptr_t)at >> SHIFT;
+    const struct region *r = &seen[number % REGIONS];
+    return r->number == number && used - r->last >= uno_thresholds.streamed;
+}
+
 bool uno_huge_use_hot(const void *at, size_t bytes, size_t hot)
 {
     uintptr_t here = (uintptr_t)at, end = here + bytes;
-    size_t left = bytes / PER_TURN + 1;
     bool all = true;
     if (after.num == 0) return false;
     for (uintptr_t number = here >> SHIFT; here < end; number++) {
@@ -79,8 +90,7 @@ bool uno_huge_use_hot(const void *at, size_t bytes, size_t hot)
         if (used - r->last < hot) r->bytes += until - here;
         used += until - here;
         r->last = used;
-        if (!r->tried && r->bytes >= (size_t)after.num && left > 0) {
-            left--;
+        if (!r->tried && r->bytes >= (size_t)after.num && uno_now_ns() >= rest_until) {
             r->tried = true;
             r->gathered = gather(number);
         }

@@ -20,7 +20,7 @@
 
 #include "base/param.h"
 
-#define VERSION 2
+#define VERSION 3
 #define HOST_FOLDER "/etc/unisono"
 #define PATH_ROOM 512
 
@@ -56,34 +56,76 @@ static const struct cost {
     COST(gather, "us", 1, 1000000, "gathering 2 MiB into a huge page"),
     COST(wake, "ns", 100, 100000000, "a wake, until the one that slept runs"),
     COST(cache, "MiB", 1, 65536, "that all cores together write before it goes to memory"),
+    COST(past, "ns", 0, 100000, "as data, of a payload written past the caches"),
+    COST(past_write, "ps/B", 0, 100000, "writing it; 0: not known, and never done"),
+    COST(past_read, "ps/B", 0, 100000, "reading it"),
 };
 #define COSTS (sizeof costs / sizeof *costs)
 
 // ---- the table ----
 
 // A family of processors. Virtual machines may tell a model that the processor is not, but not what it cannot do, so
-// the tile registers (AMX) tell more than the model.
+// the tile registers (AMX) tell more than the model, and AVX-512 tells Zen 4 from Zen 3.
+enum able { ABLE_ANY, ABLE_AVX512, ABLE_TILES };
+
 struct row {
     const char *name, *vendor;              // vendor "": any
     uint32_t family, last_family, model;    // families from .. to; the lowest model
-    bool tiles;
+    enum able able;
     struct uno_costs cost;
 };
 
-// The first row that fits wins. The first two are measured here (unisono-tune --machine): docs/design/machine.md.
+// The first row that fits wins. The first three are measured here (unisono-tune --machine): docs/design/machine.md.
 static const struct row table[] = {
-    {"Sapphire Rapids", "GenuineIntel", 6, 6, 0, true, {85, 60, 120, 94, 78, 480, 43, 56, 350, 230, 33000, 32}},
-    {"EPYC (Zen 5)", "AuthenticAMD", 26, 26, 0, false, {100, 270, 10, 46, 20, 1150, 63, 192, 300, 420, 26000, 16}},
-    {"EPYC (Zen 2 to 4)", "AuthenticAMD", 23, 25, 0, false, {280, 305, 32, 90, 33, 830, 30, 56, 450, 230, 33000, 32}},
-    {"aarch64 (assumed)", "aarch64", 0, 0, 0, false, {120, 80, 60, 94, 60, 600, 43, 56, 350, 230, 33000, 32}},
-    {"any other (as Sapphire Rapids)", "", 0, 0, 0, false, {85, 60, 120, 94, 78, 480, 43, 56, 350, 230, 33000, 32}},
+    {"Sapphire Rapids",
+     "GenuineIntel",
+     6,
+     6,
+     0,
+     ABLE_TILES,
+     {85, 60, 120, 94, 78, 480, 43, 56, 350, 230, 33000, 32, 0, 0, 0}},
+    {"EPYC (Zen 5)",
+     "AuthenticAMD",
+     26,
+     26,
+     0,
+     ABLE_ANY,
+     {100, 270, 10, 46, 20, 1150, 63, 192, 300, 420, 26000, 16, 0, 0, 0}},
+    {"EPYC (Zen 4)",
+     "AuthenticAMD",
+     25,
+     25,
+     0,
+     ABLE_AVX512,
+     {100, 200, 280, 280, 51, 1800, 88, 195, 700, 540, 33000, 8, 450, 25, 85}},
+    {"EPYC (Zen 2 and 3)",
+     "AuthenticAMD",
+     23,
+     25,
+     0,
+     ABLE_ANY,
+     {280, 305, 32, 90, 33, 830, 30, 56, 450, 230, 33000, 32, 0, 0, 0}},
+    {"aarch64 (assumed)",
+     "aarch64",
+     0,
+     0,
+     0,
+     ABLE_ANY,
+     {120, 80, 60, 94, 60, 600, 43, 56, 350, 230, 33000, 32, 0, 0, 0}},
+    {"any other (as Sapphire Rapids)",
+     "",
+     0,
+     0,
+     0,
+     ABLE_ANY,
+     {85, 60, 120, 94, 78, 480, 43, 56, 350, 230, 33000, 32, 0, 0, 0}},
 };
 #define ROWS (sizeof table / sizeof *table)
 
 struct processor {
     char vendor[16];
     uint32_t family, model;
-    bool tiles;
+    bool tiles, wide;
 };
 
 #if defined(__x86_64__)
@@ -100,7 +142,7 @@ static struct processor processor_here(void)
         p.family = family == 15 ? family + (a >> 20 & 255) : family;
         p.model = family == 15 || family == 6 ? model + (a >> 12 & 0xf0) : model;
     }
-    if (__get_cpuid_count(7, 0, &a, &b, &c, &d)) p.tiles = d >> 24 & 1;
+    if (__get_cpuid_count(7, 0, &a, &b, &c, &d)) p.tiles = d >> 24 & 1, p.wide = b >> 16 & 1;
     return p;
 }
 #elif defined(__aarch64__)
@@ -119,7 +161,7 @@ static bool fits(const struct row *r, const struct processor *p)
 {
     if (!*r->vendor) return true;
     return strcmp(r->vendor, p->vendor) == 0 && p->family >= r->family && p->family <= r->last_family &&
-           p->model >= r->model && (p->tiles || !r->tiles);
+           p->model >= r->model && (p->tiles || r->able != ABLE_TILES) && (p->wide || r->able != ABLE_AVX512);
 }
 
 const struct uno_costs *uno_costs_row(size_t i, const char **name)

@@ -24,6 +24,10 @@ struct uno_costs {
     uint32_t gather;         // us: gathering 2 MiB into a huge page
     uint32_t wake;           // ns: from a wake to the first instruction of the one that slept
     uint32_t cache;          // MiB: that the cores write again and again before it takes half as long again
+    // Stores past the caches, whose lines the other core then reads from memory. past_write 0: not known.
+    uint32_t past;          // ns: as data
+    uint32_t past_write;    // ps per byte
+    uint32_t past_read;     // ps per byte
 };
 
 #define UNO_MACHINE_TEXT 128

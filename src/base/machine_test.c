@@ -17,7 +17,7 @@
 
 #include "base/param.h"
 
-#define VERSION 2    // that the library reads
+#define VERSION 3    // that the library reads
 
 static char folder[] = "/tmp/uno-machine-XXXXXX", path[512];
 
@@ -69,7 +69,7 @@ static void is_passed_over(void **state)
 {
     (void)state;
     write_file(VERSION + 1, here(), NULL, "");
-    refused("is of version 3, and this library reads version 2");
+    refused("is of version 4, and this library reads version 3");
     write_file(0, here(), NULL, "");
     refused("is of version 0");
     write_file(VERSION, "Somebody-1-2", NULL, "");

@@ -15,7 +15,6 @@
 #define KB ((uint64_t)1024)
 #define RING_MOST (128 * KB)    // of one message: three fit the byte ring of a pair (chan/shm/ring.h)
 
-#define PAGED_MOST (KB * KB * KB * KB)
 #define SLOTS_MOST (128 * KB)    // two of them fit a wide slot
 #define LINES_TOLD 5
 #define CALLS_APART 32    // of a copy across, each as long as a call: then a second call is a few per cent
@@ -58,20 +57,32 @@ static uint64_t cheaper_write(const struct uno_costs *c)
     return c->write < c->write_ahead ? c->write : c->write_ahead;
 }
 
+// Some KiB from core to core, through lines that both know or past the caches, whichever is cheaper.
+struct route {
+    uint64_t wait;           // ns: of a reader that follows the writer, for a piece
+    uint64_t start;          // ns: before the first byte
+    uint64_t write, read;    // ps per byte
+};
+
+static struct route route_of(const struct uno_costs *c)
+{
+    struct route plain = {c->line, c->data, cheaper_write(c), c->read};
+    struct route past = {c->past, c->past, c->past_write, c->past_read};
+    return c->past_write && past.write + past.read < plain.write + plain.read ? past : plain;
+}
+
 // The time of n bytes through the ring, ps: whole, the reader begins when all is there; in pieces, both work at once.
 static uint64_t ring_ps(const struct uno_costs *c, uint64_t piece, uint64_t n)
 {
-    uint64_t write = cheaper_write(c), start = (uint64_t)c->data * 1000;
-    if (n <= 2 * piece) return start + n * (write + c->read);
-    return start + piece * (write + c->read) + (n - piece) * larger(write, c->read);
+    struct route r = route_of(c);
+    if (n <= 2 * piece) return r.start * 1000 + n * (r.write + r.read);
+    return r.start * 1000 + piece * (r.write + r.read) + (n - piece) * larger(r.write, r.read);
 }
 
-// The last size, in steps of 1 KiB, at which the ring is not dearer than a copy across.
-static uint64_t eager_of(const struct uno_costs *c, uint64_t piece)
+static uint64_t piece_of(const struct uno_costs *c)
 {
-    uint64_t n = 4 * KB;
-    while (n < RING_MOST && ring_ps(c, piece, n + KB) <= (uint64_t)c->call * 1000 + (n + KB) * c->cross) n += KB;
-    return n;
+    struct route r = route_of(c);
+    return within(up(bytes_in(r.wait, larger(r.write, r.read))), KB, 16 * KB);
 }
 
 static uint64_t looked_up_ps(const struct uno_costs *c)
@@ -93,11 +104,19 @@ static uint64_t across_ps(const struct uno_costs *c, uint64_t n)
     return alone < both ? alone : both;
 }
 
+// The last size, in steps of 1 KiB, at which the ring is not dearer than a copy across in small pages.
+static uint64_t eager_of(const struct uno_costs *c, uint64_t piece)
+{
+    uint64_t n = 4 * KB;
+    while (n < RING_MOST && ring_ps(c, piece, n + KB) <= across_ps(c, n + KB)) n += KB;
+    return n;
+}
+
 // Bytes after which gathering 2 MiB has paid: what is lost per byte without is looking up pages, or the ring instead of
 // a copy by both sides.
 static uint64_t huge_after_of(const struct uno_costs *c)
 {
-    uint64_t ring = larger(cheaper_write(c), c->read), lost = looked_up_ps(c);
+    uint64_t ring = larger(route_of(c).write, route_of(c).read), lost = looked_up_ps(c);
     if (ring > huge_ps(c) / 2 && ring - huge_ps(c) / 2 < lost) lost = ring - huge_ps(c) / 2;
     return near(within(bytes_in((uint64_t)c->gather * 1000, lost), KB * KB, KB * KB * KB));
 }
@@ -106,15 +125,23 @@ static uint64_t huge_after_of(const struct uno_costs *c)
 static uint64_t paged_of(const struct uno_costs *c, uint64_t piece)
 {
     uint64_t n = KB;
-    while (n < PAGED_MOST && ring_ps(c, piece, 2 * n) <= across_ps(c, 2 * n)) n *= 2;
+    while (n < UNO_THRESHOLD_NEVER && ring_ps(c, piece, 2 * n) <= across_ps(c, 2 * n)) n *= 2;
     return n;
+}
+
+// Where the ring takes no longer than one rank's copies across, it takes less than two ranks', both of which memory
+// keeps waiting, once the buffers have left the caches.
+static uint64_t streamed_of(const struct uno_costs *c)
+{
+    struct route r = route_of(c);
+    return larger(r.write, r.read) <= c->cross ? 2 * c->cache * KB * KB : UNO_THRESHOLD_NEVER;
 }
 
 // Up to here a block of a collective had better be written into a slot of the segment and read there: that is two
 // copies, one after the other. A copy across, of huge pages, needs both sides' addresses and ends told besides.
 static uint64_t slots_of(const struct uno_costs *c)
 {
-    uint64_t twice = cheaper_write(c) + c->read, once = huge_ps(c);
+    uint64_t twice = route_of(c).write + route_of(c).read, once = huge_ps(c);
     if (twice <= once) return SLOTS_MOST;
     return within(near(bytes_in(c->call + LINES_TOLD * (uint64_t)c->line, twice - once)), 4 * KB, SLOTS_MOST);
 }
@@ -122,9 +149,8 @@ static uint64_t slots_of(const struct uno_costs *c)
 struct uno_thresholds uno_thresholds_of(const struct uno_costs *c)
 {
     struct uno_thresholds t;
-    uint64_t write = cheaper_write(c);
     t.ahead = c->write_ahead < c->write;
-    t.piece = within(up(bytes_in(c->line, larger(write, c->read))), KB, 16 * KB);
+    t.piece = piece_of(c);
     t.long_piece = within(4 * t.piece, 4 * KB, 32 * KB);
     t.eager = eager_of(c, t.piece);
     t.alone = within(near(2 * bytes_in(c->meet, c->cross)), 4 * KB, 256 * KB);
@@ -132,6 +158,7 @@ struct uno_thresholds uno_thresholds_of(const struct uno_costs *c)
     t.help = within(near(bytes_in(c->wake, c->cross)), 256 * KB, 64 * KB * KB);
     t.call_worth = within((bytes_in(c->call, c->cross) + KB / 2) / KB * KB, 2 * KB, 256 * KB);
     t.paged = paged_of(c, t.piece);
+    t.streamed = streamed_of(c);
     t.slots = slots_of(c);
     t.coll_direct = within(near(t.call_worth), 4 * KB, 256 * KB);
     t.huge_after = huge_after_of(c);
@@ -154,6 +181,8 @@ static const struct uno_threshold_info infos[] = {
     INFO(help, "bytes", NULL, "a sender that sleeps is woken from here on, to copy its half"),
     INFO(call_worth, "bytes", NULL, "what the fixed cost of a copy across processes would copy"),
     INFO(paged, "bytes", NULL, "messages whose buffers lie in small pages are streamed through the ring up to here"),
+    INFO(streamed, "bytes", NULL,
+         "used since a buffer's last use, so that it left the caches: longer ones are streamed, too"),
     INFO(slots, "bytes", NULL, "blocks of a broadcast go through a slot up to here, other collectives' in proportion"),
     INFO(coll_direct, "bytes", "coll_direct_min", "nonblocking collectives copy between the buffers from here on"),
     INFO(huge_after, "bytes", "huge_after", "copied from or to 2 MiB, after which gathering them has paid"),
@@ -182,12 +211,18 @@ static struct uno_param *param_of(const char *name)
     return NULL;
 }
 
+static void decide(const struct uno_costs *c)
+{
+    struct uno_copy_costs copy = {(uint32_t)cheaper_write(c), c->read, c->past, c->past_write, c->past_read};
+    uno_copy_decide(uno_thresholds.ahead != 0, (size_t)uno_thresholds.cached / 2, &copy);
+}
+
 // Programs that open no job, and channels under test, have the table's.
 __attribute__((constructor)) static void begin(void)
 {
     const char *name;
     uno_thresholds = uno_thresholds_of(uno_costs_known(&name));
-    uno_copy_decide(uno_thresholds.ahead != 0, (size_t)uno_thresholds.cached / 2);
+    decide(uno_costs_known(&name));
 }
 
 void uno_thresholds_set(const struct uno_machine *m, bool say)
@@ -203,5 +238,5 @@ void uno_thresholds_set(const struct uno_machine *m, bool say)
         memcpy((char *)&t + infos[i].at, &value, sizeof value);
     }
     uno_thresholds = t;
-    uno_copy_decide(t.ahead != 0, (size_t)t.cached / 2);
+    decide(&m->cost);
 }

@@ -10,6 +10,8 @@
 struct uno_costs;
 struct uno_machine;
 
+#define UNO_THRESHOLD_NEVER (UINT64_C(1) << 40)    // of `paged` (then: always) and `streamed`
+
 // Bytes, where nothing else is said.
 struct uno_thresholds {
     uint64_t ahead;            // 1: copies into shared lines ask for them ahead; 0: the C library's memcpy is as good
@@ -21,6 +23,7 @@ struct uno_thresholds {
     uint64_t help;             // from here on a receiver wakes a sender that sleeps, to copy its half
     uint64_t call_worth;       // what the fixed cost of a copy across processes would copy
     uint64_t paged;            // streamed through the ring up to here, where a copy across has small pages to look up
+    uint64_t streamed;         // used since a buffer's last use, after which longer messages are streamed, too
     uint64_t slots;            // of a broadcast, through the segment up to here where each rank has a core
     uint64_t coll_direct;      // from here on nonblocking collectives copy straight between the ranks' buffers
     uint64_t huge_after;       // bytes copied from or to 2 MiB, after which gathering them has paid

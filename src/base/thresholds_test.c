@@ -43,6 +43,7 @@ static void as_tuned_by_hand(void **state)
     assert_int_equal(t.slots, 8192);
     assert_int_equal(t.coll_direct, 8192);
     assert_true(t.paged <= t.eager);
+    assert_int_equal(t.streamed, UNO_THRESHOLD_NEVER);
     assert_int_equal(t.huge_after, 16 << 20);
     assert_int_equal(t.spin, 50);
     assert_int_equal(t.cached, 32 << 20);
@@ -52,7 +53,7 @@ static void as_tuned_by_hand(void **state)
 static void whole_on_epyc(void **state)
 {
     (void)state;
-    struct uno_costs c = row("EPYC (Zen 2 to 4)");
+    struct uno_costs c = row("EPYC (Zen 2 and 3)");
     struct uno_thresholds t = uno_thresholds_of(&c);
     assert_int_equal(t.ahead, 0);
     assert_true(t.piece >= 16384);
@@ -78,6 +79,30 @@ static void streamed_on_zen_5(void **state)
     t = uno_thresholds_of(&c);
     assert_true(t.paged <= 256 << 10);
     assert_true(t.huge_after > 32 << 20);
+}
+
+// Lines that another core knows are dear to write there: all that is longer than a KiB or so goes past the caches.
+static void past_the_caches_on_zen_4(void **state)
+{
+    (void)state;
+    struct uno_costs c = row("EPYC (Zen 4)"), never = c;
+    struct uno_thresholds t = uno_thresholds_of(&c);
+    never.past_write = 0;
+    struct uno_thresholds by_lines = uno_thresholds_of(&never);
+    assert_int_equal(t.ahead, 0);
+    assert_int_equal(t.piece, 8192);
+    assert_int_equal(by_lines.piece, 1024);
+    assert_true(t.eager >= 32 << 10 && t.eager <= 64 << 10);
+    assert_true(by_lines.eager <= 8 << 10);
+    assert_int_equal(t.slots, 32 << 10);
+    assert_int_equal(t.streamed, 16 << 20);
+    assert_int_equal(by_lines.streamed, UNO_THRESHOLD_NEVER);
+    assert_int_equal(by_lines.slots, 8 << 10);
+    // Where lines cost less than that, they are written.
+    c.write = c.write_ahead = 10;
+    never.write = never.write_ahead = 10;
+    t = uno_thresholds_of(&c), by_lines = uno_thresholds_of(&never);
+    assert_memory_equal(&t, &by_lines, sizeof t);
 }
 
 static void follow_the_costs(void **state)
@@ -109,6 +134,7 @@ static void hold_limits(const struct uno_costs *c)
     assert_true(t.long_piece >= 4096 && t.long_piece <= 32768 && (t.long_piece & (t.long_piece - 1)) == 0);
     assert_true(t.eager >= 4096 && t.eager <= 128 << 10);
     assert_true(t.slots >= 4096 && t.slots <= 128 << 10);
+    assert_true(t.streamed >= 1 << 20 && t.streamed <= UNO_THRESHOLD_NEVER);
     assert_true(t.paged >= 1024 && t.paged <= UINT64_C(1) << 40);
     assert_true(t.alone >= 4096 && t.alone <= 256 << 10);
     assert_true(t.alone_crowded >= t.alone && t.alone_crowded <= 1 << 20);
@@ -158,8 +184,10 @@ static void a_parameter_wins(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(as_tuned_by_hand), cmocka_unit_test(whole_on_epyc),      cmocka_unit_test(streamed_on_zen_5),
-        cmocka_unit_test(follow_the_costs), cmocka_unit_test(stay_within_limits), cmocka_unit_test(a_parameter_wins),
+        cmocka_unit_test(as_tuned_by_hand),  cmocka_unit_test(whole_on_epyc),
+        cmocka_unit_test(streamed_on_zen_5), cmocka_unit_test(past_the_caches_on_zen_4),
+        cmocka_unit_test(follow_the_costs),  cmocka_unit_test(stay_within_limits),
+        cmocka_unit_test(a_parameter_wins),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

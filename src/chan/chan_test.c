@@ -276,19 +276,22 @@ static void replace_body(void)
     if (late_offers(true) != UINT64_MAX) direct_body();    // nothing is left behind
 }
 
-// A receiver of shm had better ask for what lies in small pages, if its sender waits in MPI; else it takes the offers.
+// A receiver of shm had better ask for what lies in small pages, or in memory, if its sender waits in MPI; else it
+// takes the offers.
 // (Ranks that share processors do so outside a poll, too.)
 static void decline_body(void)
 {
-    uno_thresholds.paged = UINT64_MAX;
     uno_patience.crowded = true;
-    for (uint32_t waits = 0; waits < 2; waits++) {
+    for (uint32_t i = 0; i < 4; i++) {
+        uint32_t waits = i & 1;
+        uno_thresholds.paged = i < 2 ? UINT64_MAX : 0;
+        uno_thresholds.streamed = i < 2 ? UINT64_MAX : 0;
         atomic_store(&uno_chan_self.door->waits, waits);
         uint64_t asked = late_offers(false);
         if (asked == UINT64_MAX) return;
         CHECK(chan != &uno_shm || __builtin_popcountll(asked) == (waits ? TRANSFERS : 0));
     }
-    uno_thresholds.paged = 0;
+    uno_thresholds.streamed = UINT64_MAX;
     direct_body();
 }
 
@@ -361,6 +364,7 @@ static int run_on(void **state)
 {
     tested = *state;
     uno_thresholds.paged = 0;    // offers are taken, whatever this machine likes better
+    uno_thresholds.streamed = UNO_THRESHOLD_NEVER;
     return 0;
 }
 

@@ -22,8 +22,10 @@ static inline void uno_seg_put(void *to, const void *from, size_t bytes, size_t 
 {
     if (bytes > 64 && bytes <= lines)
         uno_copy_out(to, from, bytes, NULL);
+    else if (bytes <= 64)
+        uno_copy_small(to, from, bytes);
     else
-        uno_seg_copy(to, from, bytes);
+        uno_copy_over(to, from, bytes);
 }
 
 static inline void uno_seg_take(void *to, const void *from, size_t bytes, size_t lines)

@@ -12,6 +12,7 @@
 // Always holds: all ranks walk all windows in the same order; a window is filled anew when the other has taken it, and
 // when a step ends all of its windows are free. A window is given before the other's is taken, so that in place nothing
 // is lost.
+#include "base/copy.h"
 #include "coll/large.h"
 
 #include "coll/choose.h"
@@ -36,7 +37,7 @@ static char *window_of(const struct pair *p, int r)
 static void give(struct pair *p, const char *from, size_t bytes)
 {
     struct uno_coll *u = p->j.u;
-    if (from && !u->comm->broken) memcpy(window_of(p, u->me), from, bytes);
+    if (from && !u->comm->broken) uno_copy_over(window_of(p, u->me), from, bytes);
     uno_windows_tell(&p->w, UNO_WINDOWS_READY, p->i);
     uno_seg_ring(u, p->other);
 }

@@ -11,6 +11,7 @@
 //
 // Always holds: a window is filled anew when all who take it have; ranks fold from the last to the first, so operations
 // need not commute and every run gives the same bits.
+#include "base/copy.h"
 #include "coll/build.h"
 #include "coll/choose.h"
 #include "coll/shm.h"
@@ -74,7 +75,8 @@ static void fill(struct stream *s, uint64_t i)
     for (int r = 0; r < u->n && i >= s->w.depth; r++)
         if (r != u->me && takes(s, r)) uno_windows_await(&s->w, UNO_WINDOWS_TAKEN, r, i - s->w.depth);
     if (u->comm->broken) return;
-    memcpy(uno_windows_at(&s->w, i), s->in + (size_t)i * (size_t)s->step * s->size, (size_t)count_of(s, i) * s->size);
+    const char *from = s->in + (size_t)i * (size_t)s->step * s->size;
+    uno_copy_over(uno_windows_at(&s->w, i), from, (size_t)count_of(s, i) * s->size);
 }
 
 static void fold(struct stream *s, uint64_t i)

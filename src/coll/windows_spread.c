@@ -9,6 +9,7 @@
 //   (m (r + (n - 1) (c + w)) + n m t / window) / p    per block
 //
 // Always holds: a window is filled anew when all others have taken it; all ranks walk all windows in the same order.
+#include "base/copy.h"
 #include "coll/choose.h"
 #include "coll/large.h"
 #include "coll/shm.h"
@@ -52,7 +53,7 @@ static void give(struct spread *s, const char *from, size_t bytes)
     for (int r = 0; r < u->n && s->i >= s->w.depth; r++)
         if (r != u->me) uno_windows_await(&s->w, UNO_WINDOWS_TAKEN, r, s->i - s->w.depth);
     if (u->comm->broken) return;
-    if (from) memcpy(uno_windows_at(&s->w, s->i), from, bytes);
+    if (from) uno_copy_over(uno_windows_at(&s->w, s->i), from, bytes);
     uno_windows_tell(&s->w, UNO_WINDOWS_READY, s->i);
     uno_windows_tell(&s->w, UNO_WINDOWS_TAKEN, s->i);
     for (int r = 0; r < u->n; r++)

@@ -256,7 +256,7 @@ class Spawn(Base):
             p = self.start_mpi("-n", 1, FAKE, "init", *words, "say", "asked", "work")
             answers = [p.stdout.readline() for _ in range(rounds + 1)]
             self.assertEqual(answers, [b"class 0 error 0: 2 \n"] * rounds + [b"asked\n"])
-            if rounds:    # the last ones end, and are buried, after the answer
+            if rounds:  # the last ones end, and are buried, after the answer
                 self.await_true(lambda: held(p) == counts[0])
             counts.append(held(p))
             p.terminate()

@@ -257,7 +257,8 @@ static bool learn_layouts(struct shm_link *l, const struct uno_rts *rts, const s
 // wait, but where ranks share processors nothing is gained by a copy meanwhile.
 static bool streams_better(const struct shm_link *l, bool gathered, void *dst, size_t n)
 {
-    if (n > uno_thresholds.paged || (!l->polling && !uno_patience.crowded)) return false;
+    if (n > uno_thresholds.paged && n < uno_thresholds.streamed / 2 && !uno_huge_is_cold(dst)) return false;
+    if (!l->polling && !uno_patience.crowded) return false;
     if (!uno_patience_is_there(l->door, uno_patience.crowded || n >= uno_thresholds.help)) return false;
     return !use(dst, n) || !gathered;
 }
