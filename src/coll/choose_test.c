@@ -124,7 +124,8 @@ static void use_streams(void)
     EXPECT(uno_choose_from(UNO_ALLTOALL, UNO_ALG_COPIES, 2, false) == (64 << 10) + 1);
     EXPECT(uno_choose_from(UNO_REDUCE, UNO_ALG_COPIES, 2, false) == (128 << 10) + 1);
     EXPECT(uno_choose_from(UNO_REDUCE, UNO_ALG_WINDOWS, 2, false) == SIZE_MAX);
-    EXPECT(uno_choose_from(UNO_BCAST, UNO_ALG_COPIES, 4, true) == (16 << 10) + 1);
+    EXPECT(uno_choose_from(UNO_BCAST, UNO_ALG_COPIES, 4, true) == (256 << 10) + 1);
+    EXPECT(uno_choose_from(UNO_GATHER, UNO_ALG_COPIES, 4, true) == (128 << 10) + 1);
     be_machine(128 << 10, UINT64_C(1) << 40);    // and reductions never go by copies
     EXPECT(uno_choose_from(UNO_REDUCE, UNO_ALG_WINDOWS, 2, false) == (128 << 10) + 1);
     EXPECT(uno_choose_from(UNO_REDUCE, UNO_ALG_COPIES, 2, false) == SIZE_MAX);

@@ -33,12 +33,21 @@ static bool reaches_memory(struct shm_link *l)
     return l->home ? l->cma : uno_peer_memory_pid((int)l->local) != 0;
 }
 
+// Whether two ranks that copy are no faster than one, for which the ring is as good: memory keeps both waiting, or they
+// have one processor.
+static bool is_for_one(const void *at, size_t n)
+{
+    if (uno_thresholds.streamed >= UNO_THRESHOLD_NEVER) return false;
+    return uno_patience.crowded || n >= uno_thresholds.streamed / 2 || uno_huge_is_cold(at);
+}
+
 // Where streaming through the ring beats looking up a small page for every 4 KiB, buffers that are used again and again
 // are gathered all the same, but not if they leave the caches meanwhile: there the ring stays ahead (bench: lat --sizes
 // 256K:64M, bw --sizes 1M:4M). Whether the buffer lies in huge pages.
 static bool use(const void *at, size_t n)
 {
-    return uno_huge_use_hot(at, n, n > uno_thresholds.paged ? SIZE_MAX : uno_thresholds.cached / 2);
+    bool streamed = n <= uno_thresholds.paged || is_for_one(at, n);
+    return uno_huge_use_hot(at, n, streamed ? uno_thresholds.cached / 2 : SIZE_MAX);
 }
 
 int shm_offer(struct uno_link *link, const struct uno_mem *mem, struct uno_rts *rts)
@@ -257,7 +266,7 @@ static bool learn_layouts(struct shm_link *l, const struct uno_rts *rts, const s
 // wait, but where ranks share processors nothing is gained by a copy meanwhile.
 static bool streams_better(const struct shm_link *l, bool gathered, void *dst, size_t n)
 {
-    if (n > uno_thresholds.paged && n < uno_thresholds.streamed / 2 && !uno_huge_is_cold(dst)) return false;
+    if (n > uno_thresholds.paged && !is_for_one(dst, n)) return false;
     if (!l->polling && !uno_patience.crowded) return false;
     if (!uno_patience_is_there(l->door, uno_patience.crowded || n >= uno_thresholds.help)) return false;
     return !use(dst, n) || !gathered;
