@@ -37,6 +37,7 @@ static struct region {
     size_t bytes;
     uint64_t last;    // as `used` was after its last use
     bool tried, gathered;
+    bool cold;    // at its last use
 } seen[REGIONS];
 static enum { UNKNOWN, ALLOWED, FORBIDDEN } state;
 
@@ -75,7 +76,7 @@ bool uno_huge_is_cold(const void *at)
 {
     uintptr_t number = (uintptr_t)at >> SHIFT;
     const struct region *r = &seen[number % REGIONS];
-    return r->number == number && used - r->last >= uno_thresholds.streamed;
+    return r->number == number && (r->cold || used - r->last >= uno_thresholds.streamed);
 }
 
 bool uno_huge_use_hot(const void *at, size_t bytes, size_t hot)
@@ -86,7 +87,9 @@ bool uno_huge_use_hot(const void *at, size_t bytes, size_t hot)
     for (uintptr_t number = here >> SHIFT; here < end; number++) {
         uintptr_t next = (number + 1) << SHIFT, until = next < end ? next : end;
         struct region *r = &seen[number % REGIONS];
-        if (r->number != number) *r = (struct region){.number = number};
+        bool known = r->number == number;
+        if (!known) *r = (struct region){.number = number};
+        r->cold = known && used - r->last >= uno_thresholds.streamed;
         if (used - r->last < hot) r->bytes += until - here;
         used += until - here;
         r->last = used;

@@ -12,7 +12,7 @@
 // `paged`), uses count only while the buffers are about in the caches.
 bool uno_huge_use(const void *at, size_t bytes);
 
-// Whether so much was used since the buffer's last use (threshold `streamed`) that it lies in memory.
+// Whether so much was used since the buffer's last use, or before that (threshold `streamed`), that it lies in memory.
 bool uno_huge_is_cold(const void *at);
 
 // As uno_huge_use, but a use counts only if fewer than `hot` bytes were used since the last one of its region.

@@ -62,12 +62,13 @@ struct route {
     uint64_t wait;           // ns: of a reader that follows the writer, for a piece
     uint64_t start;          // ns: before the first byte
     uint64_t write, read;    // ps per byte
+    bool past;
 };
 
 static struct route route_of(const struct uno_costs *c)
 {
-    struct route plain = {c->line, c->data, cheaper_write(c), c->read};
-    struct route past = {c->past, c->past, c->past_write, c->past_read};
+    struct route plain = {c->line, c->data, cheaper_write(c), c->read, false};
+    struct route past = {c->line + c->past, c->past, c->past_write, c->past_read, true};
     return c->past_write && past.write + past.read < plain.write + plain.read ? past : plain;
 }
 
@@ -129,12 +130,13 @@ static uint64_t paged_of(const struct uno_costs *c, uint64_t piece)
     return n;
 }
 
-// Where the ring takes no longer than one rank's copies across, it takes less than two ranks', both of which memory
-// keeps waiting, once the buffers have left the caches.
+// Buffers that have left the caches are copied across at half the speed, and by two ranks no faster than by one, for
+// memory keeps both waiting. A ring past the caches does as well as that, and looks no pages up.
 static uint64_t streamed_of(const struct uno_costs *c)
 {
     struct route r = route_of(c);
-    return larger(r.write, r.read) <= c->cross ? 2 * c->cache * KB * KB : UNO_THRESHOLD_NEVER;
+    if (!r.past || larger(r.write, r.read) > 2 * c->cross) return UNO_THRESHOLD_NEVER;
+    return 2 * c->cache * KB * KB;
 }
 
 // Up to here a block of a collective had better be written into a slot of the segment and read there: that is two

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "base/copy.h"
+#include "base/huge.h"
+#include "base/thresholds.h"
 #include "base/fail.h"
 #include "core/world.h"
 #include "p2p/direct.h"
@@ -40,10 +42,16 @@ static void read_payload(struct uno_link *link, const void *payload, size_t from
         uno_link_read(link, dst, n);
 }
 
+static bool lies_in_memory(MPI_Request r)
+{
+    if (r->move.bytes >= uno_copy_past_from) return true;
+    return r->move.bytes > uno_thresholds.paged && uno_huge_is_cold((const void *)(uintptr_t)r->move.buf);
+}
+
 // Moves n payload bytes into the receive at r->move.moved.
 static void take_in(MPI_Request r, struct uno_link *link, const void *payload, size_t n)
 {
-    bool plain = !r->move.type && !r->move.packer.ordered, past = r->move.bytes >= uno_copy_past_from;
+    bool plain = !r->move.type && !r->move.packer.ordered, past = lies_in_memory(r);
     char *to = (char *)(uintptr_t)r->move.buf + r->move.moved;
     r->move.moved += n;
     if (plain && (payload || !past)) {
