@@ -31,7 +31,8 @@ UNO_PARAM_DECLARE(force);
 
 #define UNCACHED SIZE_MAX              // from the bytes on at which the buffers of all ranks leave the cache
 #define FAR_UNCACHED (SIZE_MAX - 1)    // at which they are four times that
-#define SOME_WINDOWS (256 << 10)       // with less, ranks would mostly wait for each other
+#define COLD (SIZE_MAX - 2)         // at which all ranks' buffers have left the cache, and messages would be streamed
+#define SOME_WINDOWS (256 << 10)    // with less, ranks would mostly wait for each other
 
 // From more than so many bytes on, where the threshold `slots` is UNO_SEG_SLOT: elsewhere in proportion to it.
 #define BEYOND(n) (SCALED | (n))
@@ -113,6 +114,8 @@ static const struct rule built_in[] = {
     {UNO_BCAST, 0, STREAMED((512 << 10) - 1), UNO_ALG_WINDOWS},
     {UNO_ALLGATHER, 0, STREAMED((512 << 10) - 1), UNO_ALG_WINDOWS},
     {UNO_ALLTOALL, 0, STREAMED((512 << 10) - 1), UNO_ALG_WINDOWS},
+    {UNO_BCAST, 0, COLD, UNO_ALG_WINDOWS},
+    {UNO_ALLTOALL, 0, COLD, UNO_ALG_WINDOWS},
 };
 
 // The same where ranks outnumber cores: each meeting costs turns of all of them, and of two copies one is made while
@@ -222,6 +225,10 @@ size_t uno_choose_footprint(enum uno_coll_kind kind, int size)
 static size_t bytes_from(const struct rule *r, int ranks)
 {
     if (r->bytes < SCALED) return r->bytes;
+    if (r->bytes == COLD) {
+        if (uno_thresholds.streamed >= UNO_THRESHOLD_NEVER) return SIZE_MAX;
+        return (size_t)uno_thresholds.streamed / uno_choose_footprint(r->kind, ranks) + 1;
+    }
     if (r->bytes < FAR_UNCACHED) {
         bool never = r->bytes & STREAMED(0) && !uno_thresholds_stream();
         return never ? SIZE_MAX : r->bytes % SCALED * (size_t)uno_thresholds.slots / UNO_SEG_SLOT + 1;

@@ -49,6 +49,7 @@ static void be_machine(uint64_t slots, uint64_t paged)
     uno_thresholds.slots = slots;
     uno_thresholds.paged = paged;
     uno_thresholds.cached = 32 << 20;
+    uno_thresholds.streamed = UNO_THRESHOLD_NEVER;
 }
 
 static void use_built_in(void)
@@ -134,6 +135,12 @@ static void use_streams(void)
     EXPECT(uno_choose_from(UNO_ALLGATHER, UNO_ALG_WINDOWS, 4, true) == (256 << 10) + 1);
     EXPECT(uno_choose_from(UNO_ALLTOALL, UNO_ALG_WINDOWS, 8, true) == (128 << 10) + 1);
     EXPECT(uno_choose_from(UNO_ALLTOALL, UNO_ALG_WINDOWS, 4, true) == (4 << 20) + 1);
+    be_machine(8 << 10, 4 << 10);    // where two ranks that copy out of memory are no faster than one
+    EXPECT(uno_choose_from(UNO_ALLTOALL, UNO_ALG_WINDOWS, 2, false) == SIZE_MAX);
+    uno_thresholds.streamed = 16 << 20;
+    EXPECT(uno_choose_from(UNO_BCAST, UNO_ALG_WINDOWS, 2, false) == (8 << 20) + 1);
+    EXPECT(uno_choose_from(UNO_ALLGATHER, UNO_ALG_WINDOWS, 2, false) == SIZE_MAX);
+    EXPECT(uno_choose_from(UNO_ALLTOALL, UNO_ALG_WINDOWS, 2, false) == (2 << 20) + 1);
 }
 
 static void built_in_rules_of_streams(void **state)
