@@ -5,7 +5,9 @@
 
 #include <stdatomic.h>
 
+#include "base/huge.h"
 #include "base/isa.h"
+#include "base/thresholds.h"
 #include "base/wait.h"
 
 #if defined(__x86_64__)
@@ -196,6 +198,11 @@ void uno_copy_over(void *dst, const void *src, size_t n)
         copy_to(dst, src, n, NULL, out_plain);
     else
         memcpy(dst, src, n);
+}
+
+bool uno_copy_is_past(const void *dst, size_t n)
+{
+    return n >= uno_copy_past_from || (n > uno_thresholds.paged && uno_huge_is_cold(dst));
 }
 
 void uno_copy_in(void *dst, const void *src, size_t n)

@@ -65,6 +65,9 @@ extern bool uno_copy_ahead;
 extern size_t uno_copy_past_from;
 void uno_copy_decide(bool ahead, size_t past_from, const struct uno_copy_costs *costs);
 
+// Whether a message of n bytes is: it is that long, or its buffer lies in memory (base/huge.h).
+bool uno_copy_is_past(const void *dst, size_t n);
+
 // Asks for the first lines of what another core has written and this one will copy after it has looked what to do with
 // it (a message whose receive must be found: 1 to 4 KiB a tenth less).
 static inline void uno_copy_soon(const char *src, size_t n)

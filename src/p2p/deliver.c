@@ -6,8 +6,6 @@
 #include <string.h>
 
 #include "base/copy.h"
-#include "base/huge.h"
-#include "base/thresholds.h"
 #include "base/fail.h"
 #include "core/world.h"
 #include "p2p/direct.h"
@@ -42,19 +40,14 @@ static void read_payload(struct uno_link *link, const void *payload, size_t from
         uno_link_read(link, dst, n);
 }
 
-static bool lies_in_memory(MPI_Request r)
-{
-    if (r->move.bytes >= uno_copy_past_from) return true;
-    return r->move.bytes > uno_thresholds.paged && uno_huge_is_cold((const void *)(uintptr_t)r->move.buf);
-}
-
 // Moves n payload bytes into the receive at r->move.moved.
 static void take_in(MPI_Request r, struct uno_link *link, const void *payload, size_t n)
 {
-    bool plain = !r->move.type && !r->move.packer.ordered, past = lies_in_memory(r);
+    bool plain = !r->move.type && !r->move.packer.ordered;
+    bool past = plain && !payload && uno_copy_is_past((const void *)(uintptr_t)r->move.buf, r->move.bytes);
     char *to = (char *)(uintptr_t)r->move.buf + r->move.moved;
     r->move.moved += n;
-    if (plain && (payload || !past)) {
+    if (plain && !past) {
         read_payload(link, payload, 0, to, n);
         return;
     }
