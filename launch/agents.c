@@ -16,6 +16,7 @@
 
 #define HOSTS_MAX 65536
 #define SLOTS_MAX (1 << 20)
+#define PARTS_MAX 1024    // of a heterogeneous job
 
 // ---- Slurm: n[001-003,7],x2 and 2(x3),1 ----
 
@@ -107,34 +108,107 @@ static void forget_host(struct uno_agent_hosts *to, const char *name, int slots)
     (void)slots;
 }
 
-// The tasks asked for per host, or, where none were asked for or they are those of a step on a part of the hosts, the
-// processors.
-static char *read_slurm(struct uno_agent_hosts *to, const char *variable, bool counted)
+// A step's own binding, which srun would give to the daemon, is not for its ranks.
+#define SRUN_OF(job)                                                                                                   \
+    "env -u SLURM_CPU_BIND srun --overlap " job "--mpi=none --nodes=1 --ntasks=1 --ntasks-per-node=1 --unbuffered "    \
+    "--quiet --nodelist"
+
+// The variable of a part of a heterogeneous job, whose name the caller frees; part -1: of the only one.
+static char *name_of(const char *variable, int part)
 {
-    (void)counted;    // they are told by variables of their own
-    const char *list = getenv(variable), *tasks = getenv("SLURM_TASKS_PER_NODE"),
-               *cpus = getenv("SLURM_JOB_CPUS_PER_NODE"), *each = getenv("SLURM_CPUS_PER_TASK");
-    struct uno_words name = {0};
-    if (uno_agent_is_set("SLURM_HET_SIZE"))
-        uno_log(0, "this job of Slurm is heterogeneous: of its %.9s parts the hosts of %s=%.200s alone are taken",
-                getenv("SLURM_HET_SIZE"), variable, list);
-    if (!expand_list(&name, list))
+    return part < 0 ? uno_xstrdup(variable) : uno_xformat("%s_HET_GROUP_%d", variable, part);
+}
+
+static const char *value_of(const char *variable, int part)
+{
+    char *name = name_of(variable, part);
+    const char *value = getenv(name);
+    free(name);
+    return value;
+}
+
+// Adds the hosts `name` that `list` of `variable` tells, with the tasks asked for per host, or, where none were asked
+// for or they are those of a step on a part of the hosts, the processors.
+static char *read_part(struct uno_agent_hosts *to, const char *variable, int part, struct uno_words *name)
+{
+    const char *list = value_of(variable, part), *tasks = value_of("SLURM_TASKS_PER_NODE", part),
+               *cpus = value_of("SLURM_JOB_CPUS_PER_NODE", part), *each = value_of("SLURM_CPUS_PER_TASK", part);
+    if (list == NULL) return uno_xformat("%s_HET_GROUP_%d is not set", variable, part);
+    if (!expand_list(name, list))
         return uno_xformat("%s=%.200s is no list of hosts like n[01-03,7],x2", variable, list);
     if (tasks == NULL && cpus == NULL)
         return uno_xformat("neither SLURM_TASKS_PER_NODE nor SLURM_JOB_CPUS_PER_NODE says how many slots %s=%.200s has",
                            variable, list);
     bool by_tasks = tasks != NULL;
     if (by_tasks && cpus != NULL && getenv("SLURM_STEP_ID") != NULL) {
-        struct uno_agent_hosts trial = {forget_host};
-        by_tasks = read_counts(&trial, &name, tasks, 1) == name.count;
+        struct uno_agent_hosts trial = {.add = forget_host};
+        by_tasks = read_counts(&trial, name, tasks, 1) == name->count;
     }
     const char *text = by_tasks ? tasks : cpus, *which = by_tasks ? "SLURM_TASKS_PER_NODE" : "SLURM_JOB_CPUS_PER_NODE";
-    int hosts = read_counts(to, &name, text, by_tasks || each == NULL || atoi(each) < 1 ? 1 : atoi(each));
+    int hosts = read_counts(to, name, text, by_tasks || each == NULL || atoi(each) < 1 ? 1 : atoi(each));
     if (hosts < 0) return uno_xformat("%s=%.200s is no list of positive numbers like 2(x3),1", which, text);
-    if (hosts != name.count)
+    if (hosts != name->count)
         return uno_xformat("%s=%.200s speaks of %d host%s, %s=%.200s of %d", which, text, hosts, hosts == 1 ? "" : "s",
-                           variable, list, name.count);
+                           variable, list, name->count);
     return NULL;
+}
+
+#define NAME_LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
+#define SCRIPT_MAX 100000    // the kernel takes no argument of more than 128 KiB
+
+// Adds a text and frees it.
+static void put(struct uno_bytes *to, char *text)
+{
+    uno_bytes_add(to, text, strlen(text));
+    free(text);
+}
+
+// Adds the hosts of a part to the script's cases. Why it cannot, or NULL.
+static char *add_case(struct uno_bytes *script, const struct uno_words *name, int part)
+{
+    for (int i = 0; i < name->count; i++) {
+        if (name->item[i][strspn(name->item[i], NAME_LETTERS)] != '\0')
+            return uno_xformat("\"%.100s\" is no name of a host", name->item[i]);
+        put(script, uno_xformat("%s%s", i > 0 ? "|" : "", name->item[i]));
+    }
+    put(script, uno_xformat(") part=%d;; ", part));
+    return script->len < SCRIPT_MAX ? NULL : uno_xstrdup("it has too many hosts for one command");
+}
+
+// srun starts a program in the part of a heterogeneous job that it is told: the part whose host it is. The hosts of the
+// first part need no case.
+static char *read_parts(struct uno_agent_hosts *to, int parts)
+{
+    const char *first = value_of("SLURM_JOB_ID", 0), *job = first != NULL ? first : getenv("SLURM_JOB_ID");
+    struct uno_bytes script = {0};
+    char *why = NULL;
+    if (job == NULL || job[strspn(job, "0123456789")] != '\0')
+        return uno_xformat("SLURM_JOB_ID=%.100s is no number", job ? job : "");
+    put(&script, uno_xformat("sh -c 'case $1 in "));
+    for (int part = 0; part < parts && why == NULL; part++) {
+        struct uno_words name = {0};
+        why = read_part(to, "SLURM_JOB_NODELIST", part, &name);
+        if (why == NULL && part > 0) why = add_case(&script, &name, part);
+        if (why != NULL) why = uno_xformat("part %d of %d: %s", part, parts, why);
+    }
+    put(&script, uno_xformat("*) part=0;; esac; exec " SRUN_OF("--jobid=%s --het-group=$part ") " \"$@\"' srun", job));
+    uno_bytes_add(&script, "", 1);
+    if (why == NULL) to->use(to, uno_bytes_first(&script));
+    uno_bytes_free(&script);
+    return why;
+}
+
+static char *read_slurm(struct uno_agent_hosts *to, const char *variable, bool counted)
+{
+    (void)counted;    // the numbers are told by variables of their own
+    struct uno_words name = {0};
+    const char *size = getenv("SLURM_HET_SIZE");
+    if (size == NULL) return read_part(to, variable, -1, &name);
+    char *end;
+    long parts = strtol(size, &end, 10);
+    if (*end != '\0' || parts < 1 || parts > PARTS_MAX)
+        return uno_xformat("SLURM_HET_SIZE=%.100s is no number of parts from 1 to %d", size, PARTS_MAX);
+    return read_parts(to, (int)parts);
 }
 
 // ---- lists and files of the others ----
@@ -186,24 +260,20 @@ static char *read_words(struct uno_agent_hosts *to, const char *variable, bool c
 
 // ---- the agents, in the order in which they are asked ----
 
-// A step's own binding, which srun would give to the daemon, is not for its ranks.
-#define SRUN                                                                                                           \
-    "env -u SLURM_CPU_BIND srun --overlap --mpi=none --nodes=1 --ntasks=1 --ntasks-per-node=1 --unbuffered --quiet "   \
-    "--nodelist"
-
 #define AGENT(which, what, first)                                                                                      \
     static const struct uno_component which##_component = {UNO_COMPONENT_IS_AGENT, .name = #which,                     \
                                                            .version = UNO_VERSION, .about = what,                      \
                                                            .priority = (first),    .table = &(which)};                 \
     UNO_COMPONENT_DECLARE(which##_component);
 
-static const struct uno_agent slurm = {
-    .title = "Slurm",
-    .job = "SLURM_JOB_ID",
-    .job_tells = true,
-    .command = "srun",
-    .words = SRUN,
-    .source = {{"SLURM_JOB_NODELIST", read_slurm, false}, {"SLURM_NODELIST", read_slurm, false}}};
+static const struct uno_agent slurm = {.title = "Slurm",
+                                       .job = "SLURM_JOB_ID",
+                                       .job_tells = true,
+                                       .command = "srun",
+                                       .words = SRUN_OF(""),
+                                       .source = {{"SLURM_JOB_NODELIST", read_slurm, false},
+                                                  {"SLURM_NODELIST", read_slurm, false},
+                                                  {"SLURM_JOB_NODELIST_HET_GROUP_0", read_slurm, false}}};
 AGENT(slurm, "hosts and slots of a Slurm allocation, started by srun", 50)
 
 static const struct uno_agent lsf = {.title = "LSF",

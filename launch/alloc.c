@@ -47,6 +47,7 @@ static const struct uno_agent *find_manager(void)
 struct taken {
     struct uno_agent_hosts to;
     struct uno_plan *plan;
+    char *words;    // of the agent for this allocation; NULL: its own
 };
 
 static void add_host(struct uno_agent_hosts *to, const char *name, int slots)
@@ -54,16 +55,22 @@ static void add_host(struct uno_agent_hosts *to, const char *name, int slots)
     uno_plan_host(((struct taken *)to)->plan, name, strlen(name), slots);
 }
 
-static char *read_hosts(const struct uno_agent *m, struct uno_plan *given)
+static void use_words(struct uno_agent_hosts *to, const char *words)
+{
+    struct taken *t = (struct taken *)to;
+    free(t->words);
+    t->words = uno_xstrdup(words);
+}
+
+static char *read_hosts(const struct uno_agent *m, struct taken *t)
 {
     int at = uno_agent_told(m);
     if (!uno_agent_is_set(m->job) || at < 0)
         return uno_xformat("%s is %sset, but %s is%s", m->job, uno_agent_is_set(m->job) ? "" : "not ",
                            m->source[at < 0 ? 0 : at].variable, at < 0 ? " not" : "");
-    struct taken t = {.to.add = add_host, .plan = given};
     const struct uno_agent_source *s = &m->source[at];
-    char *why = s->read(&t.to, s->variable, s->counted);
-    if (why == NULL && given->nhosts == 0) why = uno_xformat("%s names no host", s->variable);
+    char *why = s->read(&t->to, s->variable, s->counted);
+    if (why == NULL && t->plan->nhosts == 0) why = uno_xformat("%s names no host", s->variable);
     return why;
 }
 
@@ -104,12 +111,12 @@ static bool can_run(const char *command)
 }
 
 // What starts the daemons, in a word.
-static const char *take_agent(struct uno_plan *p, const struct uno_agent *m)
+static const char *take_agent(struct uno_plan *p, const struct uno_agent *m, const char *words)
 {
     if (uno_start_agent.origin != UNO_PARAM_DEFAULT) return "the launch agent";
     if (m->command == NULL || !can_run(m->command)) return "ssh";
     free(p->agent);
-    p->agent = uno_xstrdup(m->words);
+    p->agent = uno_xstrdup(words != NULL ? words : m->words);
     return m->command;
 }
 
@@ -132,12 +139,13 @@ void uno_alloc_take(struct uno_plan *p)
 {
     const struct uno_agent *m = find_manager();
     struct uno_plan given = {0};
+    struct taken t = {.to = {add_host, use_words}, .plan = &given};
     if (m == NULL) return;
     if (m->job == NULL) {
-        take_agent(p, m);    // it starts programs alone
+        take_agent(p, m, NULL);    // it starts programs alone
         return;
     }
-    char *why = read_hosts(m, &given);
+    char *why = read_hosts(m, &t);
     if (why != NULL && p->nhosts == 0)
         uno_usage("the allocation of %s cannot be used: %s; name hosts by -host, or leave it alone by "
                   "--set allocation=none",
@@ -157,5 +165,5 @@ void uno_alloc_take(struct uno_plan *p)
         p->nhosts = given.nhosts;
     }
     for (int h = 0; h < p->nhosts; h++) p->host[h].local |= is_here(p->host[h].name);
-    say_taken(p, m, take_agent(p, m));
+    say_taken(p, m, take_agent(p, m, t.words));
 }

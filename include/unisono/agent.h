@@ -8,7 +8,7 @@
 #include "component.h"
 
 #define UNO_AGENT_MAJOR 1
-#define UNO_AGENT_MINOR 0
+#define UNO_AGENT_MINOR 1
 #define UNO_COMPONENT_IS_AGENT UNO_COMPONENT_HEAD(UNO_COMPONENT_AGENT, UNO_AGENT_MAJOR, UNO_AGENT_MINOR)
 
 struct uno_agent_hosts;
@@ -24,6 +24,8 @@ struct uno_agent_source {
 
 struct uno_agent_hosts {
     void (*add)(struct uno_agent_hosts *to, const char *name, int slots);
+    // Replaces the agent's words for this allocation, where they depend on it (since 1.1). They are copied.
+    void (*use)(struct uno_agent_hosts *to, const char *words);
 };
 
 // The table.

@@ -4,6 +4,7 @@ of their names that note how they were called and stay on this machine.
 """
 
 import os
+import re
 import tempfile
 from collections import Counter
 
@@ -18,6 +19,18 @@ COMMANDS = {
 }
 SHOW = "echo $UNISONO_RANK $UNISONO_LOCAL_RANK/$UNISONO_LOCAL_SIZE"
 SLURM = {"SLURM_JOB_ID": "7", "SLURM_JOB_NODELIST": "nx[1-2]", "SLURM_TASKS_PER_NODE": "2(x2)"}
+
+# A heterogeneous job; the variables without a suffix are its first part's.
+PARTS = SLURM | {
+    "SLURM_HET_SIZE": "2",
+    "SLURM_JOB_ID_HET_GROUP_0": "7",
+    "SLURM_JOB_NODELIST_HET_GROUP_0": "nx[1-2]",
+    "SLURM_TASKS_PER_NODE_HET_GROUP_0": "2(x2)",
+    "SLURM_JOB_ID_HET_GROUP_1": "8",
+    "SLURM_JOB_NODELIST_HET_GROUP_1": "nx[3-5]",
+    "SLURM_JOB_CPUS_PER_NODE_HET_GROUP_1": "4(x2),6",
+    "SLURM_CPUS_PER_TASK_HET_GROUP_1": "2",
+}
 
 
 class Allocation(Case):
@@ -89,6 +102,14 @@ class Lists(Allocation):
             self.placed(env | {"SLURM_STEP_ID": "0", "SLURM_TASKS_PER_NODE": "1"}), {"nx1": 8, "nx2": 8, "nx3": 3}
         )
 
+    def test_parts_of_a_heterogeneous_job(self):
+        found = {"nx1": 2, "nx2": 2, "nx3": 2, "nx4": 2, "nx5": 3}
+        self.assertEqual(self.placed(PARTS), found)
+        # salloc sets no variables of the first part alone.
+        bare = {name: value for name, value in PARTS.items() if name == "SLURM_JOB_ID" or name not in SLURM}
+        self.assertEqual(self.placed(bare), found)
+        self.assertEqual(self.placed(PARTS | {"SLURM_HET_SIZE": "1"}), {"nx1": 2, "nx2": 2})
+
     def test_slurm_that_cannot_be_read(self):
         for nodes in ("nx[1-", "nx[3-1]", "nx[a]", "nx]", "nx[1],,y", ",", "nx[]", "nx[1-9999999]", "nx[1[2]]"):
             self.refused(SLURM | {"SLURM_JOB_NODELIST": nodes}, "Slurm", "SLURM_JOB_NODELIST=", "n[01-03,7],x2")
@@ -140,11 +161,18 @@ class Lists(Allocation):
             self.assert_one_line(r.err, "host -oProxyCommand=x", "does not begin with -")
         self.assertEqual(self.calls(), [])
 
-    def test_parts_of_a_heterogeneous_job(self):
-        r = self.run_mpi("--dry-run", "true", env=SLURM | {"SLURM_HET_SIZE": "2"})
-        self.assertEqual((r.returncode, r.out.count("\n")), (0, 4))
-        self.assertEqual(r.err.count("\n"), 1, r.err)
-        self.assertIn("heterogeneous: of its 2 parts the hosts of SLURM_JOB_NODELIST=nx[1-2] alone are taken", r.err)
+    def test_parts_that_cannot_be_read(self):
+        for size in ("", "0", "-1", "2x", "9999"):
+            self.refused(PARTS | {"SLURM_HET_SIZE": size}, f"SLURM_HET_SIZE={size} is no number of parts")
+        self.refused(PARTS | {"SLURM_HET_SIZE": "3"}, "part 2 of 3: SLURM_JOB_NODELIST_HET_GROUP_2 is not set")
+        self.refused(PARTS | {"SLURM_JOB_NODELIST_HET_GROUP_1": "a'b,c,d"}, 'part 1 of 2: "a\'b" is no name of a host')
+        many = {
+            "SLURM_JOB_NODELIST_HET_GROUP_1": f"{'x' * 90}[1-5000]",
+            "SLURM_JOB_CPUS_PER_NODE_HET_GROUP_1": "4(x5000)",
+        }
+        self.refused(PARTS | many, "part 1 of 2: it has too many hosts")
+        self.refused(PARTS | {"SLURM_TASKS_PER_NODE_HET_GROUP_1": "2(x2)"}, "speaks of 2 hosts", "nx[3-5] of 3")
+        self.refused(PARTS | {"SLURM_JOB_ID_HET_GROUP_0": "7;true"}, "SLURM_JOB_ID=7;true is no number")
 
 
 class Starts(Allocation):
@@ -173,6 +201,16 @@ class Starts(Allocation):
             with self.subTest(command):
                 self.check_runs(self.allocation(command), calls=[f"{command} nx1", f"{command} nx2"])
                 os.remove(f"{self.dir}/calls")
+
+    def test_each_host_in_its_part(self):
+        self.make_command("srun", f'echo "$@" >>{self.dir}/calls\n{COMMANDS["srun"]}\nshift\nexec "$@"\n')
+        r = self.run_mpi("sh", "-c", SHOW, env=PARTS)
+        self.assertEqual((r.returncode, r.err, len(r.out.splitlines())), (0, "", 11))
+        found = [
+            re.search(r"--jobid=(\d+) --het-group=(\d+) .*--nodelist (\w+) ", line).groups() for line in self.calls()
+        ]
+        hosts = {1: "0", 2: "0", 3: "1", 4: "1", 5: "1"}
+        self.assertEqual(sorted(found), sorted(("7", part, f"nx{host}") for host, part in hosts.items()))
 
     def test_without_its_command_by_ssh(self):
         os.remove(f"{self.dir}/bin/srun")
