@@ -105,7 +105,7 @@ size_t uno_large_late_share(const struct uno_coll *u, size_t bytes, bool gathere
 uint64_t uno_large_tell_share(struct uno_coll *u, const void *at, size_t share)
 {
     struct uno_large_place mine = {(uint64_t)(uintptr_t)at, share};
-    uint64_t k = uno_seg_begin(u);
+    uint64_t k = uno_seg_begin(u, sizeof mine);
     memcpy(uno_seg_slot(u, u->me, k, sizeof mine), &mine, sizeof mine);
     uno_seg_post(u, k);
     return k;

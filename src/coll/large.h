@@ -14,8 +14,9 @@
 struct uno_large {
     struct uno_coll *u;
     const struct uno_call *c;
-    size_t most;    // bytes of a block that may lie in a slot
-    size_t wide;    // of this rank's wide slot, in use
+    size_t most;         // bytes of a block that may lie in a slot
+    size_t wide;         // of this rank's wide slot, in use
+    char *free, *end;    // what is left of this rank's slot
     struct uno_large_copy *copies;
     int error;
 };
@@ -76,30 +77,36 @@ static inline size_t uno_large_stride(const struct uno_coll *u)
     return u->n <= UNO_SEG_SLOT / 128 ? 64 : sizeof(struct uno_large_entry);
 }
 
+// The stamp's line tells, in more than two ranks, how large the slot is that begins with the table.
 static inline struct uno_large_entry *uno_large_entry_of(const struct uno_large *j, int r, uint64_t k, int i)
 {
     bool lone = uno_large_is_lone(j);
-    char *table = uno_seg_slot(j->u, r, k, lone ? sizeof(struct uno_large_entry) : UNO_SEG_SLOT);
+    char *line = uno_seg_slot(j->u, r, k, sizeof(struct uno_large_entry));
+    char *table = lone ? line : uno_seg_slot(j->u, r, k, *(size_t *)(void *)line);
     return (struct uno_large_entry *)(void *)(table + (lone ? 0 : (size_t)i * uno_large_stride(j->u)));
 }
 
-// The bytes of an entry's line that the entry and its block share, and where this rank's slot is free behind its table.
+// The bytes of an entry's line that the entry and its block share.
 static inline size_t uno_large_line(const struct uno_large *j)
 {
     return uno_large_is_lone(j) ? UNO_SEG_INLINE : uno_large_stride(j->u);
 }
 
-static inline char *uno_large_behind(const struct uno_large *j, uint64_t k)
+// The bytes of a block in a slot.
+static inline size_t uno_large_padded(size_t bytes)
 {
-    size_t table = uno_large_is_lone(j) ? 0 : (size_t)j->u->n * uno_large_stride(j->u);
-    return uno_seg_slot(j->u, j->u->me, k, UNO_SEG_SLOT) + table;
+    return (bytes + 7) / 8 * 8;
 }
 
+// Claims the slot that holds a table and so many bytes of blocks; of more than a slot has, some go elsewhere.
+void uno_large_lay_table(struct uno_large *j, uint64_t k, size_t blocks);
+// The same without a table: the entry lies beside the stamp.
+void uno_large_lay_block(struct uno_large *j, uint64_t k, size_t bytes);
+
 // Fills an entry for what rank i gets, and a place for its bytes: right behind the entry, of whose line `line` bytes
-// are the entry's, or from `free` on, where the slot's next free byte is then, or in the wide slot. (No blocks are
-// passed here nor to take: one written in words and read wider would wait for the stores to the entries before it,
-// whose lines others hold.)
-void uno_large_describe(struct uno_large *j, int i, struct uno_large_entry *e, size_t line, char **free);
+// are the entry's, or in what is left of the slot, or in the wide slot. (No blocks are passed here nor to take: one
+// written in words and read wider would wait for the stores to the entries before it, whose lines others hold.)
+void uno_large_describe(struct uno_large *j, int i, struct uno_large_entry *e, size_t line);
 // e: in rank r's slot. room: bytes that there are for it.
 bool uno_large_fits(struct uno_large *j, int r, const struct uno_large_entry *e, size_t room);
 // at: where the bytes go, NULL when there was no memory for them; the sender writes its share of them itself.

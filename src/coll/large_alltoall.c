@@ -27,13 +27,13 @@ void uno_large_alltoallv(struct uno_large *j)
 {
     struct uno_coll *u = j->u;
     struct uno_block to = uno_recv_block(j->c, u->me), from = uno_send_block(j->c, u->me);
-    uint64_t k = uno_seg_begin(u);
-    char *free = uno_large_behind(j, k);
+    uint64_t k = ++u->phase;
+    uno_large_lay_table(j, k, UNO_SEG_SLOT);
     bool lent = false;
     for (int i = 1; i < u->n; i++) {
         int r = (u->me + i) % u->n;
         struct uno_large_entry *e = uno_large_entry_of(j, u->me, k, r);
-        uno_large_describe(j, r, e, uno_large_line(j), &free);
+        uno_large_describe(j, r, e, uno_large_line(j));
         lent |= e->addr != 0;
     }
     uno_seg_post(u, k);

@@ -67,11 +67,11 @@ static void gatherv_give(struct uno_large *j)
 {
     struct uno_coll *u = j->u;
     int root = j->c->root;
-    uint64_t k = uno_seg_begin(u);
+    uint64_t k = ++u->phase;
     struct uno_large_entry *mine = gatherv_given(u, u->me, k);
-    char *free = uno_seg_slot(u, u->me, k, UNO_SEG_SLOT);
+    uno_large_lay_block(j, k, uno_block_bytes(uno_send_block(j->c, 0)));
     size_t share = 0;
-    uno_large_describe(j, 0, mine, UNO_SEG_INLINE, &free);
+    uno_large_describe(j, 0, mine, UNO_SEG_INLINE);
     uno_seg_post(u, k);
     if (mine->addr) {
         uno_seg_wait(u, root, k);
@@ -110,7 +110,7 @@ static bool gatherv_is_large(const struct uno_large *j)
 static void gatherv_tell(struct uno_large *j, uint64_t k)
 {
     struct uno_coll *u = j->u;
-    uno_seg_claim(u, k);
+    uno_large_lay_table(j, k, 0);
     for (int r = 0; r < u->n; r++)
         if (r != u->me) *uno_large_entry_of(j, u->me, k, r) = gatherv_room(j, r);
     uno_seg_post(u, k);

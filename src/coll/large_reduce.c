@@ -82,7 +82,7 @@ static uint64_t exchange_addresses(struct job *j)
     size_t bytes = uno_call_bytes(j->c);
     uno_huge_use(j->in, bytes);
     if (j->c->kind == UNO_ALLREDUCE && (const void *)j->in != j->c->rbuf) uno_huge_use(j->c->rbuf, bytes);
-    uint64_t k = uno_seg_begin(u);
+    uint64_t k = uno_seg_begin(u, sizeof mine);
     memcpy(uno_seg_slot(u, u->me, k, sizeof mine), &mine, sizeof mine);
     uno_seg_post(u, k);
     uno_seg_wait_all(u, k);

@@ -51,7 +51,7 @@ static void scatterv_take(struct uno_large *j)
     const struct uno_large_entry *e = uno_large_entry_of(j, root, k, u->me);
     bool shared = e->share > 0;
     if (shared) {
-        uno_seg_claim(u, k);
+        uno_large_lay_table(j, k, 0);
         *uno_large_entry_of(j, u->me, k, 0) =
             (struct uno_large_entry){.addr = (uint64_t)(uintptr_t)at, .bytes = uno_block_bytes(to)};
         uno_seg_post(u, k);
@@ -59,6 +59,14 @@ static void scatterv_take(struct uno_large *j)
     if (uno_large_fits(j, root, e, uno_block_bytes(to))) uno_large_take_bytes(j, root, e, at);
     uno_seg_done(u, k);
     if (shared) uno_seg_wait_done(u, root, k);
+}
+
+static size_t scatterv_bytes(const struct uno_large *j)
+{
+    size_t all = 0;
+    for (int r = 0; r < j->u->n; r++)
+        if (r != j->u->me) all += uno_large_padded(uno_block_bytes(uno_send_block(j->c, r)));
+    return all;
 }
 
 void uno_large_scatterv(struct uno_large *j)
@@ -71,13 +79,13 @@ void uno_large_scatterv(struct uno_large *j)
     }
     bool in_place = c->rbuf == MPI_IN_PLACE;
     struct uno_block to = uno_recv_block(c, 0), from = uno_send_block(c, u->me);
-    uint64_t k = uno_seg_begin(u);
-    char *free = uno_large_behind(j, k);
+    uint64_t k = ++u->phase;
+    uno_large_lay_table(j, k, scatterv_bytes(j));
     bool lent = false;
     for (int r = 0; r < u->n; r++) {
         if (r == u->me) continue;
         struct uno_large_entry *e = uno_large_entry_of(j, u->me, k, r);
-        uno_large_describe(j, r, e, uno_large_line(j), &free);
+        uno_large_describe(j, r, e, uno_large_line(j));
         lent |= e->addr != 0;
         if (in_place && e->addr) e->share = (uint32_t)(uno_large_root_share(u, e->bytes) / UNO_SHARE_UNIT);
     }

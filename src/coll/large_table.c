@@ -19,28 +19,47 @@ static char *wide_place(struct uno_large *j, size_t bytes)
 {
     struct uno_coll *u = j->u;
     if (u->room <= UNO_SEG_SLOT || bytes > u->room - j->wide) return NULL;
-    if (j->wide == 0) uno_seg_claim_wide(u, u->phase);
+    if (j->wide == 0) uno_seg_claim(u, u->phase, u->room);
     char *at = uno_seg_slot(u, u->me, u->phase, u->room) + j->wide;
     j->wide += (bytes + sizeof(struct uno_line) - 1) / sizeof(struct uno_line) * sizeof(struct uno_line);
     return at;
 }
 
 // A place behind the table, or in the wide slot; NULL: the block stays where it is.
-static char *slot_place(struct uno_large *j, size_t bytes, char **free)
+static char *slot_place(struct uno_large *j, size_t bytes)
 {
-    char *at = *free, *end = uno_seg_slot(j->u, j->u->me, j->u->phase, UNO_SEG_SLOT) + UNO_SEG_SLOT;
+    char *at = j->free;
+    size_t wanted = uno_large_padded(bytes);
     if (bytes > j->most) return NULL;
-    if (bytes > (size_t)(end - at)) return wide_place(j, bytes);
-    *free += (bytes + 7) / 8 * 8;
+    if (wanted > (size_t)(j->end - at)) return wide_place(j, bytes);
+    j->free += wanted;
     return at;
 }
 
-void uno_large_describe(struct uno_large *j, int i, struct uno_large_entry *e, size_t line, char **free)
+void uno_large_lay_block(struct uno_large *j, uint64_t k, size_t bytes)
+{
+    size_t slot = bytes > UNO_SEG_SMALL ? UNO_SEG_SLOT : UNO_SEG_SMALL;
+    uno_seg_claim(j->u, k, slot);
+    j->free = uno_seg_slot(j->u, j->u->me, k, slot);
+    j->end = j->free + slot;
+}
+
+void uno_large_lay_table(struct uno_large *j, uint64_t k, size_t blocks)
+{
+    size_t table = uno_large_is_lone(j) ? 0 : (size_t)j->u->n * uno_large_stride(j->u);
+    uno_large_lay_block(j, k, table + blocks);
+    if (table == 0) return;
+    size_t slot = (size_t)(j->end - j->free);
+    memcpy(uno_seg_slot(j->u, j->u->me, k, sizeof slot), &slot, sizeof slot);
+    j->free += table;
+}
+
+void uno_large_describe(struct uno_large *j, int i, struct uno_large_entry *e, size_t line)
 {
     struct uno_block b = uno_send_block(j->c, i);
     *e = (struct uno_large_entry){.bytes = bytes_of(&b)};
     if (e->bytes == 0) return;
-    char *at = sizeof *e + e->bytes <= line ? (char *)(e + 1) : slot_place(j, e->bytes, free);
+    char *at = sizeof *e + e->bytes <= line ? (char *)(e + 1) : slot_place(j, e->bytes);
     if (!at) {
         const char *lent = uno_large_readable(j, b);
         if (lent) uno_huge_use(lent, e->bytes);

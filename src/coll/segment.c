@@ -45,7 +45,7 @@ static bool all_here(struct MPI_ABI_Comm *c)
 
 static size_t lines_bytes(int n)
 {
-    size_t bytes = sizeof(struct uno_line) * (1 + (size_t)n * (1 + UNO_SEG_DEPTH + 2 + 3));
+    size_t bytes = sizeof(struct uno_line) * (1 + (size_t)n * (1 + UNO_SEG_LINES + 2 + 3));
     return (bytes + PAGE - 1) / PAGE * PAGE;
 }
 
@@ -57,7 +57,7 @@ static void lay_out_segment(struct uno_coll *u, size_t first, bool tree)
     u->left = (_Atomic uint32_t *)base;
     u->line = (struct uno_line *)base + 1;
     u->data = base + lines_bytes(u->n);
-    u->flow.line = u->line + (size_t)u->n * (1 + UNO_SEG_DEPTH);
+    u->flow.line = u->line + (size_t)u->n * (1 + UNO_SEG_LINES);
     if (tree) u->tree.line = u->flow.line + (size_t)u->n * 2;
 }
 
@@ -170,7 +170,7 @@ static void make_wide(struct uno_coll *u)
     int64_t first = -1;
     u->widened = true;
     u->wide_chunks = ((size_t)u->n * UNO_SEG_WIDE_DEPTH * u->wide_most + UNO_HEAP_CHUNK - 1) / UNO_HEAP_CHUNK;
-    uint64_t k = uno_seg_begin(u);
+    uint64_t k = uno_seg_begin(u, sizeof first);
     if (u->me == 0) {
         first = uno_job_take(u->job, u->wide_chunks);
         memcpy(uno_seg_slot(u, 0, k, sizeof first), &first, sizeof first);
@@ -196,12 +196,7 @@ bool uno_seg_widen(struct uno_coll *u, size_t bytes)
 
 static struct uno_line *done_line(const struct uno_coll *u, int r)
 {
-    return &u->line[(size_t)r * (1 + UNO_SEG_DEPTH)];
-}
-
-static struct uno_line *slot_line(const struct uno_coll *u, int r, uint64_t k)
-{
-    return &u->line[(size_t)r * (1 + UNO_SEG_DEPTH) + 1 + k % UNO_SEG_DEPTH];
+    return &u->line[(size_t)r * (1 + UNO_SEG_LINES)];
 }
 
 static inline bool reached(const struct uno_line *line, uint64_t k)
@@ -232,15 +227,34 @@ static void ring_all(struct uno_coll *u)
         if (r != u->me) uno_seg_ring(u, r);
 }
 
-// A done line is looked at when it must be, and for all that it says: looking takes it from the rank that writes it.
-static inline void claim(struct uno_coll *u, uint64_t k, uint64_t depth)
+static inline uint64_t before(uint64_t k, uint64_t phases)
 {
-    uint64_t least = k;
-    if (k <= u->safe + depth) return;
+    return k > phases ? k - phases : 0;
+}
+
+// The last phase that all ranks must be done with before this one posts so many bytes in phase k. What filled a slot
+// lies in the way of the small ones in it, too, the last time at most UNO_SEG_DEPTH phases ago.
+static inline uint64_t in_the_way(struct uno_coll *u, uint64_t k, size_t bytes)
+{
+    if (bytes > UNO_SEG_SLOT) return before(k, UNO_SEG_WIDE_DEPTH);
+    uint64_t slot = before(k, UNO_SEG_DEPTH), line = before(k, UNO_SEG_LINES);
+    if (bytes > UNO_SEG_SMALL) {
+        u->filled = k;
+        return slot;
+    }
+    uint64_t filled = u->filled < slot ? u->filled : slot;
+    return filled > line ? filled : line;
+}
+
+// A done line is looked at when it must be, and for all that it says: looking takes it from the rank that writes it.
+void uno_seg_claim(struct uno_coll *u, uint64_t k, size_t bytes)
+{
+    uint64_t least = k, last = in_the_way(u, k, bytes);
+    if (last <= u->safe) return;
     for (int r = 0; r < u->n; r++) {
         if (r == u->me) continue;
         struct uno_line *line = done_line(u, r);
-        if (!reached(line, k - depth)) wait_line(u, r, line, k - depth);
+        if (!reached(line, last)) wait_line(u, r, line, last);
         // Acquire: pairs with the release in uno_seg_done; what that rank read is over before the slot is filled anew.
         uint64_t done = atomic_load_explicit(&line->stamp, memory_order_acquire);
         if (done < least) least = done;
@@ -248,28 +262,11 @@ static inline void claim(struct uno_coll *u, uint64_t k, uint64_t depth)
     u->safe = least;
 }
 
-uint64_t uno_seg_begin(struct uno_coll *u)
+uint64_t uno_seg_begin(struct uno_coll *u, size_t bytes)
 {
     uint64_t k = ++u->phase;
-    claim(u, k, UNO_SEG_DEPTH);
+    uno_seg_claim(u, k, bytes);
     return k;
-}
-
-uint64_t uno_seg_begin_wide(struct uno_coll *u)
-{
-    uint64_t k = ++u->phase;
-    uno_seg_claim_wide(u, k);
-    return k;
-}
-
-void uno_seg_claim(struct uno_coll *u, uint64_t k)
-{
-    claim(u, k, UNO_SEG_DEPTH);
-}
-
-void uno_seg_claim_wide(struct uno_coll *u, uint64_t k)
-{
-    claim(u, k, UNO_SEG_WIDE_DEPTH);
 }
 
 void uno_seg_post(struct uno_coll *u, uint64_t k)
@@ -277,13 +274,13 @@ void uno_seg_post(struct uno_coll *u, uint64_t k)
     uno_assert(k <= u->phase);
     if (__builtin_expect(u->comm->broken, 0)) return;    // it may not be the right data
     // Release: pairs with the acquire in reached(); the slot's bytes come before its stamp.
-    atomic_store_explicit(&slot_line(u, u->me, k)->stamp, k, memory_order_release);
+    atomic_store_explicit(&uno_seg_line(u, u->me, k)->stamp, k, memory_order_release);
     ring_all(u);
 }
 
 void uno_seg_wait(struct uno_coll *u, int r, uint64_t k)
 {
-    struct uno_line *line = slot_line(u, r, k);
+    struct uno_line *line = uno_seg_line(u, r, k);
     if (!reached(line, k)) wait_line(u, r, line, k);
 }
 

@@ -5,8 +5,10 @@
 //
 // A collective is made of phases, numbered alike on all ranks. In a phase a rank may post: it fills its slot and stamps
 // it with the phase's number; others see the stamp and read. A rank says with its `done` stamp which phases it will not
-// read again; a slot (there are UNO_SEG_DEPTH of them) is filled anew only when every rank is done with its last phase.
-// What does not fit a slot goes into a wide one, of which there are UNO_SEG_WIDE_DEPTH per rank, taken at first use.
+// read again; what lies where it posts is overwritten only when every rank is done with that phase. A rank may so run
+// ahead of its readers by UNO_SEG_LINES phases that post little, or UNO_SEG_DEPTH that fill a slot; four small slots
+// lie in each. What does not fit a slot goes into a wide one, of which there are UNO_SEG_WIDE_DEPTH per rank, taken at
+// first use.
 #pragma once
 #include <stdatomic.h>
 #include <stddef.h>
@@ -14,8 +16,10 @@
 
 #include "coll/coll.h"
 
+#define UNO_SEG_LINES 16
 #define UNO_SEG_DEPTH 4
-#define UNO_SEG_SLOT 8192    // bytes of a slot behind its line
+#define UNO_SEG_SLOT 8192     // bytes of a slot
+#define UNO_SEG_SMALL 2048    // bytes of a small one: a slot holds UNO_SEG_LINES / UNO_SEG_DEPTH
 #define UNO_SEG_WIDE_DEPTH 2
 #define UNO_SEG_INLINE 56    // bytes that travel with the stamp, in its cache line
 
@@ -60,7 +64,8 @@ struct uno_coll {
     int n, me;
     uint64_t phase;                // the last one begun
     uint64_t safe;                 // every rank is done with this one
-    struct uno_line *line;         // [n][1 + DEPTH]: done, slots
+    uint64_t filled;               // the last one in which this rank filled more than a small slot
+    struct uno_line *line;         // [n][1 + LINES]: done, stamps
     struct uno_neighbour *near;    // [n]
 
     size_t copies[UNO_COLL_KINDS];     // bytes from which a kind goes by copies, where it may
@@ -97,14 +102,12 @@ struct uno_coll *uno_coll_of(struct MPI_ABI_Comm *comm, int *err);
 void uno_cache_drop(struct uno_coll *u);
 void uno_hier_free(struct uno_hier *h);
 
-// Begins a phase in which this rank posts: waits until its slot is free. A phase in which it only reads begins with a
-// plain ++u->phase.
-uint64_t uno_seg_begin(struct uno_coll *u);
-uint64_t uno_seg_begin_wide(struct uno_coll *u);            // in which a wide slot may be used, too
-void uno_seg_claim(struct uno_coll *u, uint64_t k);         // in a phase begun with ++u->phase it posts all the same
-void uno_seg_claim_wide(struct uno_coll *u, uint64_t k);    // in a phase that it has begun, it fills its wide slot, too
-void uno_seg_post(struct uno_coll *u, uint64_t k);          // stamps, wakes those that sleep
-void uno_seg_wait(struct uno_coll *u, int r, uint64_t k);    // until rank r has posted in phase k
+// Begins a phase in which this rank posts so many bytes: waits until their place is free. A phase in which it only
+// reads begins with a plain ++u->phase.
+uint64_t uno_seg_begin(struct uno_coll *u, size_t bytes);
+void uno_seg_claim(struct uno_coll *u, uint64_t k, size_t bytes);    // the same for a phase that it has begun
+void uno_seg_post(struct uno_coll *u, uint64_t k);                   // stamps, wakes those that sleep
+void uno_seg_wait(struct uno_coll *u, int r, uint64_t k);            // until rank r has posted in phase k
 void uno_seg_wait_all(struct uno_coll *u, uint64_t k);
 void uno_seg_done(struct uno_coll *u, uint64_t k);    // this rank reads nothing of phases up to k any more
 void uno_seg_wait_done(struct uno_coll *u, int r, uint64_t k);
@@ -113,14 +116,19 @@ void uno_seg_wait_done(struct uno_coll *u, int r, uint64_t k);
 void uno_seg_wait_line(struct uno_coll *u, int r, struct uno_line *line, uint64_t k);
 void uno_seg_ring(struct uno_coll *u, int r);
 
+static inline struct uno_line *uno_seg_line(const struct uno_coll *u, int r, uint64_t k)
+{
+    return &u->line[(size_t)r * (1 + UNO_SEG_LINES) + 1 + k % UNO_SEG_LINES];
+}
+
 // Where the bytes of rank r in phase k lie: beside the stamp when they fit there.
 static inline char *uno_seg_slot(const struct uno_coll *u, int r, uint64_t k, size_t bytes)
 {
-    size_t i = k % UNO_SEG_DEPTH;
     if (__builtin_expect(bytes > UNO_SEG_SLOT, 0))
         return u->wide + ((size_t)r * UNO_SEG_WIDE_DEPTH + k % UNO_SEG_WIDE_DEPTH) * u->room;
-    if (bytes <= UNO_SEG_INLINE) return (char *)u->line[(size_t)r * (1 + UNO_SEG_DEPTH) + 1 + i].data;
-    return u->data + ((size_t)r * UNO_SEG_DEPTH + i) * UNO_SEG_SLOT;
+    if (bytes <= UNO_SEG_INLINE) return (char *)uno_seg_line(u, r, k)->data;
+    char *slot = u->data + ((size_t)r * UNO_SEG_DEPTH + k % UNO_SEG_DEPTH) * UNO_SEG_SLOT;
+    return bytes > UNO_SEG_SMALL ? slot : slot + k % UNO_SEG_LINES / UNO_SEG_DEPTH * UNO_SEG_SMALL;
 }
 
 // After a phase in which all ranks posted and were seen: they are all done with the one before.

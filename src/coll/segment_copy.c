@@ -31,11 +31,11 @@ void uno_seg_agree_on_cma(struct uno_coll *u)
         agree_over_tree(u, next);
         return;
     }
-    uint64_t here_too = uno_seg_begin(u);
+    uint64_t here_too = uno_seg_begin(u, 0);
     uno_seg_post(u, here_too);
     uno_seg_wait(u, next, here_too);
     bool ok = uno_peer_memory_reaches(u->near[next].board);
-    uint64_t k = uno_seg_begin(u);
+    uint64_t k = uno_seg_begin(u, sizeof ok);
     *uno_seg_slot(u, u->me, k, 1) = ok;
     uno_seg_post(u, k);
     uno_seg_wait_all(u, k);

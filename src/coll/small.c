@@ -66,12 +66,6 @@ static void keep_own(const struct uno_call *c, int i, int j)
                    (struct uno_block){(char *)(uintptr_t)from, c->scount, c->stype});
 }
 
-// bytes: what this rank posts.
-static inline uint64_t begin(struct uno_coll *u, size_t bytes)
-{
-    return __builtin_expect(bytes > UNO_SEG_SLOT, 0) ? uno_seg_begin_wide(u) : uno_seg_begin(u);
-}
-
 // A phase in which every rank posted and was seen ends here.
 static void all_done(struct uno_coll *u, uint64_t k)
 {
@@ -84,7 +78,7 @@ static void all_done(struct uno_coll *u, uint64_t k)
 // 0.11).
 static void barrier(struct uno_coll *u)
 {
-    uint64_t k = uno_seg_begin(u);
+    uint64_t k = uno_seg_begin(u, 0);
     if (!u->crowded) {
         uno_seg_post(u, k);
         uno_seg_wait_all(u, k);
@@ -107,7 +101,7 @@ static void bcast(struct uno_coll *u, const struct uno_call *c, size_t bytes)
         uno_seg_done(u, k);
         return;
     }
-    uint64_t k = begin(u, bytes);
+    uint64_t k = uno_seg_begin(u, bytes);
     put_block(uno_seg_slot(u, u->me, k, bytes), c->rbuf, c->rcount, c->rtype, UNO_SEG_ONE_WAY);
     uno_seg_post(u, k);
     uno_seg_done(u, k);
@@ -150,7 +144,7 @@ static inline void fold(const struct uno_coll *u, const struct uno_call *c, cons
 
 static uint64_t post_contribution(struct uno_coll *u, const struct uno_call *c, size_t bytes)
 {
-    uint64_t k = begin(u, bytes);
+    uint64_t k = uno_seg_begin(u, bytes);
     uno_seg_put(uno_seg_slot(u, u->me, k, bytes), c->sbuf == MPI_IN_PLACE ? c->rbuf : c->sbuf, bytes, UNO_SEG_EXCHANGE);
     uno_seg_post(u, k);
     return k;
@@ -164,7 +158,7 @@ static void reduce(struct uno_coll *u, const struct uno_call *c, size_t bytes)
         return;
     }
     bool in_place = c->sbuf == MPI_IN_PLACE;
-    uint64_t k = in_place ? begin(u, bytes) : ++u->phase;
+    uint64_t k = in_place ? uno_seg_begin(u, bytes) : ++u->phase;
     if (in_place) uno_seg_copy(uno_seg_slot(u, u->me, k, bytes), c->rbuf, bytes);
     uno_seg_wait_all(u, k);
     struct fold f = whole(u, c, k, bytes);
@@ -191,7 +185,7 @@ static void allreduce(struct uno_coll *u, const struct uno_call *c, size_t bytes
     }
     size_t size = (size_t)c->rtype->size, most = bytes > UNO_SEG_SLOT ? bytes : UNO_SEG_SLOT;
     MPI_Count at = cut_count(c->rcount, u->n, u->me), end = cut_count(c->rcount, u->n, u->me + 1);
-    uint64_t next = begin(u, bytes);
+    uint64_t next = uno_seg_begin(u, most);
     f.skip = (size_t)at * size;
     f.count = end - at;
     fold(u, c, &f, 0, u->n - 1, uno_seg_slot(u, u->me, next, most));
@@ -243,7 +237,7 @@ static void scan(struct uno_coll *u, const struct uno_call *c, size_t bytes)
 static void gather(struct uno_coll *u, const struct uno_call *c, size_t bytes)
 {
     if (u->me != c->root) {
-        uint64_t k = begin(u, bytes);
+        uint64_t k = uno_seg_begin(u, bytes);
         put_block(uno_seg_slot(u, u->me, k, bytes), c->sbuf, c->scount, c->stype, UNO_SEG_ONE_WAY);
         uno_seg_post(u, k);
         uno_seg_done(u, k);
@@ -276,7 +270,7 @@ static void scatter(struct uno_coll *u, const struct uno_call *c, size_t bytes)
         uno_seg_done(u, k);
         return;
     }
-    uint64_t k = begin(u, all);
+    uint64_t k = uno_seg_begin(u, all);
     char *slot = uno_seg_slot(u, u->me, k, all);
     for (int i = 0; i < u->n; i++) {
         if (i == u->me) continue;
@@ -291,7 +285,7 @@ static void scatter(struct uno_coll *u, const struct uno_call *c, size_t bytes)
 static void allgather(struct uno_coll *u, const struct uno_call *c, size_t bytes)
 {
     bool in_place = c->sbuf == MPI_IN_PLACE;
-    uint64_t k = begin(u, bytes);
+    uint64_t k = uno_seg_begin(u, bytes);
     char *slot = uno_seg_slot(u, u->me, k, bytes);
     if (in_place)
         put_block(slot, nth(c->rbuf, u->me, c->rcount, c->rtype), c->rcount, c->rtype, UNO_SEG_EXCHANGE);
@@ -313,7 +307,7 @@ static void allgatherv(struct uno_coll *u, const struct uno_call *c, size_t byte
     bool in_place = c->sbuf == MPI_IN_PLACE;
     MPI_Count mine = uno_at(c->rcounts, u->me);
     char *own = nth(c->rbuf, 1, uno_at(c->rdispls, u->me), c->rtype);
-    uint64_t k = begin(u, bytes);
+    uint64_t k = uno_seg_begin(u, bytes);
     char *slot = uno_seg_slot(u, u->me, k, bytes);
     if (in_place)
         put_block(slot, own, mine, c->rtype, UNO_SEG_EXCHANGE);
@@ -340,7 +334,7 @@ static void alltoall(struct uno_coll *u, const struct uno_call *c, size_t bytes)
     MPI_Count count = in_place ? c->rcount : c->scount;
     const struct MPI_ABI_Datatype *type = in_place ? c->rtype : c->stype;
     size_t all = bytes * (size_t)(u->n - 1);
-    uint64_t k = begin(u, all);
+    uint64_t k = uno_seg_begin(u, all);
     char *slot = uno_seg_slot(u, u->me, k, all);
     for (int i = 0; i < u->n; i++)
         if (i != u->me)

@@ -22,7 +22,7 @@ struct uno_windows uno_windows_begin(struct uno_coll *u, bool fills, bool past)
     size_t there = (size_t)u->n * (u->room / u->flow.bytes);
     if (w.depth > there) w.depth = there;
     if (w.depth == 0) w.depth = 1;
-    w.phase = fills ? uno_seg_begin_wide(u) : ++u->phase;
+    w.phase = fills ? uno_seg_begin(u, u->room) : ++u->phase;
     return w;
 }
 
