@@ -24,6 +24,7 @@ struct tcp_landing {
     size_t bytes, got;
     unsigned char *map;    // a bit per grain that has come; NULL: all that has come lies at the beginning
     uint64_t token;
+    bool by_lane;    // some of it has come by a lane
     bool arrived;    // the sender is to be told so
 };
 
@@ -170,24 +171,14 @@ static void count_piece(struct tcp_landing *d, uint64_t offset, size_t n)
     }
 }
 
-// The sender waits for it. l: the link whose input is being read, which tells at the end of that.
-static void acknowledge_all(struct tcp_link *l)
-{
-    l->tell = true;
-    for (struct tcp_link *x = l->main; x; x = x->side) {    // pieces in order may have come by several links
-        if (x == l || x->untold == 0) continue;
-        x->tell = true;
-        tcp_tell(x);
-    }
-}
-
 void tcp_landed(struct tcp_link *l, struct tcp_landing *d, uint64_t offset, size_t n)
 {
     count_piece(d, offset, n);
     uno_assert(d->got <= d->bytes);
+    d->by_lane = d->by_lane || l != d->link;
     if (d->got < d->bytes) return;
-    if (!d->map) {
-        acknowledge_all(l);
+    if (!d->by_lane) {
+        l->tell = true;    // the sender waits for it
         end_landing(d, 0);
         return;
     }

@@ -2,6 +2,10 @@
 // Two processes that reach each other in two and three ways (network namespaces joined by veth pairs): large messages
 // take all of them, and while lines go down and come up, one by one and all together, nothing is lost, comes
 // twice or changed. Arguments: the name of a test, then how many times a line goes down (tools/judges: many).
+#include <netinet/tcp.h>
+#include <stdio.h>
+
+#include "chan/tcp/tcp.h"
 #include "chan/tcp/test_relay.h"
 #include "chan/test_spaces.h"
 
@@ -11,9 +15,10 @@
 #define LIMIT 270000000000ULL    // ns
 
 static int lines, events = 4;
+static size_t least = 70000, spread = SIZE_MAX_;    // bytes of a transfer
 
 // What the two ranks and the one outside share: numbers 0 and 1 are those of test_traffic.h.
-enum { STOP = 5, ARRIVED = 6, SENT = 2 };
+enum { STOP = 5, ARRIVED = 6, SENT = 2, CUTS = 4 };
 
 static char *out[SLOTS], *in[SLOTS];
 static size_t in_bytes[SLOTS];
@@ -27,7 +32,7 @@ static uint64_t seed_of(uint64_t slot, uint64_t count)
 
 static size_t bytes_of(uint64_t slot, uint64_t count)
 {
-    return 70000 + (size_t)(seed_of(slot, count) * 7919 % SIZE_MAX_);
+    return least + (size_t)(seed_of(slot, count) * 7919 % spread);
 }
 
 static void begin_transfer(struct uno_link *l, uint64_t slot)
@@ -125,10 +130,36 @@ static void body(void)
 
 #define ALONE 60    // transfers, one at a time, and more until a lane has carried something
 
+static uint64_t cuts_wanted;
+
+// The receiver takes the lane's line away before its acknowledgement can go that way, and gives it back when the next
+// transfer has come, which the sender begins only when this one has ended.
+static void done_and_cut(uint64_t token, size_t bytes, int failed)
+{
+    static int down = -1;
+    static uint64_t carried;
+    transfer_done(token, bytes, failed);
+    if (me == 0) return;
+    if (down >= 0) {
+        set_line(1, down, true);
+        down = -1;
+        return;
+    }
+    const struct tcp_link *lane = tcp_of(links[0])->side;
+    if (!lane || lane->state != TCP_UP || lane->got_seq == carried) return;
+    carried = lane->got_seq;
+    if (sscanf(lane->ends, "10.77.%d.", &down) != 1) return;
+    setsockopt(lane->sock.fd, IPPROTO_TCP, TCP_QUICKACK, &(int){1}, sizeof(int));    // the other kernel is content
+    set_line(1, down, false);
+    atomic_fetch_add(&shared->number[CUTS], 1);    // seq_cst, see meet()
+}
+
 static bool are_done(uint64_t limit)
 {
     if (me == 1) return atomic_load(&shared->number[STOP]) && ended_in == atomic_load(&shared->number[SENT]);
-    if (begun_out < ALONE || (counted("tcp_lane_bytes") == 0 && uno_now_ns() < limit)) return false;
+    if (begun_out < ALONE || cuts_wanted > atomic_load(&shared->number[CUTS]) ||
+        (counted("tcp_lane_bytes") == 0 && uno_now_ns() < limit))
+        return false;
     atomic_store(&shared->number[SENT], begun_out);
     atomic_store(&shared->number[STOP], 1);
     return true;
@@ -139,7 +170,7 @@ static void alone_body(void)
 {
     struct uno_link *l = links[1 - me];
     on_arrival = take_any;
-    on_done = transfer_done;
+    on_done = cuts_wanted ? done_and_cut : transfer_done;
     out[0] = malloc(SIZE_MAX_ + 70001);
     in[0] = malloc(SIZE_MAX_ + 70001);
     for (uint64_t limit = uno_now_ns() + LIMIT; !are_done(limit);) {
@@ -261,6 +292,20 @@ static void one_transfer_at_a_time(void **state)
     run_body(2, alone_body, NULL);
 }
 
+// Of two pieces the second one is short: it goes by the lane, and is often read when the first one is there.
+static void lane_cut_before_its_acknowledgement(void **state)
+{
+    (void)state;
+    size_t usual = least;
+    cuts_wanted = 12;
+    least = 256 << 10;
+    spread = 5000;
+    run_body(2, alone_body, NULL);
+    least = usual;
+    spread = SIZE_MAX_;
+    cuts_wanted = 0;
+}
+
 static void three_ways_of_version_6(void **state)
 {
     (void)state;
@@ -297,6 +342,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_ways),
         cmocka_unit_test(one_transfer_at_a_time),
+        cmocka_unit_test(lane_cut_before_its_acknowledgement),
         cmocka_unit_test(behind_relays),
         cmocka_unit_test(three_ways_of_version_6),
         cmocka_unit_test(authenticated_ways),
