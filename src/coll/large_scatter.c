@@ -3,9 +3,13 @@
 // that copies across memory, time per byte b; all ranks at once:
 //   2 a + c + m b                        the owners read while the root copies its own block
 //   2 a + (n - 1) c + m b (n - 1) / n    in place: the root writes the start of each block, too
-// scatterv: blocks that fit the slot of the root wait there.
+// scatterv: blocks that fit the slot of the root wait there; of few ranks, if all do, one behind the other.
+#include <string.h>
+
 #include "base/huge.h"
 #include "coll/large.h"
+#include "coll/slot_copy.h"
+#include "core/pack.h"
 
 // Every rank posts where its block is. The owners read theirs; the root copies its own or, in place, takes a share.
 void uno_large_scatter(struct uno_large *j)
@@ -39,6 +43,87 @@ void uno_large_scatter(struct uno_large *j)
     if (p.share) uno_seg_wait_done(u, c->root, k);
 }
 
+// ---- dense: the stamp's line says how long each block is, and has them all if they fit there ----
+
+#define DENSE UINT64_MAX    // where a table's line has an address or a size
+#define DENSE_RANKS ((UNO_SEG_INLINE - 8) / 4)
+
+static size_t dense_head(const struct uno_coll *u)
+{
+    return uno_large_padded(sizeof(uint64_t) + (size_t)u->n * sizeof(uint32_t));
+}
+
+// The bytes to claim, and to look for, for `all` bytes of blocks.
+static size_t dense_slot(const struct uno_coll *u, size_t all)
+{
+    if (dense_head(u) + all <= UNO_SEG_INLINE) return UNO_SEG_INLINE;
+    return all > UNO_SEG_INLINE ? all : UNO_SEG_INLINE + 1;
+}
+
+static char *dense_place(const struct uno_coll *u, int root, uint64_t k, size_t all)
+{
+    size_t slot = dense_slot(u, all);
+    return uno_seg_slot(u, root, k, slot) + (slot > UNO_SEG_INLINE ? 0 : dense_head(u));
+}
+
+// Whether all blocks may go that way. sizes: their bytes, of which `all` have the sum.
+static bool is_dense(const struct uno_large *j, uint32_t sizes[DENSE_RANKS], size_t *all)
+{
+    struct uno_coll *u = j->u;
+    bool fit = u->n <= DENSE_RANKS;
+    *all = 0;
+    for (int r = 0; r < u->n; r++) {
+        size_t bytes = r == u->me ? 0 : uno_block_bytes(uno_send_block(j->c, r));
+        fit = fit && bytes <= j->most && bytes <= UNO_SEG_SLOT;
+        if (fit) sizes[r] = (uint32_t)bytes;
+        *all += uno_large_padded(bytes);
+    }
+    return fit && *all <= UNO_SEG_SLOT;
+}
+
+static void dense_put(const struct uno_large *j, int r, char *to, size_t bytes)
+{
+    struct uno_block from = uno_send_block(j->c, r);
+    if (uno_large_is_plain(from)) {
+        uno_seg_put(to, from.at, bytes, UNO_SEG_ONE_WAY);
+        return;
+    }
+    struct uno_packer p;
+    uno_packer_init(&p, from.at, from.count, from.type);
+    uno_pack(&p, to, p.total);
+}
+
+static void dense_give(const struct uno_large *j, uint64_t k, const uint32_t *sizes, size_t all)
+{
+    struct uno_coll *u = j->u;
+    uno_seg_claim(u, k, dense_slot(u, all));
+    char *line = uno_seg_slot(u, u->me, k, UNO_SEG_INLINE), *to = dense_place(u, u->me, k, all);
+    uint32_t *told = (uint32_t *)(void *)(line + sizeof(uint64_t));
+    *(uint64_t *)(void *)line = DENSE;
+    for (int r = 0; r < u->n; r++) {
+        told[r] = sizes[r];
+        if (sizes[r] > 0) dense_put(j, r, to, sizes[r]);
+        to += uno_large_padded(sizes[r]);
+    }
+    uno_seg_post(u, k);
+}
+
+static void dense_take(struct uno_large *j, uint64_t k, const char *line, char *at, size_t room)
+{
+    struct uno_coll *u = j->u;
+    const uint32_t *sizes = (const uint32_t *)(const void *)(line + sizeof(uint64_t));
+    size_t all = 0, before = 0;
+    for (int r = 0; r < u->n; r++) {
+        if (r == u->me) before = all;
+        all += uno_large_padded(sizes[r]);
+    }
+    struct uno_large_entry e = {.bytes = sizes[u->me]};
+    if (e.bytes > 0 && uno_large_fits(j, j->c->root, &e, room) && at)
+        uno_seg_take(at, dense_place(u, j->c->root, k, all) + before, e.bytes, UNO_SEG_ONE_WAY);
+}
+
+// ---- a table ----
+
 // What is too large for the slot is read from where it lies; where the root writes a share, it is told where to.
 static void scatterv_take(struct uno_large *j)
 {
@@ -48,6 +133,12 @@ static void scatterv_take(struct uno_large *j)
     char *at = uno_large_writable(j, to);
     uint64_t k = ++u->phase;
     uno_seg_wait(u, root, k);
+    const char *line = uno_seg_slot(u, root, k, UNO_SEG_INLINE);
+    if (*(const uint64_t *)(const void *)line == DENSE) {
+        dense_take(j, k, line, at, uno_block_bytes(to));
+        uno_seg_done(u, k);
+        return;
+    }
     const struct uno_large_entry *e = uno_large_entry_of(j, root, k, u->me);
     bool shared = e->share > 0;
     if (shared) {
@@ -61,14 +152,6 @@ static void scatterv_take(struct uno_large *j)
     if (shared) uno_seg_wait_done(u, root, k);
 }
 
-static size_t scatterv_bytes(const struct uno_large *j)
-{
-    size_t all = 0;
-    for (int r = 0; r < j->u->n; r++)
-        if (r != j->u->me) all += uno_large_padded(uno_block_bytes(uno_send_block(j->c, r)));
-    return all;
-}
-
 void uno_large_scatterv(struct uno_large *j)
 {
     struct uno_coll *u = j->u;
@@ -80,7 +163,15 @@ void uno_large_scatterv(struct uno_large *j)
     bool in_place = c->rbuf == MPI_IN_PLACE;
     struct uno_block to = uno_recv_block(c, 0), from = uno_send_block(c, u->me);
     uint64_t k = ++u->phase;
-    uno_large_lay_table(j, k, scatterv_bytes(j));
+    size_t all;
+    uint32_t sizes[DENSE_RANKS];
+    if (is_dense(j, sizes, &all)) {
+        dense_give(j, k, sizes, all);
+        if (!in_place) uno_block_copy(to, from);
+        uno_seg_done(u, k);
+        return;
+    }
+    uno_large_lay_table(j, k, all);
     bool lent = false;
     for (int r = 0; r < u->n; r++) {
         if (r == u->me) continue;

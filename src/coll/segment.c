@@ -118,6 +118,7 @@ static int set_up(struct uno_coll *u)
     u->alone = plan.alone;
     u->call_worth = plan.call_worth;
     u->crowded = plan.crowded;
+    u->lines = plan.crowded ? UNO_SEG_LINES : UNO_SEG_DEPTH;
     u->on = true;
     uno_seg_agree_on_cma(u);
     return MPI_SUCCESS;
@@ -227,23 +228,37 @@ static void ring_all(struct uno_coll *u)
         if (r != u->me) uno_seg_ring(u, r);
 }
 
+static inline uint64_t least_of(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static inline uint64_t most_of(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
 static inline uint64_t before(uint64_t k, uint64_t phases)
 {
     return k > phases ? k - phases : 0;
 }
 
 // The last phase that all ranks must be done with before this one posts so many bytes in phase k. What filled a slot
-// lies in the way of the small ones in it, too, the last time at most UNO_SEG_DEPTH phases ago.
+// lies in the way of the small and tiny ones in it, too, the last time at most UNO_SEG_DEPTH phases ago.
 static inline uint64_t in_the_way(struct uno_coll *u, uint64_t k, size_t bytes)
 {
+    uint64_t slot = before(k, UNO_SEG_DEPTH);
     if (bytes > UNO_SEG_SLOT) return before(k, UNO_SEG_WIDE_DEPTH);
-    uint64_t slot = before(k, UNO_SEG_DEPTH), line = before(k, UNO_SEG_LINES);
-    if (bytes > UNO_SEG_SMALL) {
-        u->filled = k;
+    if (u->lines == UNO_SEG_DEPTH || bytes > UNO_SEG_SMALL) {
+        u->filled[0] = k;
         return slot;
     }
-    uint64_t filled = u->filled < slot ? u->filled : slot;
-    return filled > line ? filled : line;
+    uint64_t small = before(k, 4 * UNO_SEG_DEPTH), last = least_of(u->filled[0], slot);
+    if (bytes > UNO_SEG_TINY) {
+        u->filled[1] = k;
+        return most_of(last, small);
+    }
+    return most_of(most_of(last, least_of(u->filled[1], small)), before(k, UNO_SEG_LINES));
 }
 
 // A done line is looked at when it must be, and for all that it says: looking takes it from the rank that writes it.

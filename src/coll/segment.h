@@ -6,9 +6,9 @@
 // A collective is made of phases, numbered alike on all ranks. In a phase a rank may post: it fills its slot and stamps
 // it with the phase's number; others see the stamp and read. A rank says with its `done` stamp which phases it will not
 // read again; what lies where it posts is overwritten only when every rank is done with that phase. A rank may so run
-// ahead of its readers by UNO_SEG_LINES phases that post little, or UNO_SEG_DEPTH that fill a slot; four small slots
-// lie in each. What does not fit a slot goes into a wide one, of which there are UNO_SEG_WIDE_DEPTH per rank, taken at
-// first use.
+// ahead of its readers by UNO_SEG_DEPTH phases; where ranks outnumber cores, by four times as many that post at most a
+// quarter of a slot, and UNO_SEG_LINES that post at most a sixteenth: a slot is four small ones or sixteen tiny ones.
+// What does not fit a slot goes into a wide one, of which there are UNO_SEG_WIDE_DEPTH per rank, taken at first use.
 #pragma once
 #include <stdatomic.h>
 #include <stddef.h>
@@ -16,10 +16,11 @@
 
 #include "coll/coll.h"
 
-#define UNO_SEG_LINES 16
+#define UNO_SEG_LINES 64
 #define UNO_SEG_DEPTH 4
-#define UNO_SEG_SLOT 8192     // bytes of a slot
-#define UNO_SEG_SMALL 2048    // bytes of a small one: a slot holds UNO_SEG_LINES / UNO_SEG_DEPTH
+#define UNO_SEG_SLOT 8192    // bytes of a slot
+#define UNO_SEG_SMALL 2048
+#define UNO_SEG_TINY 512
 #define UNO_SEG_WIDE_DEPTH 2
 #define UNO_SEG_INLINE 56    // bytes that travel with the stamp, in its cache line
 
@@ -62,9 +63,10 @@ struct uno_coll {
     bool cma;        // every rank may read every other's memory
     bool widened;    // wide slots were tried: the same on all ranks
     int n, me;
+    uint32_t lines;                // in use, of UNO_SEG_LINES: a power of two
     uint64_t phase;                // the last one begun
     uint64_t safe;                 // every rank is done with this one
-    uint64_t filled;               // the last one in which this rank filled more than a small slot
+    uint64_t filled[2];            // the last ones in which this rank filled a slot, or a small one
     struct uno_line *line;         // [n][1 + LINES]: done, stamps
     struct uno_neighbour *near;    // [n]
 
@@ -118,7 +120,7 @@ void uno_seg_ring(struct uno_coll *u, int r);
 
 static inline struct uno_line *uno_seg_line(const struct uno_coll *u, int r, uint64_t k)
 {
-    return &u->line[(size_t)r * (1 + UNO_SEG_LINES) + 1 + k % UNO_SEG_LINES];
+    return &u->line[(size_t)r * (1 + UNO_SEG_LINES) + 1 + (k & (u->lines - 1))];
 }
 
 // Where the bytes of rank r in phase k lie: beside the stamp when they fit there.
@@ -128,7 +130,9 @@ static inline char *uno_seg_slot(const struct uno_coll *u, int r, uint64_t k, si
         return u->wide + ((size_t)r * UNO_SEG_WIDE_DEPTH + k % UNO_SEG_WIDE_DEPTH) * u->room;
     if (bytes <= UNO_SEG_INLINE) return (char *)uno_seg_line(u, r, k)->data;
     char *slot = u->data + ((size_t)r * UNO_SEG_DEPTH + k % UNO_SEG_DEPTH) * UNO_SEG_SLOT;
-    return bytes > UNO_SEG_SMALL ? slot : slot + k % UNO_SEG_LINES / UNO_SEG_DEPTH * UNO_SEG_SMALL;
+    uint64_t turn = (k & (u->lines - 1)) / UNO_SEG_DEPTH;
+    if (bytes <= UNO_SEG_SMALL) slot += turn % 4 * UNO_SEG_SMALL;
+    return bytes <= UNO_SEG_TINY ? slot + turn / 4 * UNO_SEG_TINY : slot;
 }
 
 // After a phase in which all ranks posted and were seen: they are all done with the one before.
