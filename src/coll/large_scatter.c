@@ -164,7 +164,7 @@ void uno_large_scatterv(struct uno_large *j)
     struct uno_block to = uno_recv_block(c, 0), from = uno_send_block(c, u->me);
     uint64_t k = ++u->phase;
     size_t all;
-    uint32_t sizes[DENSE_RANKS];
+    uint32_t sizes[DENSE_RANKS] = {0};
     if (is_dense(j, sizes, &all)) {
         dense_give(j, k, sizes, all);
         if (!in_place) uno_block_copy(to, from);
