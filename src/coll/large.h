@@ -103,6 +103,8 @@ void uno_large_lay_table(struct uno_large *j, uint64_t k, size_t blocks);
 // The same without a table: the entry lies beside the stamp.
 void uno_large_lay_block(struct uno_large *j, uint64_t k, size_t bytes);
 
+// Copies or packs a block into a slot. (Not passed by value: see below.)
+void uno_large_put(char *to, const struct uno_block *from, size_t bytes);
 // Fills an entry for what rank i gets, and a place for its bytes: right behind the entry, of whose line `line` bytes
 // are the entry's, or in what is left of the slot, or in the wide slot. (No blocks are passed here nor to take: one
 // written in words and read wider would wait for the stores to the entries before it, whose lines others hold.)

@@ -9,7 +9,6 @@
 #include "base/huge.h"
 #include "coll/large.h"
 #include "coll/slot_copy.h"
-#include "core/pack.h"
 
 // Every rank posts where its block is. The owners read theirs; the root copies its own or, in place, takes a share.
 void uno_large_scatter(struct uno_large *j)
@@ -81,18 +80,6 @@ static bool is_dense(const struct uno_large *j, uint32_t sizes[DENSE_RANKS], siz
     return fit && *all <= UNO_SEG_SLOT;
 }
 
-static void dense_put(const struct uno_large *j, int r, char *to, size_t bytes)
-{
-    struct uno_block from = uno_send_block(j->c, r);
-    if (uno_large_is_plain(from)) {
-        uno_seg_put(to, from.at, bytes, UNO_SEG_ONE_WAY);
-        return;
-    }
-    struct uno_packer p;
-    uno_packer_init(&p, from.at, from.count, from.type);
-    uno_pack(&p, to, p.total);
-}
-
 static void dense_give(const struct uno_large *j, uint64_t k, const uint32_t *sizes, size_t all)
 {
     struct uno_coll *u = j->u;
@@ -102,7 +89,10 @@ static void dense_give(const struct uno_large *j, uint64_t k, const uint32_t *si
     *(uint64_t *)(void *)line = DENSE;
     for (int r = 0; r < u->n; r++) {
         told[r] = sizes[r];
-        if (sizes[r] > 0) dense_put(j, r, to, sizes[r]);
+        if (sizes[r] > 0) {
+            struct uno_block from = uno_send_block(j->c, r);
+            uno_large_put(to, &from, sizes[r]);
+        }
         to += uno_large_padded(sizes[r]);
     }
     uno_seg_post(u, k);

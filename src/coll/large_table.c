@@ -54,6 +54,17 @@ void uno_large_lay_table(struct uno_large *j, uint64_t k, size_t blocks)
     j->free += table;
 }
 
+void uno_large_put(char *to, const struct uno_block *from, size_t bytes)
+{
+    if (uno_large_is_plain(*from)) {
+        uno_seg_put(to, from->at, bytes, UNO_SEG_ONE_WAY);
+        return;
+    }
+    struct uno_packer p;
+    uno_packer_init(&p, from->at, from->count, from->type);
+    uno_pack(&p, to, p.total);
+}
+
 void uno_large_describe(struct uno_large *j, int i, struct uno_large_entry *e, size_t line)
 {
     struct uno_block b = uno_send_block(j->c, i);
@@ -67,13 +78,7 @@ void uno_large_describe(struct uno_large *j, int i, struct uno_large_entry *e, s
         return;
     }
     e->at = (int32_t)(at - (char *)e);
-    if (uno_large_is_plain(b)) {
-        uno_seg_put(at, b.at, e->bytes, UNO_SEG_ONE_WAY);
-        return;
-    }
-    struct uno_packer p;
-    uno_packer_init(&p, b.at, b.count, b.type);
-    uno_pack(&p, at, p.total);
+    uno_large_put(at, &b, e->bytes);
 }
 
 void uno_large_take_bytes(struct uno_large *j, int r, const struct uno_large_entry *e, char *at)
