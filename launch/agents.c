@@ -113,15 +113,11 @@ static void forget_host(struct uno_agent_hosts *to, const char *name, int slots)
     "env -u SLURM_CPU_BIND srun --overlap " job "--mpi=none --nodes=1 --ntasks=1 --ntasks-per-node=1 --unbuffered "    \
     "--quiet --nodelist"
 
-// The variable of a part of a heterogeneous job, whose name the caller frees; part -1: of the only one.
-static char *name_of(const char *variable, int part)
-{
-    return part < 0 ? uno_xstrdup(variable) : uno_xformat("%s_HET_GROUP_%d", variable, part);
-}
-
+// A variable of a part of a heterogeneous job; part -1: of another job.
 static const char *value_of(const char *variable, int part)
 {
-    char *name = name_of(variable, part);
+    if (part < 0) return getenv(variable);
+    char *name = uno_xformat("%s_HET_GROUP_%d", variable, part);
     const char *value = getenv(name);
     free(name);
     return value;
@@ -156,22 +152,15 @@ static char *read_part(struct uno_agent_hosts *to, const char *variable, int par
 #define NAME_LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
 #define SCRIPT_MAX 100000    // the kernel takes no argument of more than 128 KiB
 
-// Adds a text and frees it.
-static void put(struct uno_bytes *to, char *text)
-{
-    uno_bytes_add(to, text, strlen(text));
-    free(text);
-}
-
 // Adds the hosts of a part to the script's cases. Why it cannot, or NULL.
 static char *add_case(struct uno_bytes *script, const struct uno_words *name, int part)
 {
     for (int i = 0; i < name->count; i++) {
         if (name->item[i][strspn(name->item[i], NAME_LETTERS)] != '\0')
             return uno_xformat("\"%.100s\" is no name of a host", name->item[i]);
-        put(script, uno_xformat("%s%s", i > 0 ? "|" : "", name->item[i]));
+        uno_bytes_text(script, uno_xformat("%s%s", i > 0 ? "|" : "", name->item[i]));
     }
-    put(script, uno_xformat(") part=%d;; ", part));
+    uno_bytes_text(script, uno_xformat(") part=%d;; ", part));
     return script->len < SCRIPT_MAX ? NULL : uno_xstrdup("it has too many hosts for one command");
 }
 
@@ -184,14 +173,18 @@ static char *read_parts(struct uno_agent_hosts *to, int parts)
     char *why = NULL;
     if (job == NULL || job[strspn(job, "0123456789")] != '\0')
         return uno_xformat("SLURM_JOB_ID=%.100s is no number", job ? job : "");
-    put(&script, uno_xformat("sh -c 'case $1 in "));
+    uno_bytes_text(&script, uno_xformat("sh -c 'case $1 in "));
     for (int part = 0; part < parts && why == NULL; part++) {
         struct uno_words name = {0};
         why = read_part(to, "SLURM_JOB_NODELIST", part, &name);
         if (why == NULL && part > 0) why = add_case(&script, &name, part);
-        if (why != NULL) why = uno_xformat("part %d of %d: %s", part, parts, why);
+        if (why == NULL) continue;
+        char *of_part = uno_xformat("part %d of %d: %s", part, parts, why);
+        free(why);
+        why = of_part;
     }
-    put(&script, uno_xformat("*) part=0;; esac; exec " SRUN_OF("--jobid=%s --het-group=$part ") " \"$@\"' srun", job));
+    uno_bytes_text(
+        &script, uno_xformat("*) part=0;; esac; exec " SRUN_OF("--jobid=%s --het-group=$part ") " \"$@\"' srun", job));
     uno_bytes_add(&script, "", 1);
     if (why == NULL) to->use(to, uno_bytes_first(&script));
     uno_bytes_free(&script);

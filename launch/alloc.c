@@ -18,9 +18,7 @@ static _Noreturn void refuse_wanted(const struct uno_found *all, size_t count)
     for (size_t i = 0; i < count; i++) {
         if (all[i].state == UNO_FOUND_REFUSED) uno_log(0, "no component from %s: %s", all[i].file, all[i].why);
         if (all[i].is == NULL || all[i].is->kind != UNO_COMPONENT_AGENT) continue;
-        char *word = uno_xformat(", %s", all[i].is->name);
-        uno_bytes_add(&names, word, strlen(word));
-        free(word);
+        uno_bytes_text(&names, uno_xformat(", %s", all[i].is->name));
     }
     uno_bytes_add(&names, "", 1);
     uno_usage("allocation is \"%s\", one of auto, none%s is expected", uno_start_allocation.text,

@@ -71,6 +71,12 @@ void uno_bytes_add(struct uno_bytes *b, const void *data, size_t n)
     b->len += n;
 }
 
+void uno_bytes_text(struct uno_bytes *b, char *text)
+{
+    uno_bytes_add(b, text, strlen(text));
+    free(text);
+}
+
 void uno_bytes_drop(struct uno_bytes *b, size_t n)
 {
     b->at += n;

@@ -21,7 +21,8 @@ char *uno_xformat(const char *fmt, ...) __attribute__((format(printf, 1, 2)));  
 
 char *uno_bytes_reserve(struct uno_bytes *b, size_t n);    // room for n bytes behind the used ones
 void uno_bytes_add(struct uno_bytes *b, const void *data, size_t n);
-void uno_bytes_drop(struct uno_bytes *b, size_t n);    // forgets the first n bytes
+void uno_bytes_text(struct uno_bytes *b, char *text);    // adds a text without its end, and frees it
+void uno_bytes_drop(struct uno_bytes *b, size_t n);      // forgets the first n bytes
 void uno_bytes_free(struct uno_bytes *b);
 static inline char *uno_bytes_first(const struct uno_bytes *b)
 {

@@ -253,7 +253,7 @@ static inline uint64_t in_the_way(struct uno_coll *u, uint64_t k, size_t bytes)
         u->filled[0] = k;
         return slot;
     }
-    uint64_t small = before(k, 4 * UNO_SEG_DEPTH), last = least_of(u->filled[0], slot);
+    uint64_t small = before(k, UNO_SEG_CUT * UNO_SEG_DEPTH), last = least_of(u->filled[0], slot);
     if (bytes > UNO_SEG_TINY) {
         u->filled[1] = k;
         return most_of(last, small);

@@ -16,11 +16,12 @@
 
 #include "coll/coll.h"
 
-#define UNO_SEG_LINES 64
 #define UNO_SEG_DEPTH 4
+#define UNO_SEG_CUT 4        // small slots in a slot, and tiny ones in each
 #define UNO_SEG_SLOT 8192    // bytes of a slot
-#define UNO_SEG_SMALL 2048
-#define UNO_SEG_TINY 512
+#define UNO_SEG_SMALL (UNO_SEG_SLOT / UNO_SEG_CUT)
+#define UNO_SEG_TINY (UNO_SEG_SMALL / UNO_SEG_CUT)
+#define UNO_SEG_LINES (UNO_SEG_DEPTH * UNO_SEG_CUT * UNO_SEG_CUT)
 #define UNO_SEG_WIDE_DEPTH 2
 #define UNO_SEG_INLINE 56    // bytes that travel with the stamp, in its cache line
 
@@ -131,8 +132,8 @@ static inline char *uno_seg_slot(const struct uno_coll *u, int r, uint64_t k, si
     if (bytes <= UNO_SEG_INLINE) return (char *)uno_seg_line(u, r, k)->data;
     char *slot = u->data + ((size_t)r * UNO_SEG_DEPTH + k % UNO_SEG_DEPTH) * UNO_SEG_SLOT;
     uint64_t turn = (k & (u->lines - 1)) / UNO_SEG_DEPTH;
-    if (bytes <= UNO_SEG_SMALL) slot += turn % 4 * UNO_SEG_SMALL;
-    return bytes <= UNO_SEG_TINY ? slot + turn / 4 * UNO_SEG_TINY : slot;
+    if (bytes <= UNO_SEG_SMALL) slot += turn % UNO_SEG_CUT * UNO_SEG_SMALL;
+    return bytes <= UNO_SEG_TINY ? slot + turn / UNO_SEG_CUT * UNO_SEG_TINY : slot;
 }
 
 // After a phase in which all ranks posted and were seen: they are all done with the one before.

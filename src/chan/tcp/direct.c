@@ -5,7 +5,8 @@
 // (offer, withdraw, replace) and by send.c and receive.c.
 //
 // Where a peer is reached in more ways than one, larger transfers are cut finer, and each lane (lanes.c) takes the next
-// piece as soon as its kernel has room for it: so each carries what it can. Such a transfer may also end by a LANDED.
+// piece as soon as its kernel has room for it: so each carries what it can. One that a lane took part in ends by a
+// LANDED.
 #include <errno.h>
 #include <mpi.h>
 #include <stdlib.h>
