@@ -24,6 +24,15 @@ static size_t round_up(size_t n, size_t unit)
     return (n + unit - 1) / unit * unit;
 }
 
+static uint64_t pair_bytes(uint32_t nlocal)
+{
+    if (nlocal > UNO_PAIR_FEW) return UNO_PAIR_LEAST;
+    long cache = sysconf(_SC_LEVEL2_CACHE_SIZE);
+    uint64_t share = UNO_PAIRS_MOST / (nlocal > 1 ? nlocal - 1 : 1), most = cache > 0 ? 2 * (uint64_t)cache : 0;
+    uint64_t bytes = most < share ? most : share;
+    return bytes < UNO_PAIR_BYTES ? UNO_PAIR_BYTES : round_up(bytes, UNO_HEAP_CHUNK);
+}
+
 static void lay_out_job(struct uno_job_head *h, uint32_t nlocal, uint32_t nworld)
 {
     h->machine_off = round_up(sizeof *h, UNO_LINE);
@@ -37,7 +46,7 @@ static void lay_out_job(struct uno_job_head *h, uint32_t nlocal, uint32_t nworld
     h->failed_off = at;
     at = round_up(at + ((size_t)nworld + 63) / 64 * sizeof(uint64_t), PAGE);
     h->pair_off = at;
-    h->pair_bytes = nlocal > UNO_PAIR_FEW ? UNO_PAIR_LEAST : UNO_PAIR_BYTES;
+    h->pair_bytes = pair_bytes(nlocal);
     at = round_up(at + (size_t)nlocal * nlocal * h->pair_bytes, UNO_HEAP_CHUNK);
     h->heap_off = at;
     h->bytes = at + (size_t)UNO_HEAP_CHUNKS * UNO_HEAP_CHUNK;

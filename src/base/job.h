@@ -18,9 +18,11 @@
 #define UNO_JOB_MAGIC "unisono1"
 #define UNO_JOB_ENV "UNISONO_JOB"
 #define UNO_LINE 64
-// Slots, rendezvous descriptors and byte ring of one direction of one pair. Where more than UNO_PAIR_FEW ranks share a
-// host it is the least, since all of it is touched sooner or later.
+// Slots, rendezvous descriptors and byte ring of one direction of one pair, and what the ring may grow by: to twice the
+// second-level cache, while all that a rank reads stays below UNO_PAIRS_MOST. Where more than UNO_PAIR_FEW ranks share
+// a host it is the least, since all of it is touched sooner or later.
 #define UNO_PAIR_BYTES (512 * 1024)
+#define UNO_PAIRS_MOST (8 * 1024 * 1024)
 #define UNO_PAIR_LEAST (128 * 1024)
 #define UNO_PAIR_FEW 16
 #define UNO_HEAP_CHUNK (64 * 1024)    // no smaller than a page of any machine

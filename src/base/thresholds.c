@@ -154,6 +154,7 @@ struct uno_thresholds uno_thresholds_of(const struct uno_costs *c)
     t.ahead = c->write_ahead < c->write;
     t.piece = piece_of(c);
     t.long_piece = within(4 * t.piece, 4 * KB, 32 * KB);
+    t.grows = route_of(c).past;
     t.eager = eager_of(c, t.piece);
     t.alone = within(near(2 * bytes_in(c->meet, c->cross)), 4 * KB, 256 * KB);
     t.alone_crowded = within(near(CALLS_APART * bytes_in(c->call, c->cross)), t.alone, KB * KB);
@@ -177,6 +178,7 @@ static const struct uno_threshold_info infos[] = {
     INFO(ahead, "", NULL, "copies into shared lines ask for them ahead"),
     INFO(piece, "bytes", NULL, "of a message in the ring; up to two of them it is told once"),
     INFO(long_piece, "bytes", NULL, "the same of messages longer than eight pieces"),
+    INFO(grows, "", NULL, "rings that are used much grow until they leave the reader's caches"),
     INFO(eager, "bytes", NULL, "messages go through the ring up to here, above by a copy across processes"),
     INFO(alone, "bytes", NULL, "the receiver copies alone up to here, above each side a half"),
     INFO(alone_crowded, "bytes", NULL, "the same where ranks outnumber their processors"),

@@ -35,6 +35,7 @@ static void as_tuned_by_hand(void **state)
     assert_int_equal(t.ahead, 1);
     assert_int_equal(t.piece, 1024);
     assert_int_equal(t.long_piece, 4096);
+    assert_int_equal(t.grows, 0);
     assert_int_equal(t.eager, 6144);
     assert_int_equal(t.alone, 16384);
     assert_int_equal(t.alone_crowded, 256 << 10);
@@ -94,6 +95,7 @@ static void past_the_caches_on_zen_4(void **state)
     assert_int_equal(by_lines.piece, 1024);
     assert_true(t.eager >= 32 << 10 && t.eager <= 64 << 10);
     assert_true(by_lines.eager <= 8 << 10);
+    assert_true(t.grows && !by_lines.grows);
     assert_int_equal(t.slots, 32 << 10);
     assert_int_equal(t.streamed, 16 << 20);
     assert_int_equal(by_lines.streamed, UNO_THRESHOLD_NEVER);

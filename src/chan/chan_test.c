@@ -23,23 +23,31 @@ static void order_body(void)
 
 // ---- FULL: the receiver looks away ----
 
+// The messages from number *k on until no more can be sent; how many bytes they have.
+static size_t send_until_full(uint64_t *k)
+{
+    size_t bytes = 0;
+    int err = 0;
+    while (bytes < 1 << 30) {
+        size_t n = size_of(*k, links[1]);
+        fill_bytes(scratch, *k, n);
+        struct uno_msg m = {.kind = UNO_EAGER, .src = 0, .tag = (int32_t)*k, .bytes = (uint32_t)n, .data = scratch};
+        err = links[1]->ops->send(links[1], &m);
+        CHECK(err == 0 || err == UNO_FULL);
+        if (err == UNO_FULL) break;
+        ++*k;
+        bytes += n;
+    }
+    CHECK(err == UNO_FULL);    // memory is bounded
+    return bytes;
+}
+
 static void full_body(void)
 {
     on_arrival = take_in_order;
     if (me == 0) {
         uint64_t k = 0;
-        int err = 0;
-        size_t bytes = 0;
-        while (err != UNO_FULL && bytes < 1 << 30) {
-            size_t n = size_of(k, links[1]);
-            fill_bytes(scratch, k, n);
-            struct uno_msg m = {.kind = UNO_EAGER, .src = 0, .tag = (int32_t)k, .bytes = (uint32_t)n, .data = scratch};
-            err = links[1]->ops->send(links[1], &m);
-            CHECK(err == 0 || err == UNO_FULL);
-            if (!err) k++;
-            bytes += n;
-        }
-        CHECK(err == UNO_FULL);    // memory is bounded
+        send_until_full(&k);
         atomic_store(&shared->number[0], k);
         atomic_store(&shared->step[0], 1);
         for (uint64_t end = k + 100; k < end; k++) send_number(links[1], k);
@@ -49,6 +57,47 @@ static void full_body(void)
         while (!all_received()) poll_once();
     }
     meet(true);
+}
+
+// ---- a ring of shm that is used much grows, while it is empty, full and between ----
+
+#define FILLS 60
+
+static size_t first_fill, last_fill;
+
+static void fills(void)
+{
+    uint64_t k = 0;
+    huge = true;
+    on_arrival = take_in_order;
+    for (uint32_t i = 0; i < FILLS; i++) {
+        if (me == 0) {
+            last_fill = send_until_full(&k);
+            if (i == 0) first_fill = last_fill;
+            atomic_store(&shared->number[0], k);
+            atomic_store(&shared->step[0], i + 1);
+        } else {
+            wait_step(0, i + 1);
+            expected_from[0] = atomic_load(&shared->number[0]);
+            while (i % 3 < 2 && !all_received()) poll_once();    // else more is sent to a ring that is half read
+            if (i % 3 == 2) poll_once();
+        }
+        meet(false);
+    }
+    while (!all_received()) poll_once();
+    meet(true);
+}
+
+static void grown_body(void)
+{
+    fills();
+    if (me == 0 && uno_chan_self.job->pair_bytes > UNO_PAIR_BYTES) CHECK(last_fill > first_fill + first_fill / 2);
+}
+
+static void fixed_body(void)
+{
+    fills();
+    if (me == 0) CHECK(last_fill < first_fill + first_fill / 2);
 }
 
 // ---- rendezvous by direct copy ----
@@ -267,7 +316,7 @@ static uint64_t late_offers(bool replaced)
     memset(moved_in, 0, sizeof moved_in);
     nseen = 0;
     atomic_store(&shared->step[0], 0);
-    meet(true);
+    meet(false);    // who still polled would see what the other offers next, instead of taking it
     return asked;
 }
 
@@ -411,6 +460,16 @@ static void full(void **state)
     assert_int_equal(run_ranks(2, tested, full_body, NULL), 0);
 }
 
+static void grown(void **state)
+{
+    uint64_t as_measured = uno_thresholds.grows;
+    uno_thresholds.grows = 1;
+    assert_int_equal(run_ranks(2, *state, grown_body, NULL), 0);
+    uno_thresholds.grows = 0;
+    assert_int_equal(run_ranks(2, *state, fixed_body, NULL), 0);
+    uno_thresholds.grows = as_measured;
+}
+
 static void direct(void **state)
 {
     (void)state;
@@ -504,9 +563,13 @@ int main(int argc, char **argv)
 {
     if (argc == 3 && strcmp(argv[1], "--channel") == 0) return test_loaded(argv[2]);
     if (argc > 1) cmocka_set_test_filter(argv[1]);
-    const struct CMUnitTest tests[] = {ALL(uno_self),     ALL(uno_shm),
-                                       ALL(uno_tcp),      ALL_ON_OFI("tcp;ofi_rxm"),
-                                       ALL_ON_OFI("shm"), LITTLE_ON_OFI("sockets")};
+    const struct CMUnitTest tests[] = {ALL(uno_self),
+                                       ALL(uno_shm),
+                                       cmocka_unit_test_prestate(grown, &uno_shm),
+                                       ALL(uno_tcp),
+                                       ALL_ON_OFI("tcp;ofi_rxm"),
+                                       ALL_ON_OFI("shm"),
+                                       LITTLE_ON_OFI("sockets")};
     // Only when an argument asks for them: on a loaded machine udp;ofi_rxd waits for packets that it takes for lost,
     // and sockets may stop where much goes both ways (docs/networks.md).
     const struct CMUnitTest slow[] = {ALL_ON_OFI("udp;ofi_rxd"), ALL_ON_OFI("sockets")};

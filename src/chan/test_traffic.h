@@ -8,9 +8,11 @@ static const size_t sizes[] = {0,    1,    7,    8,    39,   40,   41,    63,   
                                1000, 2048, 2049, 4095, 4096, 4097, 10000, 16384, 65536};
 #define SIZES (sizeof sizes / sizeof sizes[0])
 #define TINY 10
+#define HUGE_FROM 14
 
 static char scratch[1 << 17];
 static bool tiny;    // few enough bytes for any channel to buffer
+static bool huge;    // so many that memory is full before anything else
 
 // ---- order and content, both ways at once, sizes mixed ----
 
@@ -20,7 +22,8 @@ static uint64_t received[TEST_RANKS], expected_from[TEST_RANKS];
 
 static inline size_t size_of(uint64_t number, const struct uno_link *l)
 {
-    size_t n = sizes[(number * 7 + number / 11) % (tiny ? TINY : SIZES)];
+    uint64_t k = number * 7 + number / 11;
+    size_t n = sizes[huge ? HUGE_FROM + k % (SIZES - HUGE_FROM) : k % (tiny ? TINY : SIZES)];
     return n < l->eager_max ? n : l->eager_max;
 }
 

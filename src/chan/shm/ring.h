@@ -17,6 +17,7 @@
 
 #include "base/fail.h"
 #include "chan/chan.h"
+#include "chan/shm/round.h"
 
 #define SHM_SLOTS 126
 #define SHM_UNIT 16
@@ -26,7 +27,7 @@
 #define SHM_DESCS 64
 #define SHM_DESC_OFF 8192
 #define SHM_BYTES_OFF 12288
-#define SHM_BYTES (UNO_PAIR_BYTES - SHM_BYTES_OFF)    // 500 KiB
+#define SHM_BYTES (UNO_PAIR_BYTES - SHM_BYTES_OFF)    // 500 KiB, at first
 
 // Where many ranks share a host, and between jobs.
 #define SHM_LEAST_BYTES (UNO_PAIR_LEAST - SHM_BYTES_OFF)
@@ -63,12 +64,12 @@ struct shm_pair {
     char pad2[UNO_LINE - 12];
     struct shm_slot slot[SHM_SLOTS];
     struct shm_desc desc[SHM_DESCS];    // at SHM_DESC_OFF
-    char bytes[SHM_BYTES];              // at SHM_BYTES_OFF; shm_link.ring of them are used
+    char bytes[];                       // at SHM_BYTES_OFF; shm_round.bytes of them are used
 };
 
 _Static_assert(sizeof(struct uno_hdr) == 24 && sizeof(struct shm_slot) == UNO_LINE, "a slot is a line");
 _Static_assert(offsetof(struct shm_pair, desc) == SHM_DESC_OFF, "descriptors start on a page");
-_Static_assert(sizeof(struct shm_pair) == UNO_PAIR_BYTES, "a pair fills the largest area");
+_Static_assert(offsetof(struct shm_pair, bytes) == SHM_BYTES_OFF, "and so do the bytes");
 
 // One side of a direct copy that has a layout on either end: its own list, and a copy of the peer's.
 struct shm_layouts {
@@ -99,6 +100,7 @@ struct shm_link {
     uint32_t tx_at, credit, sent;    // next line, lines that may be begun, lines begun
     uint64_t tx_ctx;                 // of the last full header
     int32_t tx_src;
+    struct shm_round tx_round;
     uint64_t put, put_limit;    // byte ring: reserved so far; limit known from the receiver
     uint64_t desc_used;         // bit set: offered and not yet free again
     // the peer's direction
@@ -109,6 +111,7 @@ struct shm_link {
     uint32_t rx_at, taken, taken_told;
     uint64_t rx_ctx;
     int32_t rx_src;
+    struct shm_round rx_round;
     uint64_t got, got_told;          // byte ring: given back
     uint64_t read_at, read_ready;    // of the message being delivered
     uint64_t copying;                // bit set: a receive into our memory that is under way
@@ -116,18 +119,12 @@ struct shm_link {
     bool polling;                    // shm_direct_poll follows
     bool owes_ring;                  // then: the peer's door is rung, once for all that was copied meanwhile
     bool cma;                        // a guest: its memory can be reached by a copy
-    uint32_t ring;                   // bytes of a byte ring that are used, alike on both sides
+    uint32_t ring, ring_most;        // bytes of its byte rings, at first and at last
     bool ending;                     // a guest: it sends no more, and what it sent is being read
     uint64_t send_token[SHM_DESCS], recv_token[SHM_DESCS];    // offered, being copied
     struct shm_layouts *layouts;    // of our descriptors, then of the peer's; NULL until a layout is copied
     struct shm_link *next;          // polled rings
 };
-
-// Where position `at` of a byte ring lies.
-static inline size_t shm_place(const struct shm_link *l, uint64_t at)
-{
-    return l->ring == SHM_BYTES ? at % SHM_BYTES : at % SHM_LEAST_BYTES;
-}
 
 extern struct uno_chan uno_shm;
 

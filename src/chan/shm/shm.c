@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include <mpi.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include "base/copy.h"
 #include "base/component.h"
@@ -36,13 +37,6 @@ UNO_PVARS_DECLARE(sent);
 static size_t rounded(size_t n)
 {
     return (n + UNO_LINE - 1) & ~(size_t)(UNO_LINE - 1);
-}
-
-// Where a payload of n bytes starts that is put at position `at`: not across the end of the ring.
-static uint64_t placed(const struct shm_link *l, uint64_t at, size_t n)
-{
-    size_t off = shm_place(l, at);
-    return off + n > l->ring ? at + (l->ring - off) : at;
 }
 
 static bool credit_refill(struct shm_link *l)
@@ -145,21 +139,48 @@ static uint8_t pieces_of(const struct uno_msg *m)
     return m->bytes <= piece ? 0 : (uint8_t)(63 - __builtin_clzll(piece));
 }
 
-static int send_bytes(struct shm_link *l, const struct uno_msg *m)
+// At once, for the faults of single pages would take longer.
+static void populate(char *pages, size_t n)
 {
-    uint64_t at = placed(l, l->put, m->bytes), end = at + rounded(m->bytes);
+#ifdef MADV_POPULATE_WRITE
+    madvise(pages, n, MADV_POPULATE_WRITE);
+#else
+    (void)pages, (void)n;
+#endif
+}
+
+// Room for a payload of n bytes: true, and where it starts is *at. *flags: SHM_GROWS if it is there that the ring
+// grows.
+static bool reserve(struct shm_link *l, size_t n, uint64_t *at, uint8_t *flags)
+{
+    struct shm_round r = l->tx_round;
+    bool ends = shm_round_ends(&r, l->put, n), grows = ends && shm_round_may_grow(&r);
+    if (__builtin_expect(ends, 0)) shm_round_next(&r, grows);
+    *at = ends ? r.from : l->put;
+    uint64_t end = *at + rounded(n);
     if (end > l->put_limit) {
         // Acquire: pairs with the release in tell_bytes; what was given back is no longer read.
-        l->put_limit = atomic_load_explicit(&l->tx->bytes_taken, memory_order_acquire) + l->ring;
-        if (end > l->put_limit) return UNO_FULL;
+        l->put_limit = atomic_load_explicit(&l->tx->bytes_taken, memory_order_acquire) + r.room;
+        if (end > l->put_limit) return false;
     }
+    uno_assert(shm_round_place(&r, *at) + n <= r.bytes);
+    if (grows) populate(l->tx->bytes + r.room, SHM_GROWS_BY);
+    *flags = grows ? SHM_GROWS : 0;
+    if (ends) l->tx_round = r;
+    l->put = end;
+    return true;
+}
+
+static int send_bytes(struct shm_link *l, const struct uno_msg *m)
+{
+    uint64_t at;
+    uint8_t flags;
+    if (!reserve(l, m->bytes, &at, &flags)) return UNO_FULL;
     uint8_t pieces = pieces_of(m);
     size_t piece = pieces ? (size_t)1 << pieces : m->bytes;
-    char *dst = l->tx->bytes + shm_place(l, at);
-    uno_assert(end <= l->put_limit && shm_place(l, at) + m->bytes <= l->ring);
-    l->put = end;
+    char *dst = l->tx->bytes + shm_round_place(&l->tx_round, at);
     fill_line(m, dst, 0, piece, &l->tx->slot[l->tx_at]);
-    push(l, m, pieces, NULL, 0);
+    push(l, m, pieces | flags, NULL, 0);
     if (piece == m->bytes) return MPI_SUCCESS;
     uno_door_ring(l->door);
     for (size_t i = piece; i < m->bytes; i += piece) {
@@ -225,13 +246,17 @@ static inline void hand_up(struct shm_link *l, const struct uno_hdr *h, const vo
 
 static void take_bytes(struct shm_link *l, const struct uno_hdr *h)
 {
-    l->read_at = placed(l, l->got, h->bytes);
-    size_t piece = h->chan ? (size_t)1 << (h->chan & 31) : h->bytes;
+    l->read_at = l->got;
+    if (shm_round_ends(&l->rx_round, l->got, h->bytes)) {
+        shm_round_next(&l->rx_round, h->chan & SHM_GROWS);
+        l->read_at = l->rx_round.from;
+    }
+    size_t piece = h->chan & 31 ? (size_t)1 << (h->chan & 31) : h->bytes;
     l->read_ready = l->read_at + (piece < h->bytes ? piece : h->bytes);
     l->got = l->read_at + rounded(h->bytes);
-    bool tell = l->got - l->got_told >= l->ring / 4;
+    bool tell = l->got - l->got_told >= l->rx_round.room / 4;
     if (tell) uno_copy_own((char *)&l->rx->bytes_taken, sizeof l->rx->bytes_taken);
-    uno_copy_soon(l->rx->bytes + shm_place(l, l->read_at), l->read_ready - l->read_at);
+    uno_copy_soon(l->rx->bytes + shm_round_place(&l->rx_round, l->read_at), l->read_ready - l->read_at);
     hand_up(l, h, NULL);
     if (tell) tell_bytes(l);
 }
@@ -318,26 +343,28 @@ static size_t shm_look(struct uno_link *link, size_t n, const void **at)
         if (++looks % UNO_COPY_LOOKS == 0 && tear_off(l)) l->read_ready = l->read_at + n;
     }
     size_t k = l->read_ready - l->read_at < n ? l->read_ready - l->read_at : n;
-    *at = l->rx->bytes + shm_place(l, l->read_at);
+    *at = l->rx->bytes + shm_round_place(&l->rx_round, l->read_at);
     l->read_at += k;
     return k;
 }
 
 void shm_begin_tx(struct shm_link *l, struct shm_pair *tx)
 {
-    uno_dump_keep(tx, SHM_BYTES_OFF + l->ring);
+    shm_round_first(&l->tx_round, l->ring, l->ring_most);
+    uno_dump_keep(tx, SHM_BYTES_OFF + l->tx_round.most);
     l->tx = tx;
     l->tx_lap = 1;
     l->tx_unit = SHM_UNITS;
     l->tx_src = -1;    // no short message before the first full one
     l->tx_at = l->credit = l->sent = 0;
     l->put = 0;
-    l->put_limit = l->ring;
+    l->put_limit = l->tx_round.room;
 }
 
 void shm_begin_rx(struct shm_link *l, struct shm_pair *rx)
 {
-    uno_dump_keep(rx, SHM_BYTES_OFF + l->ring);
+    shm_round_first(&l->rx_round, l->ring, l->ring_most);
+    uno_dump_keep(rx, SHM_BYTES_OFF + l->rx_round.most);
     l->rx = rx;
     l->rx_lap = 1;
     l->rx_unit = SHM_UNITS;
@@ -352,6 +379,14 @@ static uint32_t data_max(bool least, uint64_t eager)
     return (uint32_t)(eager > DATA_MAX ? eager : DATA_MAX);
 }
 
+// Where ranks share cores, a message is not copied while the one before is still in the reader's cache.
+static uint32_t ring_most(bool least)
+{
+    if (least) return SHM_LEAST_BYTES;
+    if (!uno_thresholds.grows || uno_patience.crowded) return SHM_BYTES;
+    return (uint32_t)(uno_chan_self.job->pair_bytes - SHM_BYTES_OFF);
+}
+
 struct shm_link *shm_link_new(int proc, struct uno_door *door, struct uno_board *board)
 {
     struct shm_link *l = calloc(1, sizeof *l);
@@ -360,6 +395,7 @@ struct shm_link *shm_link_new(int proc, struct uno_door *door, struct uno_board 
     if (!l) return NULL;
     if (least && eager > SHM_LEAST_EAGER) eager = SHM_LEAST_EAGER;
     l->ring = least ? SHM_LEAST_BYTES : SHM_BYTES;
+    l->ring_most = ring_most(least);
     l->base = (struct uno_link){.chan = &uno_shm,
                                 .ops = uno_shm.ops,
                                 .proc = proc,
