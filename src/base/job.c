@@ -27,8 +27,7 @@ static size_t round_up(size_t n, size_t unit)
 static uint64_t pair_bytes(uint32_t nlocal)
 {
     if (nlocal > UNO_PAIR_FEW) return UNO_PAIR_LEAST;
-    long cache = sysconf(_SC_LEVEL2_CACHE_SIZE);
-    uint64_t share = UNO_PAIRS_MOST / (nlocal > 1 ? nlocal - 1 : 1), most = cache > 0 ? 2 * (uint64_t)cache : 0;
+    uint64_t share = UNO_PAIRS_MOST / (nlocal > 1 ? nlocal - 1 : 1), most = 2 * uno_own_cache();
     uint64_t bytes = most < share ? most : share;
     return bytes < UNO_PAIR_BYTES ? UNO_PAIR_BYTES : round_up(bytes, UNO_HEAP_CHUNK);
 }

@@ -285,6 +285,16 @@ int uno_machine_read(const char *path, struct uno_machine *m)
     return err;
 }
 
+size_t uno_own_cache(void)
+{
+#ifdef _SC_LEVEL2_CACHE_SIZE
+    long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
+    return bytes > 0 ? (size_t)bytes : 0;
+#else
+    return 0;
+#endif
+}
+
 void uno_machine_path(char *path, size_t room, bool of_host)
 {
     char name[UNO_MACHINE_TEXT];

@@ -60,6 +60,9 @@ const struct uno_costs *uno_costs_row(size_t i, const char **name);
 // The row for this processor.
 const struct uno_costs *uno_costs_known(const char **name);
 
+// Bytes of the cache that a core has for itself, the second level; 0: not known.
+size_t uno_own_cache(void);
+
 // What tells this processor from others: "GenuineIntel-6-143-amx".
 void uno_processor_name(char *text, size_t room);
 

@@ -170,6 +170,11 @@ struct uno_thresholds uno_thresholds_of(const struct uno_costs *c)
     return t;
 }
 
+size_t uno_thresholds_spread(void)
+{
+    return uno_thresholds.grows ? 2 * uno_own_cache() : 0;
+}
+
 #define INFO(field, unit, param, meaning)                                                                              \
     {                                                                                                                  \
 #field, unit, meaning, param, offsetof(struct uno_thresholds, field)                                           \

@@ -41,6 +41,10 @@ static inline bool uno_thresholds_stream(void)
     return uno_thresholds.paged >= uno_thresholds.cached;
 }
 
+// Bytes of which a core's own caches hold no more than the half: lines that another core has read have left it before
+// they are written again. 0: that gains nothing here.
+size_t uno_thresholds_spread(void);
+
 // What follows from the costs alone.
 struct uno_thresholds uno_thresholds_of(const struct uno_costs *c);
 

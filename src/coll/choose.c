@@ -336,6 +336,11 @@ size_t uno_choose_cached(void)
     return (size_t)uno_thresholds.cached;
 }
 
+size_t uno_choose_spread(int size)
+{
+    return uno_patience.crowded ? 0 : uno_thresholds_spread() / (size_t)(size - 1);
+}
+
 // An algorithm may be named for a collective only if the built-in table or the builder knows it there.
 static bool knows(enum uno_coll_kind kind, int alg)
 {

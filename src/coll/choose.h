@@ -49,6 +49,10 @@ size_t uno_choose_alone(void);
 size_t uno_choose_call_worth(void);
 size_t uno_choose_cached(void);
 
+// Bytes through which each of a communicator's ranks posts in turn, so that lines have left the others' own caches
+// before they are written again; 0: where that gains nothing.
+size_t uno_choose_spread(int size);
+
 // How often the bytes that the rules look at lie in buffers of all ranks together.
 size_t uno_choose_footprint(enum uno_coll_kind kind, int size);
 

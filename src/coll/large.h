@@ -14,9 +14,9 @@
 struct uno_large {
     struct uno_coll *u;
     const struct uno_call *c;
-    size_t most;         // bytes of a block that may lie in a slot
-    size_t wide;         // of this rank's wide slot, in use
-    char *free, *end;    // what is left of this rank's slot
+    size_t most;           // bytes of a block that may lie in a slot
+    size_t along, wide;    // of this rank's wide slot: where its use begins, bytes in use
+    char *free, *end;      // what is left of this rank's slot
     struct uno_large_copy *copies;
     int error;
 };

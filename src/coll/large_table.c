@@ -19,8 +19,12 @@ static char *wide_place(struct uno_large *j, size_t bytes)
 {
     struct uno_coll *u = j->u;
     if (u->room <= UNO_SEG_SLOT || bytes > u->room - j->wide) return NULL;
-    if (j->wide == 0) uno_seg_claim(u, u->phase, u->room);
-    char *at = uno_seg_slot(u, u->me, u->phase, u->room) + j->wide;
+    if (j->wide == 0) {
+        uno_seg_claim(u, u->phase, u->room);
+        j->along = uno_seg_along(u, u->phase, bytes > UNO_SEG_SLOT ? bytes : UNO_SEG_SLOT);
+        if (j->along + u->room > u->stride) j->along = 0;
+    }
+    char *at = uno_seg_wide(u, u->me, u->phase) + j->along + j->wide;
     j->wide += (bytes + sizeof(struct uno_line) - 1) / sizeof(struct uno_line) * sizeof(struct uno_line);
     return at;
 }

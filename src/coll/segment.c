@@ -65,11 +65,20 @@ static void lay_out_segment(struct uno_coll *u, size_t first, bool tree)
 struct plan {
     int64_t first;    // chunk of the heap, -1: there is no room
     bool tree, crowded;
-    size_t wide;                     // bytes of a wide slot
+    size_t wide, stride;    // bytes of a wide slot, and from one to the next
+    bool spread;
     size_t window, depth, cached;    // bytes of a window, windows under way
     size_t alone, call_worth;
     size_t copies[UNO_COLL_KINDS], windows[UNO_COLL_KINDS];
 };
+
+// From a wide slot to the next: a power of two.
+static size_t stride_of(size_t most, size_t spread)
+{
+    size_t stride = PAGE;
+    while (stride < most || stride < spread) stride *= 2;
+    return stride;
+}
 
 static struct plan make_plan(const struct uno_coll *u)
 {
@@ -78,6 +87,9 @@ static struct plan make_plan(const struct uno_coll *u)
     p.alone = uno_choose_alone();
     p.call_worth = uno_choose_call_worth();
     p.wide = ((size_t)wide.num + PAGE - 1) / PAGE * PAGE;
+    size_t spread = uno_choose_spread(u->n);
+    p.stride = stride_of(p.wide, spread);
+    p.spread = spread > 0;
     p.window = (size_t)window.num < p.wide ? (size_t)window.num / PAGE * PAGE : p.wide;
     p.depth = WINDOWS_PER_PROCESSOR * (u->job->processors ? u->job->processors : 1);
     p.cached = uno_choose_cached();
@@ -115,6 +127,8 @@ static int set_up(struct uno_coll *u)
     u->flow.cached = plan.cached;
     u->room = UNO_SEG_SLOT;
     u->wide_most = plan.wide;
+    u->stride = plan.stride;
+    u->spread = plan.spread;
     u->alone = plan.alone;
     u->call_worth = plan.call_worth;
     u->crowded = plan.crowded;
@@ -170,7 +184,7 @@ static void make_wide(struct uno_coll *u)
 {
     int64_t first = -1;
     u->widened = true;
-    u->wide_chunks = ((size_t)u->n * UNO_SEG_WIDE_DEPTH * u->wide_most + UNO_HEAP_CHUNK - 1) / UNO_HEAP_CHUNK;
+    u->wide_chunks = ((size_t)u->n * UNO_SEG_WIDE_DEPTH * u->stride + UNO_HEAP_CHUNK - 1) / UNO_HEAP_CHUNK;
     uint64_t k = uno_seg_begin(u, sizeof first);
     if (u->me == 0) {
         first = uno_job_take(u->job, u->wide_chunks);
