@@ -184,6 +184,12 @@ void uno_copy_decide(bool ahead, size_t past_from, const struct uno_copy_costs *
     if (cost.past_write) see(cost.write);
 }
 
+bool uno_copy_is_light(void)
+{
+    // Relaxed: as in see().
+    return cost.past_write && atomic_load_explicit(&least, memory_order_relaxed) == SIZE_MAX;
+}
+
 void uno_copy_out(void *dst, const void *src, size_t n, const void *told)
 {
     if (__builtin_expect(n >= TIMED && cost.past_write, 0))

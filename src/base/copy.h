@@ -65,6 +65,9 @@ extern bool uno_copy_ahead;
 extern size_t uno_copy_past_from;
 void uno_copy_decide(bool ahead, size_t past_from, const struct uno_copy_costs *costs);
 
+// Whether plain copies of late were so cheap that none went past the caches; false where they are not timed.
+bool uno_copy_is_light(void);
+
 // Whether a message of n bytes is: it is that long, or its buffer lies in memory (base/huge.h).
 bool uno_copy_is_past(const void *dst, size_t n);
 

@@ -113,6 +113,15 @@ static uint64_t eager_of(const struct uno_costs *c, uint64_t piece)
     return n;
 }
 
+// Found only after much has been sent, so compared with copies in huge pages.
+static uint64_t eager_light_of(const struct uno_costs *c)
+{
+    struct uno_costs light = *c;
+    if (light.write > c->read) light.write = c->read;
+    light.cross = (uint32_t)huge_ps(c);
+    return eager_of(&light, piece_of(&light));
+}
+
 // Bytes after which gathering 2 MiB has paid: what is lost per byte without is looking up pages, or the ring instead of
 // a copy by both sides.
 static uint64_t huge_after_of(const struct uno_costs *c)
@@ -156,6 +165,7 @@ struct uno_thresholds uno_thresholds_of(const struct uno_costs *c)
     t.long_piece = within(4 * t.piece, 4 * KB, 32 * KB);
     t.grows = route_of(c).past;
     t.eager = eager_of(c, t.piece);
+    t.eager_light = eager_light_of(c);
     t.alone = within(near(2 * bytes_in(c->meet, c->cross)), 4 * KB, 256 * KB);
     t.alone_crowded = within(near(CALLS_APART * bytes_in(c->call, c->cross)), t.alone, KB * KB);
     t.help = within(near(bytes_in(c->wake, c->cross)), 256 * KB, 64 * KB * KB);
@@ -185,6 +195,7 @@ static const struct uno_threshold_info infos[] = {
     INFO(long_piece, "bytes", NULL, "the same of messages longer than eight pieces"),
     INFO(grows, "", NULL, "rings that are used much grow until they leave the reader's caches"),
     INFO(eager, "bytes", NULL, "messages go through the ring up to here, above by a copy across processes"),
+    INFO(eager_light, "bytes", NULL, "the same while lines that a reader has cost no more to write than to read"),
     INFO(alone, "bytes", NULL, "the receiver copies alone up to here, above each side a half"),
     INFO(alone_crowded, "bytes", NULL, "the same where ranks outnumber their processors"),
     INFO(help, "bytes", NULL, "a sender that sleeps is woken from here on, to copy its half"),

@@ -38,6 +38,9 @@ size_t uno_pack(struct uno_packer *p, void *dst, size_t n);
 // The link is gone for good (tcp after all attempts to reconnect): the job ends, or goes on without that process.
 void uno_link_lost(struct uno_link *link, const char *why);
 
+// From now on messages of up to so many bytes had better go at once: link->eager_max. (flow.c)
+void uno_link_eager(struct uno_link *link, uint32_t most);
+
 // The next n bytes of a payload that is fetched (dst NULL: drops them).
 static inline void uno_link_read(struct uno_link *link, void *dst, size_t n)
 {

@@ -82,6 +82,13 @@ static const char *deliver_flow(struct uno_link *link, const struct uno_hdr *h, 
     return NULL;
 }
 
+void uno_link_eager(struct uno_link *link, uint32_t most)
+{
+    struct uno_peer *p = uno_peer_known(link->proc);
+    link->eager_max = most;
+    if (p && p->link == link && p->eager_max >= 0) p->eager_max = most;
+}
+
 static const struct uno_kind flow_kind = {
     .number = UNO_FLOW, .name = "flow", .least = 0, .most = 0, .whole = true, .deliver = deliver_flow};
 UNO_KIND_DECLARE(flow_kind);

@@ -120,19 +120,35 @@ struct shm_link {
     bool owes_ring;                  // then: the peer's door is rung, once for all that was copied meanwhile
     bool cma;                        // a guest: its memory can be reached by a copy
     uint32_t ring, ring_most;        // bytes of its byte rings, at first and at last
+    uint32_t eager, eager_light;     // base.eager_max, and while lines cost little to write
     bool ending;                     // a guest: it sends no more, and what it sent is being read
     uint64_t send_token[SHM_DESCS], recv_token[SHM_DESCS];    // offered, being copied
     struct shm_layouts *layouts;    // of our descriptors, then of the peer's; NULL until a layout is copied
     struct shm_link *next;          // polled rings
 };
 
+// Bytes of the ring that a payload of n takes.
+static inline size_t shm_rounded(size_t n)
+{
+    return (n + UNO_LINE - 1) & ~(size_t)(UNO_LINE - 1);
+}
+
+// Units of a line that a short message takes.
+static inline uint32_t shm_units(size_t bytes)
+{
+    return bytes <= 8 ? 1 : 1 + (uint32_t)((bytes - 8 + SHM_UNIT - 1) / SHM_UNIT);
+}
+
 extern struct uno_chan uno_shm;
 
 struct shm_link *shm_link_of(uint32_t local);
 struct shm_link *shm_link_new(int proc, struct uno_door *door, struct uno_board *board);    // NULL: no memory
 void shm_link_free(struct shm_link *l);
-void shm_begin_tx(struct shm_link *l, struct shm_pair *tx);    // our direction begins, in an empty ring
-void shm_begin_rx(struct shm_link *l, struct shm_pair *rx);
+void shm_begin_rx(struct shm_link *l, struct shm_pair *rx);    // likewise the peer's
+
+// send.c: our direction, which begins in an empty ring.
+void shm_begin_tx(struct shm_link *l, struct shm_pair *tx);
+int shm_send(struct uno_link *link, const struct uno_msg *m);
 
 // guest.c: links to processes of other jobs.
 int shm_guest_connect(int proc, struct uno_link **link);
