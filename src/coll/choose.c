@@ -115,7 +115,13 @@ static const struct rule built_in[] = {
     {UNO_ALLGATHER, 0, STREAMED((512 << 10) - 1), UNO_ALG_WINDOWS},
     {UNO_ALLTOALL, 0, STREAMED((512 << 10) - 1), UNO_ALG_WINDOWS},
     {UNO_BCAST, 0, COLD, UNO_ALG_WINDOWS},
-    {UNO_ALLTOALL, 0, COLD, UNO_ALG_WINDOWS},
+    // Two ranks stream each other what lies in memory (bench: alltoall,allgather,scatter --sizes 4M:64M).
+    {UNO_SCATTER, 0, COLD, UNO_ALG_MESSAGES},
+    {UNO_ALLGATHER, 0, COLD, UNO_ALG_MESSAGES},
+    {UNO_ALLTOALL, 0, COLD, UNO_ALG_MESSAGES},
+    {UNO_SCATTER, 3, COLD, UNO_ALG_COPIES},
+    {UNO_ALLGATHER, 3, COLD, UNO_ALG_COPIES},
+    {UNO_ALLTOALL, 3, COLD, UNO_ALG_WINDOWS},
 };
 
 // The same where ranks outnumber cores: each meeting costs turns of all of them, and of two copies one is made while
@@ -199,6 +205,7 @@ static const char *const alg_words[UNO_ALG_END] = {
     [UNO_ALG_SLOTS] = "slots",
     [UNO_ALG_COPIES] = "copies",
     [UNO_ALG_WINDOWS] = "windows",
+    [UNO_ALG_MESSAGES] = "messages",
 };
 
 static struct rule *loaded;
@@ -219,7 +226,7 @@ size_t uno_choose_footprint(enum uno_coll_kind kind, int size)
     size_t n = (size_t)size;
     if (kind == UNO_ALLGATHER || kind == UNO_ALLGATHERV) return n * n;
     if (kind == UNO_ALLTOALL) return 2 * n * n;
-    return kind == UNO_ALLREDUCE ? 2 * n : n;
+    return kind == UNO_ALLREDUCE || kind == UNO_SCATTER ? 2 * n : n;
 }
 
 static size_t bytes_from(const struct rule *r, int ranks)
@@ -241,7 +248,7 @@ static size_t bytes_from(const struct rule *r, int ranks)
 // The rules for messages and those for inside a host do not meet.
 static bool in_host(int alg)
 {
-    return alg == UNO_ALG_SLOTS || alg == UNO_ALG_COPIES || alg == UNO_ALG_WINDOWS;
+    return alg == UNO_ALG_SLOTS || alg == UNO_ALG_COPIES || alg == UNO_ALG_WINDOWS || alg == UNO_ALG_MESSAGES;
 }
 
 static void pick(const struct rule *rules, size_t n, const struct rule *want, int *alg)

@@ -22,9 +22,10 @@ enum uno_alg {
     UNO_ALG_PAIRWISE,
     UNO_ALG_DIRECT,
     UNO_ALG_REDUCE,
-    UNO_ALG_SLOTS,      // inside a host: through the segment's slots (small.c)
-    UNO_ALG_COPIES,     // inside a host: straight between the ranks' buffers (large.h)
-    UNO_ALG_WINDOWS,    // inside a host: window by window from rank to rank (windows.h)
+    UNO_ALG_SLOTS,       // inside a host: through the segment's slots (small.c)
+    UNO_ALG_COPIES,      // inside a host: straight between the ranks' buffers (large.h)
+    UNO_ALG_WINDOWS,     // inside a host: window by window from rank to rank (windows.h)
+    UNO_ALG_MESSAGES,    // inside a host: as elsewhere, by whichever of the above is chosen for messages
     UNO_ALG_END
 };
 

@@ -140,7 +140,13 @@ static void use_streams(void)
     uno_thresholds.streamed = 16 << 20;
     EXPECT(uno_choose_from(UNO_BCAST, UNO_ALG_WINDOWS, 2, false) == (8 << 20) + 1);
     EXPECT(uno_choose_from(UNO_ALLGATHER, UNO_ALG_WINDOWS, 2, false) == SIZE_MAX);
-    EXPECT(uno_choose_from(UNO_ALLTOALL, UNO_ALG_WINDOWS, 2, false) == (2 << 20) + 1);
+    EXPECT(uno_choose_from(UNO_ALLTOALL, UNO_ALG_WINDOWS, 2, false) == SIZE_MAX);
+    EXPECT(uno_choose_from(UNO_ALLTOALL, UNO_ALG_MESSAGES, 2, false) == (2 << 20) + 1);
+    EXPECT(uno_choose_from(UNO_ALLGATHERV, UNO_ALG_MESSAGES, 2, false) == (4 << 20) + 1);
+    EXPECT(uno_choose_from(UNO_SCATTER, UNO_ALG_MESSAGES, 2, false) == (4 << 20) + 1);
+    EXPECT(uno_choose_from(UNO_ALLTOALL, UNO_ALG_MESSAGES, 3, false) == SIZE_MAX);
+    EXPECT(uno_choose_from(UNO_ALLTOALL, UNO_ALG_WINDOWS, 3, false) < (1 << 20));
+    EXPECT(uno_choose_from(UNO_SCATTER, UNO_ALG_MESSAGES, 4, true) == SIZE_MAX);
 }
 
 static void built_in_rules_of_streams(void **state)

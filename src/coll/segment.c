@@ -69,7 +69,7 @@ struct plan {
     bool spread;
     size_t window, depth, cached;    // bytes of a window, windows under way
     size_t alone, call_worth;
-    size_t copies[UNO_COLL_KINDS], windows[UNO_COLL_KINDS];
+    size_t copies[UNO_COLL_KINDS], windows[UNO_COLL_KINDS], messages[UNO_COLL_KINDS];
 };
 
 // From a wide slot to the next: a power of two.
@@ -95,6 +95,7 @@ static struct plan make_plan(const struct uno_coll *u)
     p.cached = uno_choose_cached();
     for (int kind = 0; kind < UNO_COLL_KINDS; kind++) {
         p.copies[kind] = uno_choose_from((enum uno_coll_kind)kind, UNO_ALG_COPIES, u->n, p.crowded);
+        p.messages[kind] = uno_choose_from((enum uno_coll_kind)kind, UNO_ALG_MESSAGES, u->n, p.crowded);
         p.windows[kind] =
             p.window ? uno_choose_from((enum uno_coll_kind)kind, UNO_ALG_WINDOWS, u->n, p.crowded) : SIZE_MAX;
     }
@@ -122,6 +123,7 @@ static int set_up(struct uno_coll *u)
     lay_out_segment(u, (size_t)plan.first, plan.tree);
     memcpy(u->copies, plan.copies, sizeof u->copies);
     memcpy(u->windows, plan.windows, sizeof u->windows);
+    memcpy(u->messages, plan.messages, sizeof u->messages);
     u->flow.bytes = plan.window;
     u->flow.depth = plan.depth;
     u->flow.cached = plan.cached;

@@ -76,15 +76,16 @@ struct uno_coll {
     struct uno_line *line;         // [n][1 + LINES]: done, stamps
     struct uno_neighbour *near;    // [n]
 
-    size_t copies[UNO_COLL_KINDS];     // bytes from which a kind goes by copies, where it may
-    size_t windows[UNO_COLL_KINDS];    // likewise in windows, which comes first
-    char *data;                        // [n][DEPTH][SLOT]
-    char *wide;                        // [n][WIDE_DEPTH][stride], NULL before the first use
-    size_t stride;                     // of wide slots: a power of two, room or more
-    bool spread;                       // phases post along them
-    size_t room;                       // bytes of the widest slots there are
-    size_t wide_most;                  // bytes of wide ones
-    size_t alone, call_worth;          // thresholds (base/thresholds.h), as rank 0 knows them
+    size_t copies[UNO_COLL_KINDS];      // bytes from which a kind goes by copies, where it may
+    size_t windows[UNO_COLL_KINDS];     // likewise in windows, which comes first
+    size_t messages[UNO_COLL_KINDS];    // likewise by messages, which comes before both
+    char *data;                         // [n][DEPTH][SLOT]
+    char *wide;                         // [n][WIDE_DEPTH][stride], NULL before the first use
+    size_t stride;                      // of wide slots: a power of two, room or more
+    bool spread;                        // phases post along them
+    size_t room;                        // bytes of the widest slots there are
+    size_t wide_most;                   // bytes of wide ones
+    size_t alone, call_worth;           // thresholds (base/thresholds.h), as rank 0 knows them
     size_t wide_first, wide_chunks;
     struct uno_tree tree;
     struct uno_flow flow;

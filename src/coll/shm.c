@@ -62,6 +62,7 @@ int uno_shm_run(const struct uno_call *c)
     unsigned ready = UNO_TYPE_PREDEFINED | UNO_TYPE_PLAIN;
     if (is_reduction(c->kind) && (c->rtype->flags & ready) != ready) return UNO_SHM_DECLINED;
     if (c->kind == UNO_ALLTOALL || c->kind == UNO_SCATTER) slot = bytes * (size_t)(u->n - 1);
+    if (bytes >= u->messages[c->kind]) return UNO_SHM_DECLINED;
     if (bytes >= u->windows[c->kind] && uno_seg_widen(u, u->flow.bytes)) {
         uno_count_add(&large, 1);
         if (c->kind == UNO_ALLTOALL) return uno_windows_alltoall(u, c, bytes);
