@@ -108,6 +108,15 @@ close_fd:
     return err;
 }
 
+void uno_job_touch(void *pages, size_t bytes)
+{
+#ifdef MADV_POPULATE_WRITE
+    madvise(pages, bytes, MADV_POPULATE_WRITE);
+#else
+    (void)pages, (void)bytes;
+#endif
+}
+
 static bool is_segment(int fd)
 {
     char magic[sizeof((struct uno_job_head *)0)->magic];

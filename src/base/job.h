@@ -189,6 +189,10 @@ static inline void *uno_job_chunk(struct uno_job_head *h, size_t first)
     return (char *)h + h->heap_off + first * UNO_HEAP_CHUNK;
 }
 
+// Whole pages of what ranks share, which this process will write: at once, for the faults of single pages would take
+// longer.
+void uno_job_touch(void *pages, size_t bytes);
+
 // Core files leave out what ranks share, as it is large and sparse, and writing it would touch every page
 // (MADV_DONTDUMP where it is mapped). With the parameter share_dump they hold what this process uses of it: whole
 // pages.

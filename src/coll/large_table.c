@@ -42,7 +42,7 @@ static char *slot_place(struct uno_large *j, size_t bytes)
 
 void uno_large_lay_block(struct uno_large *j, uint64_t k, size_t bytes)
 {
-    size_t slot = bytes > UNO_SEG_SMALL ? UNO_SEG_SLOT : bytes > UNO_SEG_TINY ? UNO_SEG_SMALL : UNO_SEG_TINY;
+    size_t slot = bytes > UNO_SEG_SMALL ? j->u->narrow : bytes > UNO_SEG_TINY ? UNO_SEG_SMALL : UNO_SEG_TINY;
     uno_seg_claim(j->u, k, slot);
     j->free = uno_seg_slot(j->u, j->u->me, k, slot);
     j->end = j->free + slot;

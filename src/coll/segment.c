@@ -89,7 +89,7 @@ static struct plan make_plan(const struct uno_coll *u)
     p.wide = ((size_t)wide.num + PAGE - 1) / PAGE * PAGE;
     size_t spread = uno_choose_spread(u->n);
     p.stride = stride_of(p.wide, spread);
-    p.spread = spread > 0;
+    p.spread = spread > 0 && u->n <= UNO_SEG_SPREAD_RANKS;
     p.window = (size_t)window.num < p.wide ? (size_t)window.num / PAGE * PAGE : p.wide;
     p.depth = WINDOWS_PER_PROCESSOR * (u->job->processors ? u->job->processors : 1);
     p.cached = uno_choose_cached();
@@ -127,10 +127,11 @@ static int set_up(struct uno_coll *u)
     u->flow.bytes = plan.window;
     u->flow.depth = plan.depth;
     u->flow.cached = plan.cached;
-    u->room = UNO_SEG_SLOT;
+    u->room = u->narrow = UNO_SEG_SLOT;
     u->wide_most = plan.wide;
     u->stride = plan.stride;
     u->spread = plan.spread;
+    u->spread_from = UINT64_MAX;
     u->alone = plan.alone;
     u->call_worth = plan.call_worth;
     u->crowded = plan.crowded;
@@ -201,6 +202,9 @@ static void make_wide(struct uno_coll *u)
     u->wide_first = (size_t)first;
     u->wide = uno_job_chunk(u->job, u->wide_first);
     u->room = u->wide_most;
+    if (!u->spread) return;
+    u->narrow = UNO_SEG_SMALL;
+    u->spread_from = u->phase + UNO_SEG_SPREAD_AFTER;
 }
 
 bool uno_seg_widen(struct uno_coll *u, size_t bytes)
@@ -264,7 +268,7 @@ static inline uint64_t before(uint64_t k, uint64_t phases)
 static inline uint64_t in_the_way(struct uno_coll *u, uint64_t k, size_t bytes)
 {
     uint64_t slot = before(k, UNO_SEG_DEPTH);
-    if (bytes > UNO_SEG_SLOT) return before(k, UNO_SEG_WIDE_DEPTH);
+    if (bytes > u->narrow) return before(k, UNO_SEG_WIDE_DEPTH);
     if (u->lines == UNO_SEG_DEPTH || bytes > UNO_SEG_SMALL) {
         u->filled[0] = k;
         return slot;
@@ -281,6 +285,10 @@ static inline uint64_t in_the_way(struct uno_coll *u, uint64_t k, size_t bytes)
 void uno_seg_claim(struct uno_coll *u, uint64_t k, size_t bytes)
 {
     uint64_t least = k, last = in_the_way(u, k, bytes);
+    if (__builtin_expect(bytes > u->narrow && k >= u->spread_from && u->spread, 0)) {
+        u->spread = false;
+        uno_job_touch(uno_seg_wide(u, u->me, 0), UNO_SEG_WIDE_DEPTH * u->stride);
+    }
     if (last <= u->safe) return;
     for (int r = 0; r < u->n; r++) {
         if (r == u->me) continue;

@@ -9,9 +9,9 @@
 // ahead of its readers by UNO_SEG_DEPTH phases; where ranks outnumber cores, by four times as many that post at most a
 // quarter of a slot, and UNO_SEG_LINES that post at most a sixteenth: a slot is four small ones or sixteen tiny ones.
 // What does not fit a slot goes into a wide one, of which there are UNO_SEG_WIDE_DEPTH per rank, taken at first use.
-// Where lines that others have in their caches are dear to write, a wide slot is longer than what is posted in it, and
-// phases post in turn along it. Pages cost, too: each turn is first taken UNO_SEG_SPREAD_BY phases after the one
-// before, and none before UNO_SEG_SPREAD_AFTER.
+// Where lines that others have in their caches are dear to write, a wide slot is longer than what is posted in it,
+// phases post in turn along it, and what does not fit a small slot goes there, too; but as pages cost, not before
+// UNO_SEG_SPREAD_AFTER phases.
 #pragma once
 #include <stdatomic.h>
 #include <stddef.h>
@@ -26,9 +26,9 @@
 #define UNO_SEG_TINY (UNO_SEG_SMALL / UNO_SEG_CUT)
 #define UNO_SEG_LINES (UNO_SEG_DEPTH * UNO_SEG_CUT * UNO_SEG_CUT)
 #define UNO_SEG_WIDE_DEPTH 2
-#define UNO_SEG_SPREAD_AFTER 256
-#define UNO_SEG_SPREAD_BY 64
-#define UNO_SEG_INLINE 56    // bytes that travel with the stamp, in its cache line
+#define UNO_SEG_SPREAD_AFTER 1024
+#define UNO_SEG_SPREAD_RANKS 16    // at most: a table of so many fits a small slot
+#define UNO_SEG_INLINE 56          // bytes that travel with the stamp, in its cache line
 
 struct uno_line {
     _Atomic uint64_t stamp;
@@ -81,8 +81,10 @@ struct uno_coll {
     size_t messages[UNO_COLL_KINDS];    // likewise by messages, which comes before both
     char *data;                         // [n][DEPTH][SLOT]
     char *wide;                         // [n][WIDE_DEPTH][stride], NULL before the first use
+    size_t narrow;                      // bytes up to which a slot takes them, and no wide one
     size_t stride;                      // of wide slots: a power of two, room or more
-    bool spread;                        // phases post along them
+    bool spread;                        // they will be used along their whole length
+    uint64_t spread_from;               // phase from which on they are
     size_t room;                        // bytes of the widest slots there are
     size_t wide_most;                   // bytes of wide ones
     size_t alone, call_worth;           // thresholds (base/thresholds.h), as rank 0 knows them
@@ -141,17 +143,15 @@ static inline char *uno_seg_wide(const struct uno_coll *u, int r, uint64_t k)
 // of two above.
 static inline size_t uno_seg_along(const struct uno_coll *u, uint64_t k, size_t bytes)
 {
-    if (!u->spread || k < UNO_SEG_SPREAD_AFTER) return 0;
+    if (k < u->spread_from) return 0;
     size_t unit = (size_t)1 << (64 - __builtin_clzll(bytes - 1));
-    uint64_t turns = 1 + (k - UNO_SEG_SPREAD_AFTER) / UNO_SEG_SPREAD_BY;
-    if (turns > u->stride / unit) turns = u->stride / unit;
-    return (size_t)(k / UNO_SEG_WIDE_DEPTH % turns) * unit;
+    return (size_t)(k / UNO_SEG_WIDE_DEPTH) * unit & (u->stride - 1);
 }
 
 // Where the bytes of rank r in phase k lie: beside the stamp when they fit there.
 static inline char *uno_seg_slot(const struct uno_coll *u, int r, uint64_t k, size_t bytes)
 {
-    if (__builtin_expect(bytes > UNO_SEG_SLOT, 0)) return uno_seg_wide(u, r, k) + uno_seg_along(u, k, bytes);
+    if (__builtin_expect(bytes > u->narrow, 0)) return uno_seg_wide(u, r, k) + uno_seg_along(u, k, bytes);
     if (bytes <= UNO_SEG_INLINE) return (char *)uno_seg_line(u, r, k)->data;
     char *slot = u->data + ((size_t)r * UNO_SEG_DEPTH + k % UNO_SEG_DEPTH) * UNO_SEG_SLOT;
     uint64_t turn = (k & (u->lines - 1)) / UNO_SEG_DEPTH;

@@ -73,6 +73,7 @@ int uno_shm_run(const struct uno_call *c)
     // These have no other way than the slots in place.
     bool whole = c->kind == UNO_ALLTOALL || c->kind == UNO_REDUCE_SCATTER || c->kind == UNO_REDUCE_SCATTER_BLOCK;
     bool slots = bytes < u->copies[c->kind] || !u->cma || (whole && c->sbuf == MPI_IN_PLACE);
+    if (u->spread && !u->widened && slot > UNO_SEG_SMALL && u->phase > UNO_SEG_SPREAD_AFTER) uno_seg_widen(u, slot);
     if (!slots || (slot > u->room && !uno_seg_widen(u, slot))) return run_large(u, c, bytes);
     uno_count_add(&small, 1);
     return uno_small_run(u, c, bytes);

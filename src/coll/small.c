@@ -183,7 +183,7 @@ static void allreduce(struct uno_coll *u, const struct uno_call *c, size_t bytes
         uno_seg_done(u, k);
         return;
     }
-    size_t size = (size_t)c->rtype->size, most = bytes > UNO_SEG_SLOT ? bytes : UNO_SEG_SLOT;
+    size_t size = (size_t)c->rtype->size, most = bytes > u->narrow ? bytes : u->narrow;
     MPI_Count at = cut_count(c->rcount, u->n, u->me), end = cut_count(c->rcount, u->n, u->me + 1);
     uint64_t next = uno_seg_begin(u, most);
     f.skip = (size_t)at * size;

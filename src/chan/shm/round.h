@@ -2,7 +2,7 @@
 // Where the payloads of a pair lie in its byte ring: in rounds, each from the start of the ring, none across its end.
 //
 // A line that the reader has in its caches is dear to write, until it has left them: so where that costs more than the
-// way through memory (uno_thresholds.grows), a ring that is used much grows, once in SHM_GROWS_EACH rounds, until it is
+// way through memory (uno_thresholds.grows), a ring that is used much grows, round by round, until it is
 // twice the reader's second-level cache. The sender decides, and says so by SHM_GROWS with the first message of a
 // round.
 #pragma once
@@ -11,8 +11,7 @@
 #include <stdint.h>
 
 #define SHM_GROWS 0x20    // of hdr.chan, beside the logarithm of a piece
-#define SHM_GROWS_AFTER 16
-#define SHM_GROWS_EACH 4
+#define SHM_GROWS_AFTER 8
 #define SHM_GROWS_BY (256 * 1024)
 
 struct shm_round {
@@ -36,7 +35,7 @@ static inline bool shm_round_ends(const struct shm_round *r, uint64_t at, size_t
 
 static inline bool shm_round_may_grow(const struct shm_round *r)
 {
-    return r->round >= SHM_GROWS_AFTER && r->round % SHM_GROWS_EACH == 0 && r->most - r->bytes >= SHM_GROWS_BY;
+    return r->round >= SHM_GROWS_AFTER && r->most - r->bytes >= SHM_GROWS_BY;
 }
 
 static inline void shm_round_next(struct shm_round *r, bool grows)

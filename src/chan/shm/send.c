@@ -2,7 +2,6 @@
 // The sender's side of a ring (ring.h): lines, and bytes beside them.
 #define _GNU_SOURCE
 #include <mpi.h>
-#include <sys/mman.h>
 
 #include "base/copy.h"
 #include "base/fail.h"
@@ -121,16 +120,6 @@ static uint8_t pieces_of(const struct uno_msg *m)
     return m->bytes <= piece ? 0 : (uint8_t)(63 - __builtin_clzll(piece));
 }
 
-// At once, for the faults of single pages would take longer.
-static void populate(char *pages, size_t n)
-{
-#ifdef MADV_POPULATE_WRITE
-    madvise(pages, n, MADV_POPULATE_WRITE);
-#else
-    (void)pages, (void)n;
-#endif
-}
-
 // Lines cost now less and now more to write, so what goes at once does, too: looked at once per round.
 static void adapt(struct shm_link *l)
 {
@@ -153,7 +142,7 @@ static bool reserve(struct shm_link *l, size_t n, uint64_t *at, uint8_t *flags)
         if (end > l->put_limit) return false;
     }
     uno_assert(shm_round_place(&r, *at) + n <= r.bytes);
-    if (grows) populate(l->tx->bytes + r.room, SHM_GROWS_BY);
+    if (grows) uno_job_touch(l->tx->bytes + r.room, SHM_GROWS_BY);
     *flags = grows ? SHM_GROWS : 0;
     l->put = end;
     if (__builtin_expect(!ends, 1)) return true;
