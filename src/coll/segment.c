@@ -182,24 +182,47 @@ struct uno_coll *uno_seg_get(struct MPI_ABI_Comm *comm, int *err)
     return u->on && !*err ? u : NULL;
 }
 
+static size_t wide_chunks(const struct uno_coll *u, size_t stride)
+{
+    return ((size_t)u->n * UNO_SEG_WIDE_DEPTH * stride + UNO_HEAP_CHUNK - 1) / UNO_HEAP_CHUNK;
+}
+
+struct wide_place {
+    int64_t first;    // chunk of the heap, -1: there is no room
+    uint64_t stride;
+};
+
+// Long slots while a quarter of the heap suffices: other communicators want some, too.
+static struct wide_place take_wide(const struct uno_coll *u)
+{
+    struct wide_place p = {uno_job_take(u->job, wide_chunks(u, u->stride)), u->stride};
+    if (!u->spread || (p.first >= 0 && p.first < UNO_HEAP_CHUNKS / 4)) return p;
+    if (p.first >= 0) uno_job_give(u->job, (size_t)p.first, wide_chunks(u, u->stride));
+    p.stride = stride_of(u->wide_most, 0);
+    p.first = uno_job_take(u->job, wide_chunks(u, p.stride));
+    return p;
+}
+
 // Rank 0 takes the memory and tells where.
 static void make_wide(struct uno_coll *u)
 {
-    int64_t first = -1;
+    struct wide_place p = {.first = -1};
     u->widened = true;
-    u->wide_chunks = ((size_t)u->n * UNO_SEG_WIDE_DEPTH * u->stride + UNO_HEAP_CHUNK - 1) / UNO_HEAP_CHUNK;
-    uint64_t k = uno_seg_begin(u, sizeof first);
+    uint64_t k = uno_seg_begin(u, sizeof p);
     if (u->me == 0) {
-        first = uno_job_take(u->job, u->wide_chunks);
-        memcpy(uno_seg_slot(u, 0, k, sizeof first), &first, sizeof first);
+        p = take_wide(u);
+        memcpy(uno_seg_slot(u, 0, k, sizeof p), &p, sizeof p);
         uno_seg_post(u, k);
     } else {
         uno_seg_wait(u, 0, k);
-        if (!u->comm->broken) memcpy(&first, uno_seg_slot(u, 0, k, sizeof first), sizeof first);
+        if (!u->comm->broken) memcpy(&p, uno_seg_slot(u, 0, k, sizeof p), sizeof p);
     }
     uno_seg_done(u, k);
-    if (first < 0) return;
-    u->wide_first = (size_t)first;
+    if (p.first < 0) return;
+    u->spread &= p.stride == u->stride;
+    u->stride = p.stride;
+    u->wide_chunks = wide_chunks(u, u->stride);
+    u->wide_first = (size_t)p.first;
     u->wide = uno_job_chunk(u->job, u->wide_first);
     u->room = u->wide_most;
     if (!u->spread) return;

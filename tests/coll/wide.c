@@ -3,12 +3,12 @@
 // run: np=3 set=coll_force=bcast=slots+gather=slots+scatter=slots+allreduce=slots+allgather=slots+alltoall=slots
 // set=shm_cma=0 Slots of all widths in turn, with ranks that run ahead: a slot is not filled anew before everybody has
 // read it. The wide slots of a communicator are given back with it: after more communicators than there is memory for,
-// the last one still has some.
+// the last one still has some; and so has the last of many that there are at once.
 #include <string.h>
 
 #include "../check.h"
 
-enum { MOST = 10000, TURNS = 300, COMMS = 3000, BLOCK = 2500 };    // ints
+enum { MOST = 10000, TURNS = 300, COMMS = 3000, AT_ONCE = 200, BLOCK = 2500 };    // ints
 static int me, n;
 static int data[MOST], all[8 * BLOCK], out[8 * BLOCK];
 
@@ -70,6 +70,18 @@ static void sums(MPI_Comm comm, int count)
     for (int i = 0; i < count; i++) CHECK(out[i] == n * i + n * (n - 1) / 2);
 }
 
+static void at_once(void)
+{
+    static MPI_Comm comm[AT_ONCE];
+    for (int i = 0; i < AT_ONCE; i++) CHECK(MPI_Comm_dup(MPI_COMM_WORLD, &comm[i]) == MPI_SUCCESS);
+    for (int i = 0; i < AT_ONCE; i++) {
+        unsigned long long before = through_slots();
+        sums(comm[i], 3000);
+        CHECK(through_slots() == before + 1);
+    }
+    for (int i = 0; i < AT_ONCE; i++) CHECK(MPI_Comm_free(&comm[i]) == MPI_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
     CHECK(MPI_Init(&argc, &argv) == MPI_SUCCESS);
@@ -85,6 +97,7 @@ int main(int argc, char **argv)
         CHECK(through_slots() == before + 1);
         CHECK(MPI_Comm_free(&comm) == MPI_SUCCESS);
     }
+    at_once();
     CHECK(MPI_Finalize() == MPI_SUCCESS);
     return 0;
 }

@@ -25,6 +25,7 @@ void shm_begin_tx(struct shm_link *l, struct shm_pair *tx)
     l->put = 0;
     l->put_limit = l->tx_round.room;
 }
+
 static bool credit_refill(struct shm_link *l)
 {
     // Acquire: pairs with the release in tell_taken; slots counted there are no longer read.
