@@ -54,13 +54,6 @@ static inline __attribute__((always_inline)) int uno_begin(struct uno_args a, in
     return MPI_SUCCESS;
 }
 
-static inline __attribute__((always_inline)) int uno_end(struct uno_args a, int err)
-{
-    if (__builtin_expect(err != MPI_SUCCESS, 0)) return uno_raise_comm(a.comm, a.call, err);
-    uno_leave();
-    return MPI_SUCCESS;
-}
-
 // The receives of matched messages (api/probe.c) and the exchanges (api/sendrecv.c), from the arguments to the result
 // that the call returns. s and r name the same call and communicator.
 struct uno_pair {

@@ -99,7 +99,7 @@ static int probe(struct uno_args a, int *flag, MPI_Message *message, MPI_Status 
     } else if (message) {
         *message = MPI_MESSAGE_NULL;
     }
-    return uno_end(a, err);
+    return uno_finish_comm(a.comm, a.call, err);
 }
 
 int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status)
@@ -184,7 +184,7 @@ int uno_mrecv(struct uno_args a, MPI_Message *message, MPI_Status *status)
         uno_wait_request(r);
         err = uno_wait(&r, status);
     }
-    return uno_end(a, err);
+    return uno_finish_comm(a.comm, a.call, err);
 }
 
 int uno_imrecv(struct uno_args a, MPI_Message *message, MPI_Request *request)
@@ -193,5 +193,5 @@ int uno_imrecv(struct uno_args a, MPI_Message *message, MPI_Request *request)
     if (!request) return uno_refuse_null(MPI_COMM_SELF, a.call, "request");
     uno_enter(a.call);
     a.comm = comm_of(*message);
-    return uno_end(a, imrecv(a, message, request));
+    return uno_finish_comm(a.comm, a.call, imrecv(a, message, request));
 }

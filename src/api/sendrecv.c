@@ -30,7 +30,7 @@ int uno_pair_exchange(struct uno_pair p, MPI_Status *status)
     if (__builtin_expect(uno_signing.num != 0, 0)) uno_sign_send(uno_type(p.s.type), p.s.count, &to);
     err = uno_sendrecv(p.s.buf, p.s.count, uno_type(p.s.type), &to, (void *)(uintptr_t)p.r.buf, p.r.count,
                        uno_type(p.r.type), &from, status);
-    return uno_end(p.s, err);
+    return uno_finish_comm(p.s.comm, p.s.call, err);
 }
 
 // The message packed into memory of its own (free it), so that the buffer can receive. NULL with the reason kept.
@@ -62,7 +62,7 @@ int uno_pair_replace(struct uno_pair p, MPI_Status *status)
     err = uno_sendrecv(copy, (MPI_Count)bytes, uno_type(MPI_BYTE), &to, (void *)(uintptr_t)p.r.buf, p.r.count,
                        uno_type(p.r.type), &from, status);
     free(copy);
-    return uno_end(p.s, err);
+    return uno_finish_comm(p.s.comm, p.s.call, err);
 }
 
 // A nonblocking exchange: its request is done when both halves are. A poller of its own looks at them.
@@ -152,5 +152,5 @@ int uno_pair_start(struct uno_pair p, bool replace, MPI_Request *request)
         copy = packed_copy(&p.s, &bytes);
         if (!copy) return uno_raise_comm(p.s.comm, p.s.call, MPI_ERR_NO_MEM);
     }
-    return uno_end(p.s, start_exchange(&p, copy, bytes, request));
+    return uno_finish_comm(p.s.comm, p.s.call, start_exchange(&p, copy, bytes, request));
 }

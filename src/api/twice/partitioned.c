@@ -23,7 +23,8 @@ static int init(struct uno_args a, int partitions, bool send, MPI_Info info, MPI
     if (err) return uno_raise_comm(a.comm, a.call, err);
     struct uno_part_spec spec = {.buf = a.buf, .partitions = partitions, .count = a.count, .type = uno_type(a.type)};
     struct uno_where where = {.comm = uno_comm(a.comm), .rank = a.rank, .tag = a.tag};
-    return uno_end(a, send ? uno_psend_init(&spec, &where, request) : uno_precv_init(&spec, &where, request));
+    return uno_finish_comm(a.comm, a.call,
+                           send ? uno_psend_init(&spec, &where, request) : uno_precv_init(&spec, &where, request));
 }
 
 int MPI_Psend_init(const void *buf, int partitions, uno_count count, MPI_Datatype type, int dest, int tag,

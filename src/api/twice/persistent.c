@@ -12,14 +12,14 @@ static int send_init(struct uno_args a, enum uno_mode mode, MPI_Request *request
     int err = uno_begin(a, uno_check_send, &to, &type);
     if (err) return err;
     MPI_Request r = uno_request_new(UNO_REQ_SEND);
-    if (!r) return uno_end(a, uno_fail(MPI_ERR_NO_MEM, "no memory for a request"));
+    if (!r) return uno_finish_comm(a.comm, a.call, uno_fail(MPI_ERR_NO_MEM, "no memory for a request"));
     uno_send_setup(r, a.buf, a.count, type, &to);
     if (uno_signing.num) uno_sign_expect(r, type, a.count);
     r->move.mode = (uint8_t)mode;
     r->persistent = true;
     r->active = false;
     *request = r;
-    return uno_end(a, MPI_SUCCESS);
+    return uno_finish_comm(a.comm, a.call, MPI_SUCCESS);
 }
 
 static int recv_init(struct uno_args a, MPI_Request *request)
@@ -30,13 +30,13 @@ static int recv_init(struct uno_args a, MPI_Request *request)
     int err = uno_begin(a, uno_check_recv, &from, &type);
     if (err) return err;
     MPI_Request r = uno_request_new(UNO_REQ_RECV);
-    if (!r) return uno_end(a, uno_fail(MPI_ERR_NO_MEM, "no memory for a request"));
+    if (!r) return uno_finish_comm(a.comm, a.call, uno_fail(MPI_ERR_NO_MEM, "no memory for a request"));
     uno_recv_setup(r, (void *)(uintptr_t)a.buf, a.count, type, &from);
     uno_comm_hold(from.comm);
     r->persistent = true;
     r->active = false;
     *request = r;
-    return uno_end(a, MPI_SUCCESS);
+    return uno_finish_comm(a.comm, a.call, MPI_SUCCESS);
 }
 
 int MPI_Send_init(const void *buf, uno_count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,

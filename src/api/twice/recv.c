@@ -11,7 +11,7 @@ static inline __attribute__((always_inline)) int recv_blocking(struct uno_args a
     struct MPI_ABI_Datatype *type;
     int err = uno_begin(a, uno_check_recv, &from, &type);
     if (err) return err;
-    return uno_end(a, uno_recv((void *)(uintptr_t)a.buf, a.count, type, &from, status));
+    return uno_finish_comm(a.comm, a.call, uno_recv((void *)(uintptr_t)a.buf, a.count, type, &from, status));
 }
 
 static inline __attribute__((always_inline)) int irecv(struct uno_args a, MPI_Request *request)
@@ -21,7 +21,7 @@ static inline __attribute__((always_inline)) int irecv(struct uno_args a, MPI_Re
     struct MPI_ABI_Datatype *type;
     int err = uno_begin(a, uno_check_recv, &from, &type);
     if (err) return err;
-    return uno_end(a, uno_irecv((void *)(uintptr_t)a.buf, a.count, type, &from, request));
+    return uno_finish_comm(a.comm, a.call, uno_irecv((void *)(uintptr_t)a.buf, a.count, type, &from, request));
 }
 
 int MPI_Recv(void *buf, uno_count count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Status *status)

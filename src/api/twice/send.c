@@ -13,7 +13,7 @@ static inline __attribute__((always_inline)) int send_blocking(struct uno_args a
     int err = uno_begin(a, uno_check_send, &to, &type);
     if (err) return err;
     if (__builtin_expect(uno_signing.num != 0, 0)) uno_sign_send(type, a.count, &to);
-    return uno_end(a, uno_send(a.buf, a.count, type, &to, mode));
+    return uno_finish_comm(a.comm, a.call, uno_send(a.buf, a.count, type, &to, mode));
 }
 
 static inline __attribute__((always_inline)) int isend(struct uno_args a, enum uno_mode mode, MPI_Request *request)
@@ -24,7 +24,7 @@ static inline __attribute__((always_inline)) int isend(struct uno_args a, enum u
     int err = uno_begin(a, uno_check_send, &to, &type);
     if (err) return err;
     if (__builtin_expect(uno_signing.num != 0, 0)) uno_sign_send(type, a.count, &to);
-    return uno_end(a, uno_isend(a.buf, a.count, type, &to, mode, request));
+    return uno_finish_comm(a.comm, a.call, uno_isend(a.buf, a.count, type, &to, mode, request));
 }
 
 static int bsend(struct uno_args a)
@@ -33,7 +33,7 @@ static int bsend(struct uno_args a)
     struct MPI_ABI_Datatype *type;
     int err = uno_begin(a, uno_check_send, &to, &type);
     if (err) return err;
-    return uno_end(a, uno_bsend(a.buf, a.count, type, &to));
+    return uno_finish_comm(a.comm, a.call, uno_bsend(a.buf, a.count, type, &to));
 }
 
 static int ibsend(struct uno_args a, MPI_Request *request)
