@@ -307,27 +307,96 @@ static int check_own(const struct uno_call *c)
     return MPI_SUCCESS;
 }
 
-// One look for the calls that programs make most: whole blocks of one plain type in buffers that lie apart. What it
-// does not call right is looked at in detail.
+// ---- one look for the calls that programs make most: plain types in buffers that lie apart, blocks of the v forms in
+// order. What it does not call right is looked at in detail ----
+
+#define USUAL (UNO_TYPE_PLAIN | UNO_TYPE_COMMITTED)
+#define MOST ((MPI_Count)1 << 20)    // of a count, a size and the number of ranks: no product overflows
+
+struct reach {
+    const char *at;
+    MPI_Count bytes;
+};
+
+static bool usual_buffer(const void *buf, const struct MPI_ABI_Datatype *t)
+{
+    return t && (t->flags & USUAL) == USUAL && t->size <= MOST && buf && buf != MPI_IN_PLACE;
+}
+
+static bool even_reach(struct reach *r, const void *buf, MPI_Count count, int blocks, const struct MPI_ABI_Datatype *t)
+{
+    if (!usual_buffer(buf, t) || count < 0 || count > MOST) return false;
+    *r = (struct reach){buf, count * t->size * blocks};
+    return true;
+}
+
+// From the buffer's address on, though the first block may lie behind it.
+static bool v_reach(struct reach *r, const void *buf, struct uno_vector counts, struct uno_vector displs, int blocks,
+                    const struct MPI_ABI_Datatype *t)
+{
+    if (!usual_buffer(buf, t) || !counts.at || !displs.at) return false;
+    MPI_Count end = 0;
+    for (int i = 0; i < blocks; i++) {
+        MPI_Count n = uno_at(counts, i), at = uno_at(displs, i);
+        if (n < 0 || n > MOST || at < end || at - end > MOST) return false;
+        end = at + n;
+    }
+    *r = (struct reach){buf, end * t->size};
+    return true;
+}
+
+// What a reduction takes and gives; in place it takes nothing else.
+static bool reduction_reach(const struct uno_call *c, struct reach *from, struct reach *to)
+{
+    bool receives = c->kind != UNO_REDUCE || c->root == c->comm->rank;
+    int blocks = c->kind == UNO_REDUCE_SCATTER_BLOCK ? c->comm->size : 1;
+    if (c->kind == UNO_REDUCE_SCATTER || (receives && !even_reach(to, c->rbuf, c->rcount, 1, c->rtype))) return false;
+    return (receives && c->sbuf == MPI_IN_PLACE) || even_reach(from, c->sbuf, c->rcount, blocks, c->rtype);
+}
+
+// A side that does not matter on this rank has no type.
+static bool move_reach(const struct uno_call *c, struct reach *from, struct reach *to)
+{
+    int n = c->comm->size;
+    MPI_Count block = c->rcount;    // elements that this rank keeps of its own
+    bool both = c->stype && c->rtype;
+    switch (c->kind) {
+    case UNO_BCAST: return even_reach(to, c->rbuf, c->rcount, 1, c->rtype);
+    case UNO_ALLTOALL:
+    case UNO_SCATTER:
+        if (c->stype && !even_reach(from, c->sbuf, c->scount, n, c->stype)) return false;
+        if (!even_reach(to, c->rbuf, c->rcount, c->kind == UNO_SCATTER ? 1 : n, c->rtype)) return false;
+        break;
+    case UNO_ALLGATHER:
+    case UNO_GATHER:
+        if (!even_reach(from, c->sbuf, c->scount, 1, c->stype)) return false;
+        if (c->rtype && !even_reach(to, c->rbuf, c->rcount, n, c->rtype)) return false;
+        break;
+    case UNO_SCATTERV:
+        if (c->stype && !v_reach(from, c->sbuf, c->scounts, c->sdispls, n, c->stype)) return false;
+        return even_reach(to, c->rbuf, c->rcount, 1, c->rtype);
+    case UNO_GATHERV:
+        if (c->rtype && !v_reach(to, c->rbuf, c->rcounts, c->rdispls, n, c->rtype)) return false;
+        return even_reach(from, c->sbuf, c->scount, 1, c->stype);
+    case UNO_ALLTOALLV:
+        return v_reach(from, c->sbuf, c->scounts, c->sdispls, n, c->stype) &&
+               v_reach(to, c->rbuf, c->rcounts, c->rdispls, n, c->rtype);
+    case UNO_ALLGATHERV:
+        if (!v_reach(to, c->rbuf, c->rcounts, c->rdispls, n, c->rtype)) return false;
+        if (!even_reach(from, c->sbuf, c->scount, 1, c->stype)) return false;
+        block = uno_at(c->rcounts, c->comm->rank);
+        break;
+    default: return false;
+    }
+    return !both || c->scount * c->stype->size <= block * c->rtype->size;
+}
+
 static bool plainly_right(const struct uno_call *c)
 {
-    const int usual = UNO_TYPE_PLAIN | UNO_TYPE_COMMITTED;
-    const MPI_Count most = 1 << 20;    // of a count, a size and the number of ranks: no product overflows
-    const struct MPI_ABI_Datatype *t = c->rtype;
-    const char *from = c->sbuf, *to = c->rbuf;
-    if (c->comm->inter || !t || (t->flags & usual) != usual || !to || to == MPI_IN_PLACE) return false;
-    if (c->rcount <= 0 || c->rcount > most || t->size > most || c->comm->size > most) return false;
-    if (c->kind == UNO_BCAST) return true;
-    MPI_Count sent = c->rcount * t->size, received = sent;
-    if (!from || from == MPI_IN_PLACE) return false;
-    if (c->kind == UNO_ALLTOALL) sent *= c->comm->size;
-    if (c->kind == UNO_ALLTOALL || c->kind == UNO_ALLGATHER) {
-        received *= c->comm->size;
-        if (c->stype != t || c->scount != c->rcount) return false;
-    } else if (c->kind != UNO_ALLREDUCE) {
-        return false;
-    }
-    return to >= from + sent || from >= to + received;
+    struct reach from = {NULL, 0}, to = {NULL, 0};
+    if (c->comm->inter || c->comm->size > MOST) return false;
+    if (!(is_reduction(c->kind) ? reduction_reach(c, &from, &to) : move_reach(c, &from, &to))) return false;
+    return to.at >= from.at + from.bytes || from.at >= to.at + to.bytes;
 }
 
 int uno_check_call(const struct uno_call *c)
