@@ -53,11 +53,6 @@ struct uno_block uno_recv_block(const struct uno_call *c, int i)
     }
 }
 
-size_t uno_block_bytes(struct uno_block b)
-{
-    return (size_t)(b.count * b.type->size);
-}
-
 void uno_block_copy(struct uno_block to, struct uno_block from)
 {
     size_t n = uno_block_bytes(from), m = uno_block_bytes(to);

@@ -43,9 +43,13 @@ bool uno_outside_build(struct uno_sched *s, const struct uno_call *c);
 // Block i of a call, with counts, displacements and types in whatever form the collective has them.
 struct uno_block uno_send_block(const struct uno_call *c, int i);
 struct uno_block uno_recv_block(const struct uno_call *c, int i);
-struct uno_block uno_packed(void *at, size_t bytes);    // bytes at an address
-size_t uno_block_bytes(struct uno_block b);
+struct uno_block uno_packed(void *at, size_t bytes);                // bytes at an address
 void uno_block_copy(struct uno_block to, struct uno_block from);    // in this process: as many bytes as both have
+
+static inline size_t uno_block_bytes(struct uno_block b)
+{
+    return (size_t)(b.count * b.type->size);
+}
 
 // Bytes of a block (of the whole vector in reductions), the same on all ranks; 0 for v forms whose counts not all ranks
 // know.
