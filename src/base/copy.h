@@ -56,7 +56,7 @@ void uno_copy_past(void *dst, const void *src, size_t n);
 
 // What copies to other cores cost (base/machine.h): ps per byte; past: ns. past_write 0: they never go past the caches.
 struct uno_copy_costs {
-    uint32_t write, read, past, past_write, past_read;
+    uint32_t write, read, data, past, past_write, past_read;
 };
 
 // Whether lines are asked for ahead, and the size of a message that its receiver writes past the caches

@@ -59,8 +59,8 @@ static void copies_all(void **state)
 // lengths about those where the way changes, at odd addresses.
 static void goes_past(void **state)
 {
-    static const struct uno_copy_costs dear = {2000, 1, 1, 1, 1}, cheap = {1, 1, 1000, 1000, 1000};
-    static const size_t about[] = {64, 1024, 2048, 4096, 8192, LONG - EDGE};
+    static const struct uno_copy_costs dear = {2000, 1, 1, 1, 1, 1}, cheap = {1, 1, 1, 1000, 1000, 1000};
+    static const size_t about[] = {64, 256, 1024, 2048, 4096, 8192, LONG - EDGE};
     fill();
     memset(line, 0x33, sizeof line);
     uno_copy_decide(*(bool *)*state, 4096, &dear);

@@ -233,7 +233,7 @@ static struct uno_param *param_of(const char *name)
 
 static void decide(const struct uno_costs *c)
 {
-    struct uno_copy_costs copy = {(uint32_t)cheaper_write(c), c->read, c->past, c->past_write, c->past_read};
+    struct uno_copy_costs copy = {(uint32_t)cheaper_write(c), c->read, c->data, c->past, c->past_write, c->past_read};
     uno_copy_decide(uno_thresholds.ahead != 0, (size_t)uno_thresholds.cached / 2, &copy);
 }
 
