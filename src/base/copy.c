@@ -7,6 +7,7 @@
 
 #include "base/huge.h"
 #include "base/isa.h"
+#include "base/patience.h"
 #include "base/thresholds.h"
 #include "base/wait.h"
 
@@ -125,10 +126,11 @@ __attribute__((constructor)) static void choose(void)
 // are; who reads them then pays half of that again. Past the caches half of the start is hidden behind the header's
 // line, which is on its way then, too. (Zen 4, us of a message of 256 B, 1 KiB, 4 KiB: near cores 0.15, 0.23, 0.30,
 // past the caches 0.38, 0.42, 0.72; far ones 0.52, 0.86, 1.58 and 0.44, 0.49, 0.85.)
-#define TIMED 256      // bytes: of shorter copies the clock is too coarse for
-#define PROBED 4096    // of every PROBES-th copy that goes past the caches, so much does not
+#define TIMED 256             // bytes: of shorter copies the clock is too coarse for
+#define TIMED_CROWDED 1024    // where ranks share cores, lines are often still there
+#define PROBED 4096           // of every PROBES-th copy that goes past the caches, so much does not
 #define PROBES 64
-#define AFTER_PAST 3    // times what they cost then, lines cost that did not go past the caches before
+#define AFTER_PAST 2    // times what they cost then, lines cost that did not go past the caches before
 #define SOME 64         // of so many plain copies, one is timed
 #define SEEN_LEAST 16
 static struct uno_copy_costs cost;
@@ -145,10 +147,11 @@ static void see(uint32_t ps)
 {
     uint64_t plain = ps + ps / 2, through = cost.past_write + cost.past_read, starts = begins() * plain,
              starts_past = cost.past * UINT64_C(1000) / 2, lost = starts_past > starts ? starts_past - starts : 0,
-             from = plain > through ? lost / (plain - through) : SIZE_MAX;
+             from = plain > through ? lost / (plain - through) : SIZE_MAX,
+             fewest = uno_patience.crowded ? TIMED_CROWDED : TIMED;
     // Relaxed: hints, nothing is read by them.
     atomic_store_explicit(&seen, ps, memory_order_relaxed);
-    atomic_store_explicit(&least, from < TIMED ? TIMED : from, memory_order_relaxed);
+    atomic_store_explicit(&least, from < fewest ? fewest : from, memory_order_relaxed);
 }
 
 // The ticks now, after all that was stored has left the core: up to 4 KiB wait in its store buffer, unpaid.
