@@ -313,25 +313,26 @@ static int check_own(const struct uno_call *c)
 #define USUAL (UNO_TYPE_PLAIN | UNO_TYPE_COMMITTED)
 #define MOST ((MPI_Count)1 << 20)    // of a count, a size and the number of ranks: no product overflows
 
-struct reach {
-    const char *at;
-    MPI_Count bytes;
-};
-
 static bool usual_buffer(const void *buf, const struct MPI_ABI_Datatype *t)
 {
     return t && (t->flags & USUAL) == USUAL && t->size <= MOST && buf && buf != MPI_IN_PLACE;
 }
 
-static bool even_reach(struct reach *r, const void *buf, MPI_Count count, int blocks, const struct MPI_ABI_Datatype *t)
+static struct interval run_of(const void *at, MPI_Count bytes)
+{
+    return (struct interval){(MPI_Count)(intptr_t)at, (MPI_Count)(intptr_t)at + bytes, 0};
+}
+
+static bool even_reach(struct interval *r, const void *buf, MPI_Count count, int blocks,
+                       const struct MPI_ABI_Datatype *t)
 {
     if (!usual_buffer(buf, t) || count < 0 || count > MOST) return false;
-    *r = (struct reach){buf, count * t->size * blocks};
+    *r = run_of(buf, count * t->size * blocks);
     return true;
 }
 
 // From the buffer's address on, though the first block may lie behind it.
-static bool v_reach(struct reach *r, const void *buf, struct uno_vector counts, struct uno_vector displs, int blocks,
+static bool v_reach(struct interval *r, const void *buf, struct uno_vector counts, struct uno_vector displs, int blocks,
                     const struct MPI_ABI_Datatype *t)
 {
     if (!usual_buffer(buf, t) || !counts.at || !displs.at) return false;
@@ -341,12 +342,12 @@ static bool v_reach(struct reach *r, const void *buf, struct uno_vector counts, 
         if (n < 0 || n > MOST || at < end || at - end > MOST) return false;
         end = at + n;
     }
-    *r = (struct reach){buf, end * t->size};
+    *r = run_of(buf, end * t->size);
     return true;
 }
 
 // What a reduction takes and gives; in place it takes nothing else.
-static bool reduction_reach(const struct uno_call *c, struct reach *from, struct reach *to)
+static bool reduction_reach(const struct uno_call *c, struct interval *from, struct interval *to)
 {
     bool receives = c->kind != UNO_REDUCE || c->root == c->comm->rank;
     int blocks = c->kind == UNO_REDUCE_SCATTER_BLOCK ? c->comm->size : 1;
@@ -355,7 +356,7 @@ static bool reduction_reach(const struct uno_call *c, struct reach *from, struct
 }
 
 // A side that does not matter on this rank has no type.
-static bool move_reach(const struct uno_call *c, struct reach *from, struct reach *to)
+static bool move_reach(const struct uno_call *c, struct interval *from, struct interval *to)
 {
     int n = c->comm->size;
     MPI_Count block = c->rcount;    // elements that this rank keeps of its own
@@ -393,10 +394,10 @@ static bool move_reach(const struct uno_call *c, struct reach *from, struct reac
 
 static bool plainly_right(const struct uno_call *c)
 {
-    struct reach from = {NULL, 0}, to = {NULL, 0};
+    struct interval from = {0, 0, 0}, to = {0, 0, 0};
     if (c->comm->inter || c->comm->size > MOST) return false;
     if (!(is_reduction(c->kind) ? reduction_reach(c, &from, &to) : move_reach(c, &from, &to))) return false;
-    return to.at >= from.at + from.bytes || from.at >= to.at + to.bytes;
+    return !meet(from, to);
 }
 
 int uno_check_call(const struct uno_call *c)

@@ -72,7 +72,7 @@ static bool is_dense(const struct uno_large *j, uint32_t sizes[DENSE_RANKS], siz
     bool fit = u->n <= DENSE_RANKS;
     *all = 0;
     for (int r = 0; r < u->n; r++) {
-        size_t bytes = r == u->me ? 0 : (size_t)(uno_at(j->c->scounts, r) * j->c->stype->size);
+        size_t bytes = r == u->me ? 0 : uno_block_bytes(uno_send_block(j->c, r));
         fit = fit && bytes <= j->most && bytes <= UNO_SEG_SLOT;
         if (fit) sizes[r] = (uint32_t)bytes;
         *all += uno_large_padded(bytes);

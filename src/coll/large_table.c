@@ -9,11 +9,6 @@
 #include "coll/slot_copy.h"
 #include "core/pack.h"
 
-static inline size_t bytes_of(const struct uno_block *b)
-{
-    return (size_t)(b->count * b->type->size);
-}
-
 // A place for `bytes` in this rank's wide slot, which it may fill from the first one on; NULL: there is none.
 static char *wide_place(struct uno_large *j, size_t bytes)
 {
@@ -72,7 +67,7 @@ void uno_large_put(char *to, const struct uno_block *from, size_t bytes)
 void uno_large_describe(struct uno_large *j, int i, struct uno_large_entry *e, size_t line)
 {
     struct uno_block b = uno_send_block(j->c, i);
-    *e = (struct uno_large_entry){.bytes = bytes_of(&b)};
+    *e = (struct uno_large_entry){.bytes = uno_block_bytes(b)};
     if (e->bytes == 0) return;
     char *at = sizeof *e + e->bytes <= line ? (char *)(e + 1) : slot_place(j, e->bytes);
     if (!at) {
@@ -106,6 +101,6 @@ bool uno_large_fits(struct uno_large *j, int r, const struct uno_large_entry *e,
 void uno_large_take_block(struct uno_large *j, int r, const struct uno_large_entry *e)
 {
     struct uno_block to = uno_recv_block(j->c, r);
-    if (!uno_large_fits(j, r, e, bytes_of(&to)) || e->bytes == 0) return;
+    if (!uno_large_fits(j, r, e, uno_block_bytes(to)) || e->bytes == 0) return;
     uno_large_take_bytes(j, r, e, uno_large_is_plain(to) ? to.at : uno_large_writable(j, to));
 }
