@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/copy.h"
 #include "core/pack.h"
 
 static void *place_of(const void *base, MPI_Count elements, const struct MPI_ABI_Datatype *type)
@@ -65,6 +66,20 @@ void uno_block_copy(struct uno_block to, struct uno_block from)
     uno_packer_init(&out, from.at, from.count, from.type);
     uno_packer_init(&in, to.at, to.count, to.type);
     uno_pack_copy(&in, &out);
+}
+
+// (Zen 4, a copy of 16 MiB 0.79 ms, past the caches 0.59; alltoall of 8 MiB, 2 ranks 5.2 and 4.0, of 4 MiB 0.52 and
+// 0.57, of 4 MiB, 4 ranks 9.2 and 7.1.)
+void uno_block_copy_own(int ranks, struct uno_block to, struct uno_block from)
+{
+    size_t n = uno_block_bytes(from), m = uno_block_bytes(to);
+    char *d = to.at, *s = from.at;
+    if (m < n) n = m;
+    if (n / 4 * (size_t)ranks < uno_copy_past_from || !(from.type->flags & to.type->flags & UNO_TYPE_PLAIN) ||
+        (d < s + n && s < d + n))
+        uno_block_copy(to, from);
+    else
+        uno_copy_past(d, s, n);
 }
 
 void uno_send_to(struct uno_sched *s, int peer, struct uno_block b)

@@ -14,7 +14,7 @@ static void gather_own(struct uno_large *j, char *all)
     struct uno_block own = uno_recv_block(c, j->u->me);
     size_t bytes = uno_block_bytes(own);
     if (c->sbuf != MPI_IN_PLACE) {
-        uno_block_copy(uno_packed(all + (size_t)j->u->me * bytes, bytes), uno_send_block(c, 0));
+        uno_block_copy_own(j->u->n, uno_packed(all + (size_t)j->u->me * bytes, bytes), uno_send_block(c, 0));
     } else if (!uno_large_is_plain(own)) {    // the root's own data must survive the unpacking
         struct uno_packer p;
         uno_packer_init(&p, own.at, own.count, own.type);
@@ -143,7 +143,7 @@ void uno_large_gatherv(struct uno_large *j)
     uint64_t k = ++u->phase;
     bool told = gatherv_is_large(j);
     if (told) gatherv_tell(j, k);
-    if (c->sbuf != MPI_IN_PLACE) uno_block_copy(uno_recv_block(c, u->me), uno_send_block(c, 0));
+    if (c->sbuf != MPI_IN_PLACE) uno_block_copy_own(u->n, uno_recv_block(c, u->me), uno_send_block(c, 0));
     for (int i = 1; i < u->n; i++) {
         int r = (u->me + i) % u->n;
         uno_seg_wait(u, r, k);

@@ -79,7 +79,7 @@ int uno_windows_alltoall(struct uno_coll *u, const struct uno_call *c, size_t by
             exchange(&p, from, to);
             continue;
         }
-        if (!in_place) uno_block_copy(to, from);
+        if (!in_place) uno_block_copy_own(u->n, to, from);
         p.i += (bytes + u->flow.bytes - 1) / u->flow.bytes;    // the others' windows are numbered alike
     }
     uno_seg_done(u, p.w.phase);
