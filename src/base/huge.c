@@ -79,6 +79,19 @@ bool uno_huge_is_cold(const void *at)
     return r->number == number && (r->cold || used - r->last >= uno_thresholds.streamed);
 }
 
+size_t uno_huge_gathered(const void *at, size_t bytes)
+{
+    uintptr_t here = (uintptr_t)at, end = here + bytes;
+    size_t sum = 0;
+    for (uintptr_t number = here >> SHIFT; here < end; number++) {
+        uintptr_t next = (number + 1) << SHIFT, until = next < end ? next : end;
+        const struct region *r = &seen[number % REGIONS];
+        if (r->number == number && r->gathered) sum += until - here;
+        here = until;
+    }
+    return sum;
+}
+
 bool uno_huge_use_hot(const void *at, size_t bytes, size_t hot)
 {
     uintptr_t here = (uintptr_t)at, end = here + bytes;

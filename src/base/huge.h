@@ -12,6 +12,9 @@
 // `paged`), uses count only while the buffers are about in the caches.
 bool uno_huge_use(const void *at, size_t bytes);
 
+// The bytes of a buffer that lie in regions that were.
+size_t uno_huge_gathered(const void *at, size_t bytes);
+
 // Whether so much was used since the buffer's last use, or before that (threshold `streamed`), that it lies in memory.
 bool uno_huge_is_cold(const void *at);
 

@@ -115,10 +115,13 @@ static const struct rule built_in[] = {
     {UNO_ALLGATHER, 0, STREAMED((512 << 10) - 1), UNO_ALG_WINDOWS},
     {UNO_ALLTOALL, 0, STREAMED((512 << 10) - 1), UNO_ALG_WINDOWS},
     {UNO_BCAST, 0, COLD, UNO_ALG_WINDOWS},
-    // Two ranks stream each other what lies in memory (bench: alltoall,allgather,scatter --sizes 4M:64M).
+    // Two ranks stream each other what lies in memory (bench: alltoall,allgather,gather,scatter --sizes 4M:64M), until
+    // it lies in huge pages (gathered.h).
+    {UNO_GATHER, 0, COLD, UNO_ALG_MESSAGES},
     {UNO_SCATTER, 0, COLD, UNO_ALG_MESSAGES},
     {UNO_ALLGATHER, 0, COLD, UNO_ALG_MESSAGES},
     {UNO_ALLTOALL, 0, COLD, UNO_ALG_MESSAGES},
+    {UNO_GATHER, 3, COLD, UNO_ALG_COPIES},
     {UNO_SCATTER, 3, COLD, UNO_ALG_COPIES},
     {UNO_ALLGATHER, 3, COLD, UNO_ALG_COPIES},
     {UNO_ALLTOALL, 3, COLD, UNO_ALG_WINDOWS},
@@ -317,11 +320,24 @@ bool uno_choose_tree(int size)
     return size > (flat.num >= 0 ? flat.num : uno_patience.crowded ? FLAT_CROWDED : FLAT);
 }
 
+// The kind whose rules it follows.
+static enum uno_coll_kind ruled_as(enum uno_coll_kind kind)
+{
+    if (kind == UNO_REDUCE_SCATTER_BLOCK) return UNO_REDUCE_SCATTER;
+    if (kind == UNO_EXSCAN) return UNO_SCAN;
+    return kind == UNO_ALLGATHERV ? UNO_ALLGATHER : kind;
+}
+
+bool uno_choose_is_fixed(enum uno_coll_kind kind)
+{
+    for (size_t i = 0; i < nloaded; i++)
+        if (loaded[i].kind == ruled_as(kind) && in_host(loaded[i].alg)) return true;
+    return false;
+}
+
 size_t uno_choose_from(enum uno_coll_kind kind, enum uno_alg alg, int size, bool crowded)
 {
-    if (kind == UNO_REDUCE_SCATTER_BLOCK) kind = UNO_REDUCE_SCATTER;
-    if (kind == UNO_EXSCAN) kind = UNO_SCAN;
-    if (kind == UNO_ALLGATHERV) kind = UNO_ALLGATHER;
+    kind = ruled_as(kind);
     struct rule of = {.kind = kind, .ranks = size, .alg = alg};
     size_t least = border(built_in, COUNT(built_in), &of, crowded, SIZE_MAX);
     if (crowded) least = border(crowded_in, COUNT(crowded_in), &of, crowded, least);

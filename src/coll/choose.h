@@ -44,6 +44,9 @@ enum uno_alg uno_choose(enum uno_coll_kind kind, int size, size_t bytes);
 // crowded: ranks outnumber cores.
 size_t uno_choose_from(enum uno_coll_kind kind, enum uno_alg alg, int size, bool crowded);
 
+// Whether the user has said how a kind goes inside a host.
+bool uno_choose_is_fixed(enum uno_coll_kind kind);
+
 // Inside a host, thresholds of the machine (base/thresholds.h): bytes that one rank had better copy alone, that a call
 // which copies across processes is worth, and of all ranks' buffers that a cache holds.
 size_t uno_choose_alone(void);

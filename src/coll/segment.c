@@ -68,6 +68,7 @@ struct plan {
     size_t wide, stride;    // bytes of a wide slot, and from one to the next
     bool spread;
     size_t window, depth, cached;    // bytes of a window, windows under way
+    uint32_t fixed;
     size_t alone, call_worth;
     size_t copies[UNO_COLL_KINDS], windows[UNO_COLL_KINDS], messages[UNO_COLL_KINDS];
 };
@@ -98,6 +99,7 @@ static struct plan make_plan(const struct uno_coll *u)
         p.messages[kind] = uno_choose_from((enum uno_coll_kind)kind, UNO_ALG_MESSAGES, u->n, p.crowded);
         p.windows[kind] =
             p.window ? uno_choose_from((enum uno_coll_kind)kind, UNO_ALG_WINDOWS, u->n, p.crowded) : SIZE_MAX;
+        if (uno_choose_is_fixed((enum uno_coll_kind)kind)) p.fixed |= UINT32_C(1) << kind;
     }
     return p;
 }
@@ -127,6 +129,7 @@ static int set_up(struct uno_coll *u)
     u->flow.bytes = plan.window;
     u->flow.depth = plan.depth;
     u->flow.cached = plan.cached;
+    u->flow.fixed = plan.fixed;
     u->room = u->narrow = UNO_SEG_SLOT;
     u->wide_most = plan.wide;
     u->stride = plan.stride;

@@ -7,6 +7,7 @@
 
 #include "base/pvar.h"
 #include "coll/build.h"
+#include "coll/gathered.h"
 
 static _Atomic uint64_t small, large;
 static const struct uno_pvar counts[] = {
@@ -62,8 +63,12 @@ int uno_shm_run(const struct uno_call *c)
     unsigned ready = UNO_TYPE_PREDEFINED | UNO_TYPE_PLAIN;
     if (is_reduction(c->kind) && (c->rtype->flags & ready) != ready) return UNO_SHM_DECLINED;
     if (c->kind == UNO_ALLTOALL || c->kind == UNO_SCATTER) slot = bytes * (size_t)(u->n - 1);
-    if (bytes >= u->messages[c->kind]) return UNO_SHM_DECLINED;
-    if (bytes >= u->windows[c->kind] && uno_seg_widen(u, u->flow.bytes)) {
+    bool messages = bytes >= u->messages[c->kind],
+         windows = !messages && bytes >= u->windows[c->kind] && uno_seg_widen(u, u->flow.bytes);
+    if ((messages || windows) && u->cma && !(u->flow.fixed >> c->kind & 1) && uno_gathered(u, c, bytes))
+        return run_large(u, c, bytes);
+    if (messages) return UNO_SHM_DECLINED;
+    if (windows) {
         uno_count_add(&large, 1);
         if (c->kind == UNO_ALLTOALL) return uno_windows_alltoall(u, c, bytes);
         if (!is_reduction(c->kind)) return uno_windows_spread(u, c, bytes);
