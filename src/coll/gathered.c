@@ -6,6 +6,14 @@
 #include "coll/gathered.h"
 
 #include "base/huge.h"
+#include "base/pvar.h"
+
+static _Atomic uint64_t taken;
+static const struct uno_pvar counts[] = {
+    UNO_PVAR_COUNTER("coll_shm_gathered", &taken,
+                     "of coll_shm_large, those that had left the caches and lay in huge pages on all ranks"),
+    UNO_PVAR_END};
+UNO_PVARS_DECLARE(counts);
 
 // Huge pages, or enough of them: the ends of a buffer share theirs with something else.
 #define MOSTLY(part, all) ((part) >= (all) / 4 * 3)
@@ -98,5 +106,7 @@ bool uno_gathered(struct uno_coll *u, const struct uno_call *c, size_t bytes)
     }
     u->flow.gathered = here ? u->flow.gathered | bit : u->flow.gathered & ~bit;
     say(u);
-    return by_all && !u->comm->broken;
+    by_all &= !u->comm->broken;
+    uno_count_add(&taken, by_all);
+    return by_all;
 }
