@@ -112,6 +112,16 @@ static void dense_take(struct uno_large *j, uint64_t k, const char *line, char *
         uno_seg_take(at, dense_place(u, j->c->root, k, all) + before, e.bytes, UNO_SEG_ONE_WAY);
 }
 
+// Asks for this rank's block where it lies if all are as long, because the line that says so has to come first.
+static void dense_soon(const struct uno_large *j, uint64_t k, size_t mine)
+{
+    const struct uno_coll *u = j->u;
+    int root = j->c->root;
+    size_t each = uno_large_padded(mine), all = each * (size_t)(u->n - 1);
+    if (u->n > DENSE_RANKS || dense_slot(u, all) <= UNO_SEG_INLINE || all > UNO_SEG_SLOT) return;
+    uno_copy_soon(dense_place(u, root, k, all) + each * (size_t)(u->me - (u->me > root)), mine);
+}
+
 // ---- a table ----
 
 // What is too large for the slot is read from where it lies; where the root writes a share, it is told where to.
@@ -122,6 +132,7 @@ static void scatterv_take(struct uno_large *j)
     struct uno_block to = uno_recv_block(j->c, 0);
     char *at = uno_large_writable(j, to);
     uint64_t k = ++u->phase;
+    dense_soon(j, k, uno_block_bytes(to));
     uno_seg_wait(u, root, k);
     const char *line = uno_seg_slot(u, root, k, UNO_SEG_INLINE);
     if (*(const uint64_t *)(const void *)line == DENSE) {
