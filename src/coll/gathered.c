@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What ranks say of their buffers' pages (gathered.h). Called by shm.c.
 //
-// Always holds: what is said at call i lies in the line of flow that says which windows are ready, in word i % 2, and is
-// overwritten at call i + 2, which a rank enters only after all have said it at call i + 1, having read it.
+// Always holds: what is said at call i lies in the line of flow that says which windows are ready, in word i % 2, and
+// is overwritten at call i + 2, which a rank enters only after all have said it at call i + 1, having read it.
 #include "coll/gathered.h"
 
 #include "base/huge.h"
@@ -18,9 +18,9 @@ UNO_PVARS_DECLARE(counts);
 // Huge pages, or enough of them: the ends of a buffer share theirs with something else.
 #define MOSTLY(part, all) ((part) >= (all) / 4 * 3)
 
-// Among so many ranks what all of them read stays in windows, where it is read from memory once (8 ranks, allreduce 4 MiB
-// 2.6 ms, by copies 3.8, allgather 1 MiB 2.0 and 2.9; 4 ranks 2.5 and 1.2, 0.45 and 0.30). Reductions to one rank always
-// do: the others only read there (4 ranks, 1 MiB 0.05 and 0.14).
+// Among so many ranks what all of them read stays in windows, where it is read from memory once (8 ranks, allreduce 4
+// MiB 2.6 ms, by copies 3.8, allgather 1 MiB 2.0 and 2.9; 4 ranks 2.5 and 1.2, 0.45 and 0.30). Reductions to one rank
+// always do: the others only read there (4 ranks, 1 MiB 0.05 and 0.14).
 #define MANY 8
 
 struct range {
