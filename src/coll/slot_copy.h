@@ -17,9 +17,9 @@ static inline void uno_seg_copy(void *to, const void *from, size_t bytes)
 // take at once only beyond 4 KiB (bench: bcast,allgather --sizes 512:8K).
 //
 // Where lines are not asked for ahead the string instructions of memcpy wait for each line that another core has
-// written (base/copy.h): there, what is taken goes line by line up to UNO_SEG_AWAY (Zen 4, near cores, 2 ranks: scatter
-// 4 KiB 0.64 us and 0.28, 8 KiB 1.04 and 0.49, gather 4 KiB 0.54 and 0.34; 16 KiB one way a twentieth more, both ways
-// less).
+// written (base/copy.h): there, what is taken goes line by line, one way up to UNO_SEG_AWAY (Zen 4, near cores, 2
+// ranks: scatter 4 KiB 0.64 us and 0.28, 8 KiB 1.04 and 0.49, gather 4 KiB 0.54 and 0.34, 16 KiB a twentieth more; 4
+// ranks: allgather 64 KiB 27 and 21).
 #define UNO_SEG_AWAY 8192
 #define UNO_SEG_ONE_WAY 2048
 #define UNO_SEG_EXCHANGE 4096
@@ -36,7 +36,8 @@ static inline void uno_seg_put(void *to, const void *from, size_t bytes, size_t 
 
 static inline void uno_seg_take(void *to, const void *from, size_t bytes, size_t lines)
 {
-    if (bytes > 64 && bytes <= (uno_copy_ahead ? lines : UNO_SEG_AWAY))
+    size_t away = lines == UNO_SEG_EXCHANGE ? SIZE_MAX : UNO_SEG_AWAY;
+    if (bytes > 64 && bytes <= (uno_copy_ahead ? lines : away))
         uno_copy_in(to, from, bytes);
     else
         uno_seg_copy(to, from, bytes);
