@@ -2,10 +2,12 @@
 // Huge pages under busy buffers (huge.h). Called by collectives and by the shared-memory channel before
 // they tell a peer an address.
 //
-// Always holds: advice to the kernel alone; a refusal is remembered and nothing depends on it. Never when the
-// administrator has switched huge pages off ("never"), never for a region with pages that were not touched yet.
+// Always holds: advice to the kernel alone, and nothing depends on it; a refusal is remembered, unless memory was short
+// or the pages were held just then. Never when the administrator has switched huge pages off ("never"), never for a
+// region with pages that were not touched yet.
 #include "base/huge.h"
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -23,7 +25,6 @@
 #define SHIFT 21
 #define REGIONS 512
 #define REST 8                  // times as long as gathering took, nothing is gathered: a ninth of the time at most
-#define TOO_LONG_NS 50000000    // the kernel had to look for memory: do not ask again
 
 static struct uno_param after =
     UNO_PARAM_BY_MACHINE("huge_after", 16 << 20, 0, 1LL << 40,
@@ -54,9 +55,11 @@ static bool allowed(void)
 
 static uint64_t rest_until;    // ns
 
-// A page of a virtual machine that was never touched takes the host several times as long as the costs say.
-static bool gather(uintptr_t number)
+// A page of a virtual machine that was never touched takes the host several times as long as the costs say, and a kernel
+// that must look for memory longer still. *again: it may do at another time.
+static bool gather(uintptr_t number, bool *again)
 {
+    *again = false;
     unsigned char there[(1 << SHIFT) / 4096];    // no page is smaller
     void *at = (void *)(number << SHIFT);
     if (!allowed() || mincore(at, 1 << SHIFT, there) != 0) return false;
@@ -64,8 +67,8 @@ static bool gather(uintptr_t number)
         if (!(there[i] & 1)) return false;
     uint64_t start = uno_now_ns();
     bool done = madvise(at, 1 << SHIFT, MADV_COLLAPSE) == 0;
+    *again = !done && (errno == EAGAIN || errno == EBUSY || errno == ENOMEM);
     uint64_t end = uno_now_ns();
-    if (end - start > TOO_LONG_NS) state = FORBIDDEN;
     rest_until = end + REST * (end - start);
     return done;
 }
@@ -107,8 +110,10 @@ bool uno_huge_use_hot(const void *at, size_t bytes, size_t hot)
         used += until - here;
         r->last = used;
         if (!r->tried && r->bytes >= (size_t)after.num && uno_now_ns() >= rest_until) {
-            r->tried = true;
-            r->gathered = gather(number);
+            bool again;
+            r->gathered = gather(number, &again);
+            r->tried = !again;
+            if (again) r->bytes = 0;
         }
         all = all && r->gathered;
         here = until;
