@@ -3,8 +3,8 @@
 // they tell a peer an address.
 //
 // Always holds: advice to the kernel alone, and nothing depends on it; a refusal is remembered, unless memory was short
-// or the pages were held just then. Never when the administrator has switched huge pages off ("never"), never for a
-// region with pages that were not touched yet.
+// or the pages were held just then. Never when the administrator has switched huge pages off ("never"), never while a
+// region has pages that were not touched yet.
 #include "base/huge.h"
 
 #include <errno.h>
@@ -24,7 +24,8 @@
 #endif
 #define SHIFT 21
 #define REGIONS 512
-#define REST 8                  // times as long as gathering took, nothing is gathered: a ninth of the time at most
+#define REST 8          // times as long as gathering took, nothing is gathered: a ninth of the time at most
+#define REST_COLD 32    // of buffers that have left the caches, whose pages are most of all buffers' and gain the least
 
 static struct uno_param after =
     UNO_PARAM_BY_MACHINE("huge_after", 16 << 20, 0, 1LL << 40,
@@ -53,23 +54,37 @@ static bool allowed(void)
     return state == ALLOWED;
 }
 
-static uint64_t rest_until;    // ns
+// ns: what gathering should take, and takes of late; when the last one ended, and how long it took.
+static uint64_t expected = 1, took = 1, ended, lasted;
 
-// A page of a virtual machine that was never touched takes the host several times as long as the costs say, and a kernel
-// that must look for memory longer still. *again: it may do at another time.
+void uno_huge_decide(uint64_t gather_ns)
+{
+    expected = took = gather_ns ? gather_ns : 1;
+}
+
+// Whether it pays now: bytes of use of `after`, while gathering takes as long as expected.
+static bool is_due(const struct region *r)
+{
+    size_t enough = (size_t)after.num * (size_t)(took > expected ? took / expected : 1);
+    return !r->tried && r->bytes >= enough && uno_now_ns() - ended >= (r->cold ? REST_COLD : REST) * lasted;
+}
+
+// A page of a virtual machine that was never touched takes the host several times as long as the costs say, and a
+// kernel that must look for memory longer still. *again: it may do at another time.
 static bool gather(uintptr_t number, bool *again)
 {
-    *again = false;
+    *again = allowed();
     unsigned char there[(1 << SHIFT) / 4096];    // no page is smaller
     void *at = (void *)(number << SHIFT);
-    if (!allowed() || mincore(at, 1 << SHIFT, there) != 0) return false;
+    if (!*again || mincore(at, 1 << SHIFT, there) != 0) return false;
     for (size_t i = 0, n = ((size_t)1 << SHIFT) / (size_t)sysconf(_SC_PAGESIZE); i < n; i++)
         if (!(there[i] & 1)) return false;
     uint64_t start = uno_now_ns();
     bool done = madvise(at, 1 << SHIFT, MADV_COLLAPSE) == 0;
     *again = !done && (errno == EAGAIN || errno == EBUSY || errno == ENOMEM);
-    uint64_t end = uno_now_ns();
-    rest_until = end + REST * (end - start);
+    ended = uno_now_ns();
+    lasted = ended - start;
+    took = (took + lasted) / 2;
     return done;
 }
 
@@ -109,7 +124,7 @@ bool uno_huge_use_hot(const void *at, size_t bytes, size_t hot)
         if (used - r->last < hot) r->bytes += until - here;
         used += until - here;
         r->last = used;
-        if (!r->tried && r->bytes >= (size_t)after.num && uno_now_ns() >= rest_until) {
+        if (is_due(r)) {
             bool again;
             r->gathered = gather(number, &again);
             r->tried = !again;

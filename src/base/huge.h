@@ -4,6 +4,7 @@
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 // Called by the owner of a buffer each time peers are about to read or write it. Once the copies in a region of 2 MiB
 // have cost about what it costs to gather the region into one page, it is gathered, once. Nothing else changes: the
@@ -11,6 +12,11 @@
 // Whether all of the buffer lies in regions that were. Where the ring is as good as copies of small pages (threshold
 // `paged`), uses count only while the buffers are about in the caches.
 bool uno_huge_use(const void *at, size_t bytes);
+
+// What gathering 2 MiB should take, by the costs of the machine, before anything is used: where it takes longer, so do
+// buffers until they are gathered (a Zen 4 whose host has not given the memory yet: 6 ms instead of 0.65, so 64 MiB of
+// buffers, used three times, were gathered for longer than they were used).
+void uno_huge_decide(uint64_t gather_ns);
 
 // The bytes of a buffer that lie in regions that were.
 size_t uno_huge_gathered(const void *at, size_t bytes);

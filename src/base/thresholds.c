@@ -9,6 +9,7 @@
 
 #include "base/copy.h"
 #include "base/fail.h"
+#include "base/huge.h"
 #include "base/machine.h"
 #include "base/param.h"
 
@@ -122,6 +123,14 @@ static uint64_t eager_light_of(const struct uno_costs *c)
     return eager_of(&light, piece_of(&light));
 }
 
+// A root that has copied its own block, at about the cost of huge pages, helps with the others' while these look up
+// small ones: %, of the share that keeps all of them busy equally long. Nothing where the look-ups are the lesser part.
+static uint64_t late_of(const struct uno_costs *c)
+{
+    uint64_t part = looked_up_ps(c) * 100 / (c->cross ? c->cross : 1);
+    return part < 50 ? 0 : within(part, 50, 100);
+}
+
 // Bytes after which gathering 2 MiB has paid: what is lost per byte without is looking up pages, or the ring instead of
 // a copy by both sides.
 static uint64_t huge_after_of(const struct uno_costs *c)
@@ -169,6 +178,7 @@ struct uno_thresholds uno_thresholds_of(const struct uno_costs *c)
     t.alone = within(near(2 * bytes_in(c->meet, c->cross)), 4 * KB, 256 * KB);
     t.alone_crowded = within(near(CALLS_APART * bytes_in(c->call, c->cross)), t.alone, KB * KB);
     t.help = within(near(bytes_in(c->wake, c->cross)), 256 * KB, 64 * KB * KB);
+    t.late = late_of(c);
     t.call_worth = within((bytes_in(c->call, c->cross) + KB / 2) / KB * KB, 2 * KB, 256 * KB);
     t.paged = paged_of(c, t.piece);
     t.streamed = streamed_of(c);
@@ -199,6 +209,7 @@ static const struct uno_threshold_info infos[] = {
     INFO(alone, "bytes", NULL, "the receiver copies alone up to here, above each side a half"),
     INFO(alone_crowded, "bytes", NULL, "the same where ranks outnumber their processors"),
     INFO(help, "bytes", NULL, "a sender that sleeps is woken from here on, to copy its half"),
+    INFO(late, "%", NULL, "of its share of others' blocks that a root with one to copy first takes, in small pages"),
     INFO(call_worth, "bytes", NULL, "what the fixed cost of a copy across processes would copy"),
     INFO(paged, "bytes", NULL, "messages whose buffers lie in small pages are streamed through the ring up to here"),
     INFO(streamed, "bytes", NULL,
@@ -235,6 +246,7 @@ static void decide(const struct uno_costs *c)
 {
     struct uno_copy_costs copy = {(uint32_t)cheaper_write(c), c->read, c->data, c->past, c->past_write, c->past_read};
     uno_copy_decide(uno_thresholds.ahead != 0, (size_t)uno_thresholds.cached / 2, &copy);
+    uno_huge_decide(c->gather * UINT64_C(1000));
 }
 
 // Programs that open no job, and channels under test, have the table's.

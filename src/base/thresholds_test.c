@@ -39,6 +39,7 @@ static void as_tuned_by_hand(void **state)
     assert_int_equal(t.eager, 6144);
     assert_int_equal(t.alone, 16384);
     assert_int_equal(t.alone_crowded, 256 << 10);
+    assert_int_equal(t.late, 0);
     assert_int_equal(t.help, 1 << 20);
     assert_int_equal(t.call_worth, 11 << 10);
     assert_int_equal(t.slots, 8192);
@@ -74,6 +75,7 @@ static void streamed_on_zen_5(void **state)
     assert_int_equal(t.piece, 8192);
     assert_int_equal(t.eager, 128 << 10);
     assert_int_equal(t.slots, 128 << 10);
+    assert_int_equal(t.late, 74);    // looking up is three quarters of such a copy
     assert_true(t.paged >= UINT64_C(1) << 40);
     assert_int_equal(t.huge_after, 32 << 20);
     c.page /= 8, c.cross /= 4;

@@ -115,13 +115,11 @@ static const struct rule built_in[] = {
     {UNO_ALLGATHER, 0, STREAMED((512 << 10) - 1), UNO_ALG_WINDOWS},
     {UNO_ALLTOALL, 0, STREAMED((512 << 10) - 1), UNO_ALG_WINDOWS},
     {UNO_BCAST, 0, COLD, UNO_ALG_WINDOWS},
-    // Two ranks stream each other what lies in memory (bench: alltoall,allgather,gather,scatter --sizes 4M:64M), until
+    // Two ranks stream each other what lies in memory (bench: alltoall,allgather,scatter --sizes 4M:64M), until
     // it lies in huge pages (gathered.h).
-    {UNO_GATHER, 0, COLD, UNO_ALG_MESSAGES},
     {UNO_SCATTER, 0, COLD, UNO_ALG_MESSAGES},
     {UNO_ALLGATHER, 0, COLD, UNO_ALG_MESSAGES},
     {UNO_ALLTOALL, 0, COLD, UNO_ALG_MESSAGES},
-    {UNO_GATHER, 3, COLD, UNO_ALG_COPIES},
     {UNO_SCATTER, 3, COLD, UNO_ALG_COPIES},
     {UNO_ALLGATHER, 3, COLD, UNO_ALG_COPIES},
     {UNO_ALLTOALL, 3, COLD, UNO_ALG_WINDOWS},

@@ -94,12 +94,10 @@ size_t uno_large_root_share(const struct uno_coll *u, size_t bytes)
     return share < SHARE_MIN ? 0 : share;
 }
 
-// Where copies of small pages are dear, a root that has its own block to copy first helps for the rest of the time:
-// that is about 5 of 16 of what another rank's block takes.
 size_t uno_large_late_share(const struct uno_coll *u, size_t bytes, bool gathered)
 {
-    if (gathered || !uno_thresholds_stream()) return 0;
-    return uno_large_root_share(u, bytes) / 16 * 11 / UNO_SHARE_UNIT * UNO_SHARE_UNIT;
+    if (gathered) return 0;
+    return uno_large_root_share(u, bytes) / UNO_SHARE_UNIT * (size_t)uno_thresholds.late / 100 * UNO_SHARE_UNIT;
 }
 
 uint64_t uno_large_tell_share(struct uno_coll *u, const void *at, size_t share)
