@@ -41,6 +41,9 @@ UNO_PARAM_DECLARE(force);
 // The same, where two copies by two ranks at once take less than one across memory in small pages, whatever its size.
 #define STREAMED(n) (SCALED << 1 | (n))
 
+// The same, where wide slots are spread beyond the readers' caches (segment.h).
+#define SPREAD(n) (SCALED << 2 | (n))
+
 struct rule {
     enum uno_coll_kind kind;
     int ranks;
@@ -148,6 +151,12 @@ static const struct rule crowded_in[] = {
     {UNO_ALLGATHER, 8, (256 << 10) + 1, UNO_ALG_COPIES},
     {UNO_BCAST, 0, 0, UNO_ALG_SLOTS},
     {UNO_BCAST, 0, BEYOND(16 << 10), UNO_ALG_COPIES},
+    {UNO_GATHER, 0, SPREAD(0), UNO_ALG_SLOTS},
+    {UNO_GATHER, 0, SPREAD(16 << 10), UNO_ALG_COPIES},
+    {UNO_ALLTOALL, 0, SPREAD(0), UNO_ALG_SLOTS},
+    {UNO_ALLTOALL, 0, SPREAD(32 << 10), UNO_ALG_COPIES},
+    {UNO_ALLGATHER, 0, SPREAD(0), UNO_ALG_SLOTS},
+    {UNO_ALLGATHER, 0, SPREAD(64 << 10), UNO_ALG_COPIES},
     {UNO_BCAST, 0, STREAMED(0), UNO_ALG_SLOTS},
     {UNO_BCAST, 0, STREAMED(4 << 10), UNO_ALG_COPIES},
     {UNO_GATHER, 0, STREAMED(0), UNO_ALG_SLOTS},
@@ -238,7 +247,8 @@ static size_t bytes_from(const struct rule *r, int ranks)
         return (size_t)uno_thresholds.streamed / uno_choose_footprint(r->kind, ranks) + 1;
     }
     if (r->bytes < FAR_UNCACHED) {
-        bool never = r->bytes & STREAMED(0) && !uno_thresholds_stream();
+        bool never =
+            (r->bytes & STREAMED(0) && !uno_thresholds_stream()) || (r->bytes & SPREAD(0) && !uno_thresholds_spread());
         return never ? SIZE_MAX : r->bytes % SCALED * (size_t)uno_thresholds.slots / UNO_SEG_SLOT + 1;
     }
     size_t bytes = (size_t)uno_thresholds.cached / uno_choose_footprint(r->kind, ranks);
@@ -359,7 +369,7 @@ size_t uno_choose_cached(void)
 
 size_t uno_choose_spread(int size)
 {
-    return uno_patience.crowded ? 0 : uno_thresholds_spread() / (size_t)(size - 1);
+    return uno_thresholds_spread() / (size_t)(size - 1);
 }
 
 // An algorithm may be named for a collective only if the built-in table or the builder knows it there.

@@ -9,18 +9,42 @@
 #include "coll/slot_copy.h"
 #include "core/pack.h"
 
+static bool all_exchange(const struct uno_large *j)
+{
+    return j->c->kind == UNO_ALLTOALLV || j->c->kind == UNO_ALLTOALLW;
+}
+
+static size_t in_lines(size_t bytes)
+{
+    return (bytes + sizeof(struct uno_line) - 1) / sizeof(struct uno_line) * sizeof(struct uno_line);
+}
+
+// What the blocks that may lie in this rank's wide slot take there, at most.
+static size_t all_blocks(const struct uno_large *j, size_t bytes)
+{
+    size_t all = 0;
+    if (j->c->kind == UNO_GATHERV) return in_lines(bytes);
+    for (int r = 0; r < j->u->n; r++) {
+        size_t one = r == j->u->me ? 0 : uno_block_bytes(uno_send_block(j->c, r));
+        if (one <= j->most) all += in_lines(one);
+    }
+    return all;
+}
+
 // A place for `bytes` in this rank's wide slot, which it may fill from the first one on; NULL: there is none.
 static char *wide_place(struct uno_large *j, size_t bytes)
 {
     struct uno_coll *u = j->u;
     if (u->room <= UNO_SEG_SLOT || bytes > u->room - j->wide) return NULL;
     if (j->wide == 0) {
-        uno_seg_claim(u, u->phase, u->room);
-        j->along = uno_seg_along(u, u->phase, bytes > UNO_SEG_SLOT ? bytes : UNO_SEG_SLOT);
-        if (j->along + u->room > u->stride) j->along = 0;
+        size_t all = u->phase < u->spread_from ? u->room : all_blocks(j, bytes);
+        if (all > u->room / 2) all = u->room;
+        if (all < UNO_SEG_SLOT) all = UNO_SEG_SLOT;
+        uno_seg_claim(u, u->phase, all);
+        j->along = uno_seg_along(u, u->phase, all);
     }
     char *at = uno_seg_wide(u, u->me, u->phase) + j->along + j->wide;
-    j->wide += (bytes + sizeof(struct uno_line) - 1) / sizeof(struct uno_line) * sizeof(struct uno_line);
+    j->wide += in_lines(bytes);
     return at;
 }
 
@@ -85,7 +109,7 @@ void uno_large_take_bytes(struct uno_large *j, int r, const struct uno_large_ent
     size_t share = (size_t)e->share * UNO_SHARE_UNIT;
     if (e->bytes == 0 || !at) return;
     if (e->at)
-        uno_seg_take(at, (const char *)e + e->at, e->bytes, UNO_SEG_ONE_WAY);
+        uno_seg_take(at, (const char *)e + e->at, e->bytes, all_exchange(j) ? UNO_SEG_EXCHANGE : UNO_SEG_ONE_WAY);
     else if (e->addr)
         uno_large_keep(j, uno_seg_pull(j->u, r, at + share, e->addr + share, e->bytes - share));
 }

@@ -23,7 +23,7 @@ UNO_PARAM_DECLARE(enabled);
 static struct uno_param wide = UNO_PARAM_INT(
     "coll_wide", 256 << 10, 0, 64 << 20,
     "bytes of the wide slots of a communicator inside a host, two per rank, made when a collective of more than 8 KiB "
-    "first wants them; what is larger goes from memory to memory (0: no wide slots)");
+    "first wants them; what is larger goes from memory to memory (0: no wide slots; where rings grow: at least)");
 UNO_PARAM_DECLARE(wide);
 
 // As many as a core's second-level cache holds beside what the ranks read (bench: --np 4 and 8 on two cores, reduce
@@ -67,7 +67,7 @@ struct plan {
     bool tree, crowded;
     size_t wide, stride;    // bytes of a wide slot, and from one to the next
     bool spread;
-    size_t window, depth, cached;    // bytes of a window, windows under way
+    size_t window, each, depth, cached;    // bytes of a window, windows in a wide slot, windows under way
     uint32_t fixed;
     size_t alone, call_worth;
     size_t copies[UNO_COLL_KINDS], windows[UNO_COLL_KINDS], messages[UNO_COLL_KINDS];
@@ -90,8 +90,9 @@ static struct plan make_plan(const struct uno_coll *u)
     p.wide = ((size_t)wide.num + PAGE - 1) / PAGE * PAGE;
     size_t spread = uno_choose_spread(u->n);
     p.stride = stride_of(p.wide, spread);
-    p.spread = spread > 0 && u->n <= UNO_SEG_SPREAD_RANKS;
+    p.spread = spread > 0 && p.wide > 0 && u->n <= UNO_SEG_SPREAD_RANKS;
     p.window = (size_t)window.num < p.wide ? (size_t)window.num / PAGE * PAGE : p.wide;
+    p.each = p.window ? p.wide / p.window : 0;
     p.depth = WINDOWS_PER_PROCESSOR * (u->job->processors ? u->job->processors : 1);
     p.cached = uno_choose_cached();
     for (int kind = 0; kind < UNO_COLL_KINDS; kind++) {
@@ -127,6 +128,7 @@ static int set_up(struct uno_coll *u)
     memcpy(u->windows, plan.windows, sizeof u->windows);
     memcpy(u->messages, plan.messages, sizeof u->messages);
     u->flow.bytes = plan.window;
+    u->flow.each = plan.each;
     u->flow.depth = plan.depth;
     u->flow.cached = plan.cached;
     u->flow.fixed = plan.fixed;
@@ -229,13 +231,14 @@ static void make_wide(struct uno_coll *u)
     u->wide = uno_job_chunk(u->job, u->wide_first);
     u->room = u->wide_most;
     if (!u->spread) return;
+    u->room = u->stride;
     u->narrow = UNO_SEG_SMALL;
     u->spread_from = u->phase + UNO_SEG_SPREAD_AFTER;
 }
 
 bool uno_seg_widen(struct uno_coll *u, size_t bytes)
 {
-    if (!u->widened && bytes <= u->wide_most) make_wide(u);
+    if (!u->widened && bytes <= (u->spread ? u->stride : u->wide_most)) make_wide(u);
     return bytes <= u->room;
 }
 
@@ -289,12 +292,30 @@ static inline uint64_t before(uint64_t k, uint64_t phases)
     return k > phases ? k - phases : 0;
 }
 
+// The same of a wide slot: while it is filled in equal units, what lies in the way is where it was filled a lap ago;
+// what was filled in others, anywhere.
+static uint64_t in_the_wide_way(struct uno_coll *u, uint64_t k, size_t bytes)
+{
+    size_t unit = uno_seg_unit(u, k, bytes);
+    uint64_t lap = UNO_SEG_WIDE_DEPTH * (u->stride / unit), other;
+    if (unit != u->wide_unit) u->wide_other = u->wide_last;
+    u->wide_unit = unit;
+    u->wide_last = k;
+    other = least_of(u->wide_other, before(k, UNO_SEG_WIDE_DEPTH));
+    return most_of(other, before(k, lap < u->lines ? lap : u->lines));
+}
+
+void uno_seg_lend(struct uno_coll *u, uint64_t k)
+{
+    u->wide_last = u->wide_other = k;
+}
+
 // The last phase that all ranks must be done with before this one posts so many bytes in phase k. What filled a slot
 // lies in the way of the small and tiny ones in it, too, the last time at most UNO_SEG_DEPTH phases ago.
 static inline uint64_t in_the_way(struct uno_coll *u, uint64_t k, size_t bytes)
 {
     uint64_t slot = before(k, UNO_SEG_DEPTH);
-    if (bytes > u->narrow) return before(k, UNO_SEG_WIDE_DEPTH);
+    if (bytes > u->narrow) return in_the_wide_way(u, k, bytes);
     if (u->lines == UNO_SEG_DEPTH || bytes > UNO_SEG_SMALL) {
         u->filled[0] = k;
         return slot;

@@ -11,7 +11,7 @@
 // What does not fit a slot goes into a wide one, of which there are UNO_SEG_WIDE_DEPTH per rank, taken at first use.
 // Where lines that others have in their caches are dear to write, a wide slot is longer than what is posted in it,
 // phases post in turn along it, and what does not fit a small slot goes there, too; but as pages cost, not before
-// UNO_SEG_SPREAD_AFTER phases.
+// UNO_SEG_SPREAD_AFTER phases. A rank that posts about as many bytes each time may then run ahead along all of it.
 #pragma once
 #include <stdatomic.h>
 #include <stddef.h>
@@ -56,6 +56,7 @@ struct uno_tree {
 struct uno_flow {
     struct uno_line *line;      // [n][2]: the windows that a rank has made ready, has taken
     size_t bytes;               // of a window
+    size_t each;                // windows in a wide slot
     size_t depth;               // windows under way at a time
     size_t cached;              // bytes in buffers of all ranks that a cache holds
     uint32_t fixed;             // bit per kind: the user has said how it goes
@@ -72,10 +73,12 @@ struct uno_coll {
     bool cma;        // every rank may read every other's memory
     bool widened;    // wide slots were tried: the same on all ranks
     int n, me;
-    uint32_t lines;                // in use, of UNO_SEG_LINES: a power of two
-    uint64_t phase;                // the last one begun
-    uint64_t safe;                 // every rank is done with this one
-    uint64_t filled[2];            // the last ones in which this rank filled a slot, or a small one
+    uint32_t lines;        // in use, of UNO_SEG_LINES: a power of two
+    uint64_t phase;        // the last one begun
+    uint64_t safe;         // every rank is done with this one
+    uint64_t filled[2];    // the last ones in which this rank filled a slot, or a small one
+    uint64_t wide_last;    // likewise its wide slot, in units of wide_unit bytes since wide_other
+    uint64_t wide_other;
     struct uno_line *line;         // [n][1 + LINES]: done, stamps
     struct uno_neighbour *near;    // [n]
 
@@ -86,11 +89,12 @@ struct uno_coll {
     char *wide;                         // [n][WIDE_DEPTH][stride], NULL before the first use
     size_t narrow;                      // bytes up to which a slot takes them, and no wide one
     size_t stride;                      // of wide slots: a power of two, room or more
-    bool spread;                        // they will be used along their whole length
-    uint64_t spread_from;               // phase from which on they are
-    size_t room;                        // bytes of the widest slots there are
-    size_t wide_most;                   // bytes of wide ones
-    size_t alone, call_worth;           // thresholds (base/thresholds.h), as rank 0 knows them
+    size_t wide_unit;
+    bool spread;                 // they will be used along their whole length
+    uint64_t spread_from;        // phase from which on they are
+    size_t room;                 // bytes of the widest slots there are
+    size_t wide_most;            // bytes of wide ones
+    size_t alone, call_worth;    // thresholds (base/thresholds.h), as rank 0 knows them
     size_t wide_first, wide_chunks;
     struct uno_tree tree;
     struct uno_flow flow;
@@ -122,6 +126,7 @@ void uno_hier_free(struct uno_hier *h);
 // reads begins with a plain ++u->phase.
 uint64_t uno_seg_begin(struct uno_coll *u, size_t bytes);
 void uno_seg_claim(struct uno_coll *u, uint64_t k, size_t bytes);    // the same for a phase that it has begun
+void uno_seg_lend(struct uno_coll *u, uint64_t k);                   // its wide slot is filled by others in phase k
 void uno_seg_post(struct uno_coll *u, uint64_t k);                   // stamps, wakes those that sleep
 void uno_seg_wait(struct uno_coll *u, int r, uint64_t k);            // until rank r has posted in phase k
 void uno_seg_wait_all(struct uno_coll *u, uint64_t k);
@@ -142,13 +147,17 @@ static inline char *uno_seg_wide(const struct uno_coll *u, int r, uint64_t k)
     return u->wide + ((size_t)r * UNO_SEG_WIDE_DEPTH + k % UNO_SEG_WIDE_DEPTH) * u->stride;
 }
 
+// What the bytes of phase k take of a wide slot.
+static inline size_t uno_seg_unit(const struct uno_coll *u, uint64_t k, size_t bytes)
+{
+    return k < u->spread_from ? u->stride : (size_t)1 << (64 - __builtin_clzll(bytes - 1));
+}
+
 // Where in a wide slot the bytes of phase k lie. All who look for them know how many there are, or at least the power
 // of two above.
 static inline size_t uno_seg_along(const struct uno_coll *u, uint64_t k, size_t bytes)
 {
-    if (k < u->spread_from) return 0;
-    size_t unit = (size_t)1 << (64 - __builtin_clzll(bytes - 1));
-    return (size_t)(k / UNO_SEG_WIDE_DEPTH) * unit & (u->stride - 1);
+    return (size_t)(k / UNO_SEG_WIDE_DEPTH) * uno_seg_unit(u, k, bytes) & (u->stride - 1);
 }
 
 // Where the bytes of rank r in phase k lie: beside the stamp when they fit there.

@@ -69,8 +69,7 @@ static void exchange(struct pair *p, struct uno_block from, struct uno_block to)
 int uno_windows_alltoall(struct uno_coll *u, const struct uno_call *c, size_t bytes)
 {
     bool past = bytes * uno_choose_footprint(c->kind, u->n) > u->flow.cached, in_place = c->sbuf == MPI_IN_PLACE;
-    size_t each = u->room / u->flow.bytes;
-    struct pair p = {.j = {.u = u, .c = c}, .each = each ? each : 1};
+    struct pair p = {.j = {.u = u, .c = c}, .each = u->flow.each};
     p.w = uno_windows_begin(u, true, past);
     for (int s = 0; s < u->n && !u->comm->broken; s++) {
         p.other = (s - u->me + u->n) % u->n;

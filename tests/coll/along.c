@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// run: np=2,4
+// run: np=2,4,8
 // Long rows of collectives of some KiB, whose places in shared memory change from call to call: sizes around powers of
-// two and between, every root, blocks of different lengths, in place; what each rank gets is right every time.
+// two and between, every root, blocks of different lengths, in place; what each rank gets is right every time. Some
+// calls come alone, some in rows of the same, in which a root may run far ahead of its readers.
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +10,7 @@
 #include "../check.h"
 
 #define MOST (256 * 1024 + 64)
-#define TURNS 900
+#define TURNS 2500
 
 static int me, n;
 static unsigned char *in, *out;
@@ -117,8 +118,14 @@ int main(int argc, char **argv)
     in = malloc((size_t)n * MOST), out = malloc((size_t)n * MOST);
     CHECK(in && out && n <= 8);
     for (int turn = 0; turn < TURNS; turn++) {
-        int root = (int)draw((uint32_t)n), bytes = draw_bytes(MOST), block = draw_bytes(MOST / n);
-        switch (draw(5)) {
+        static int root, bytes, block, row;
+        static uint32_t kind;
+        if (row-- == 0) {
+            root = (int)draw((uint32_t)n), bytes = draw_bytes(MOST), block = draw_bytes(MOST / n);
+            kind = draw(5);
+            row = draw(4) ? 0 : (int)draw(80);
+        }
+        switch (kind) {
         case 0: bcast(turn, root, bytes); break;
         case 1: reductions(turn, root, bytes); break;
         case 2: exchange(turn, block); break;
