@@ -50,6 +50,7 @@ static void be_machine(uint64_t slots, uint64_t paged)
     uno_thresholds.paged = paged;
     uno_thresholds.cached = 32 << 20;
     uno_thresholds.streamed = UNO_THRESHOLD_NEVER;
+    uno_thresholds.grows = 0;
 }
 
 static void use_built_in(void)
@@ -147,6 +148,29 @@ static void use_streams(void)
     EXPECT(uno_choose_from(UNO_ALLTOALL, UNO_ALG_MESSAGES, 3, false) == SIZE_MAX);
     EXPECT(uno_choose_from(UNO_ALLTOALL, UNO_ALG_WINDOWS, 3, false) < (1 << 20));
     EXPECT(uno_choose_from(UNO_SCATTER, UNO_ALG_MESSAGES, 4, true) == SIZE_MAX);
+    EXPECT(uno_choose_from(UNO_GATHER, UNO_ALG_MESSAGES, 2, false) == SIZE_MAX);
+}
+
+static void use_spread_slots(void)
+{
+    EXPECT(uno_choose_open() == MPI_SUCCESS);
+    be_machine(32 << 10, 32 << 10);
+    EXPECT(uno_choose_spread(2) == 0);
+    EXPECT(uno_choose_from(UNO_ALLREDUCE, UNO_ALG_COPIES, 2, false) == (32 << 10) + 1);
+    EXPECT(uno_choose_from(UNO_ALLTOALL, UNO_ALG_COPIES, 4, true) == (64 << 10) + 1);
+    uno_thresholds.grows = 1;    // lines that were read have left the reader's cache before they are written again
+    EXPECT(uno_choose_spread(2) > 0 && uno_choose_spread(4) == uno_choose_spread(2) / 3);
+    EXPECT(uno_choose_from(UNO_ALLREDUCE, UNO_ALG_COPIES, 2, false) == (64 << 10) + 1);
+    EXPECT(uno_choose_from(UNO_SCATTER, UNO_ALG_COPIES, 2, false) == (32 << 10) + 1);
+    EXPECT(uno_choose_from(UNO_BCAST, UNO_ALG_COPIES, 2, false) == (32 << 10) + 1);
+    EXPECT(uno_choose_from(UNO_ALLTOALL, UNO_ALG_COPIES, 4, true) == (128 << 10) + 1);
+    EXPECT(uno_choose_from(UNO_ALLGATHERV, UNO_ALG_COPIES, 4, true) == (256 << 10) + 1);
+}
+
+static void built_in_rules_of_spread_slots(void **state)
+{
+    (void)state;
+    run_with(NULL, NULL, use_spread_slots);
 }
 
 static void built_in_rules_of_streams(void **state)
@@ -286,9 +310,13 @@ static void words(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(built_in_rules),  cmocka_unit_test(built_in_rules_of_streams),
-        cmocka_unit_test(rules_of_a_file), cmocka_unit_test(force_beats_all),
-        cmocka_unit_test(wrong_words),     cmocka_unit_test(missing_file),
+        cmocka_unit_test(built_in_rules),
+        cmocka_unit_test(built_in_rules_of_streams),
+        cmocka_unit_test(built_in_rules_of_spread_slots),
+        cmocka_unit_test(rules_of_a_file),
+        cmocka_unit_test(force_beats_all),
+        cmocka_unit_test(wrong_words),
+        cmocka_unit_test(missing_file),
         cmocka_unit_test(words),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
