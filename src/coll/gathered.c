@@ -54,10 +54,6 @@ static bool exposed(const struct uno_coll *u, const struct uno_call *c, size_t b
         type = c->stype;
         out[0] = (struct range){c->sbuf, all};
         break;
-    case UNO_GATHER:
-        if (!root) return true;
-        out[0] = (struct range){c->rbuf, all};
-        break;
     case UNO_ALLREDUCE:
         if (u->n >= MANY) return false;
         out[1] = (struct range){c->rbuf, bytes};
