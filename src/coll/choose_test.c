@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "base/fail.h"
+#include "base/machine.h"
 #include "base/param.h"
 #include "base/thresholds.h"
 
@@ -159,7 +160,8 @@ static void use_spread_slots(void)
     EXPECT(uno_choose_from(UNO_ALLREDUCE, UNO_ALG_COPIES, 2, false) == (32 << 10) + 1);
     EXPECT(uno_choose_from(UNO_ALLTOALL, UNO_ALG_COPIES, 4, true) == (64 << 10) + 1);
     uno_thresholds.grows = 1;    // lines that were read have left the reader's cache before they are written again
-    EXPECT(uno_choose_spread(2) > 0 && uno_choose_spread(4) == uno_choose_spread(2) / 3);
+    EXPECT(uno_choose_spread(2) == 2 * uno_own_cache() && uno_choose_spread(4) == 2 * uno_own_cache() / 3);
+    if (uno_own_cache() == 0) return;    // the system does not tell (an emulator): nothing is spread
     EXPECT(uno_choose_from(UNO_ALLREDUCE, UNO_ALG_COPIES, 2, false) == (64 << 10) + 1);
     EXPECT(uno_choose_from(UNO_SCATTER, UNO_ALG_COPIES, 2, false) == (32 << 10) + 1);
     EXPECT(uno_choose_from(UNO_BCAST, UNO_ALG_COPIES, 2, false) == (32 << 10) + 1);
