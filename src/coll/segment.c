@@ -23,7 +23,7 @@ UNO_PARAM_DECLARE(enabled);
 static struct uno_param wide = UNO_PARAM_INT(
     "coll_wide", 256 << 10, 0, 64 << 20,
     "bytes of the wide slots of a communicator inside a host, two per rank, made when a collective of more than 8 KiB "
-    "first wants them; what is larger goes from memory to memory (0: no wide slots; where rings grow: at least)");
+    "first wants them, longer where rings grow; what is larger goes from memory to memory (0: no wide slots)");
 UNO_PARAM_DECLARE(wide);
 
 // As many as a core's second-level cache holds beside what the ranks read (bench: --np 4 and 8 on two cores, reduce
@@ -94,6 +94,7 @@ static struct plan make_plan(const struct uno_coll *u)
     p.window = (size_t)window.num < p.wide ? (size_t)window.num / PAGE * PAGE : p.wide;
     p.each = p.window ? p.wide / p.window : 0;
     p.depth = WINDOWS_PER_PROCESSOR * (u->job->processors ? u->job->processors : 1);
+    if (p.depth > (size_t)u->n * p.each) p.depth = (size_t)u->n * p.each;
     p.cached = uno_choose_cached();
     for (int kind = 0; kind < UNO_COLL_KINDS; kind++) {
         p.copies[kind] = uno_choose_from((enum uno_coll_kind)kind, UNO_ALG_COPIES, u->n, p.crowded);

@@ -73,12 +73,12 @@ struct uno_coll {
     bool cma;        // every rank may read every other's memory
     bool widened;    // wide slots were tried: the same on all ranks
     int n, me;
-    uint32_t lines;        // in use, of UNO_SEG_LINES: a power of two
-    uint64_t phase;        // the last one begun
-    uint64_t safe;         // every rank is done with this one
-    uint64_t filled[2];    // the last ones in which this rank filled a slot, or a small one
-    uint64_t wide_last;    // likewise its wide slot, in units of wide_unit bytes since wide_other
-    uint64_t wide_other;
+    uint32_t lines;                // in use, of UNO_SEG_LINES: a power of two
+    uint64_t phase;                // the last one begun
+    uint64_t safe;                 // every rank is done with this one
+    uint64_t filled[2];            // the last ones in which this rank filled a slot, or a small one
+    uint64_t wide_last;            // likewise its wide slot
+    uint64_t wide_other;           // the last one in which that was not filled in units of wide_unit bytes
     struct uno_line *line;         // [n][1 + LINES]: done, stamps
     struct uno_neighbour *near;    // [n]
 

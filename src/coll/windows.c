@@ -19,9 +19,6 @@ static uint64_t number(const struct uno_windows *w, uint64_t i)
 struct uno_windows uno_windows_begin(struct uno_coll *u, bool fills, bool past)
 {
     struct uno_windows w = {.u = u, .past = past, .depth = u->flow.depth};
-    size_t there = (size_t)u->n * u->flow.each;
-    if (w.depth > there) w.depth = there;
-    if (w.depth == 0) w.depth = 1;
     w.phase = fills ? uno_seg_begin(u, u->room) : ++u->phase;
     uno_seg_lend(u, w.phase);
     return w;

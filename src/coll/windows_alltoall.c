@@ -23,15 +23,13 @@ struct pair {
     struct uno_large j;
     struct uno_windows w;
     int other;
-    uint64_t each;    // windows that a rank has
-    uint64_t i;       // the window at hand
+    uint64_t i;    // the window at hand
 };
 
 static char *window_of(const struct pair *p, int r)
 {
     const struct uno_coll *u = p->j.u;
-    uint64_t at = p->each > 1 ? p->i % p->each : 0;
-    return uno_seg_slot(u, r, p->w.phase, u->room) + at * u->flow.bytes;
+    return uno_seg_slot(u, r, p->w.phase, u->room) + p->i % u->flow.each * u->flow.bytes;
 }
 
 static void give(struct pair *p, const char *from, size_t bytes)
@@ -53,13 +51,13 @@ static void get(struct pair *p, char *to, size_t bytes)
 
 static void exchange(struct pair *p, struct uno_block from, struct uno_block to)
 {
-    size_t bytes = uno_block_bytes(to), most = p->j.u->flow.bytes;
+    size_t bytes = uno_block_bytes(to), most = p->j.u->flow.bytes, each = p->j.u->flow.each;
     const char *out = uno_large_readable(&p->j, from);
     char *in = uno_large_writable(&p->j, to);
     uint64_t first = p->i;
     for (size_t at = 0; at < bytes; at += most, p->i++) {
         size_t part = bytes - at < most ? bytes - at : most;
-        if (p->i - first >= p->each) uno_windows_await(&p->w, UNO_WINDOWS_TAKEN, p->other, p->i - p->each);
+        if (p->i - first >= each) uno_windows_await(&p->w, UNO_WINDOWS_TAKEN, p->other, p->i - each);
         give(p, out ? out + at : NULL, part);
         get(p, in ? in + at : NULL, part);
     }
@@ -69,7 +67,7 @@ static void exchange(struct pair *p, struct uno_block from, struct uno_block to)
 int uno_windows_alltoall(struct uno_coll *u, const struct uno_call *c, size_t bytes)
 {
     bool past = bytes * uno_choose_footprint(c->kind, u->n) > u->flow.cached, in_place = c->sbuf == MPI_IN_PLACE;
-    struct pair p = {.j = {.u = u, .c = c}, .each = u->flow.each};
+    struct pair p = {.j = {.u = u, .c = c}};
     p.w = uno_windows_begin(u, true, past);
     for (int s = 0; s < u->n && !u->comm->broken; s++) {
         p.other = (s - u->me + u->n) % u->n;

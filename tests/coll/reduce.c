@@ -6,6 +6,8 @@
 //      through slots, wide ones too, as far as they reach
 // run: np=2,3,5,8 set=coll_force=reduce=windows+allreduce=windows+reduce_scatter=windows set=coll_window=4096
 //      from rank to rank in small windows, whatever the size
+// run: np=8 set=coll_force=reduce=windows+allreduce=windows set=coll_window=4096 set=coll_wide=67108864
+//      likewise where there is no room for wide slots, in which windows lie
 // run: np=3 set=coll_force=reduce=windows+allreduce=windows+reduce_scatter=windows set=shm_cma=0
 //      likewise in large ones, without permission to copy between processes
 // run: np=3,5 set=coll_wide=0
