@@ -92,7 +92,7 @@ static bool put_next(struct tcp_link *m, struct tcp_link *l)
     if (!o || (l != m && o->bytes < STRIPED_MIN)) return false;
     size_t n = o->bytes - o->put, most = m->ways > 1 && o->bytes >= STRIPED_MIN ? STRIPE : TCP_PIECE_MAX;
     if (n > most) n = most;
-    if (!tcp_put_piece(l, &(struct tcp_part_of){o, o->landing, o->put, o->buf + o->put, n})) return false;
+    if (!tcp_put_piece(l, &(struct tcp_part_of){o, o->landing, o->put, o->buf + o->put, n, 0})) return false;
     o->on_main += l == m;
     o->put += n;
     if (o->put == o->bytes) m->streams = o->next;

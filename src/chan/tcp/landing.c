@@ -4,8 +4,8 @@
 //
 // By one connection pieces arrive in order. By several they do not, and after a lane broke a piece may come again by
 // another one: each is written by one connection at a time, and counts once. A late one, also for a landing that
-// is gone, is read and dropped. Who is first does not matter: the last to begin is right, since the sender sends a
-// piece again only when it has given up the connection that had it.
+// is gone, is read and dropped. Of two connections that bring the same piece at a time the sender has given up the one
+// with the lower turn: that one may end in the middle, and what it acknowledges is not heard.
 #include <mpi.h>
 #include <stdlib.h>
 #include <string.h>
@@ -121,14 +121,17 @@ static bool begin_map(struct tcp_landing *d)
     return true;
 }
 
-// The connection that reads the same piece leaves it to this one.
-static void take_over(struct tcp_link *l, struct tcp_landing *d, uint64_t offset)
+// Whether the piece that begins now is to be read to where it belongs: no connection reads it that the sender gave it
+// to later. One that had it earlier leaves it to this one.
+static bool takes_over(struct tcp_landing *d, const struct tcp_frame *f)
 {
     for (struct tcp_link *x = d->link; x; x = x->side) {
-        if (x == l || !x->in.dst || x->in.landing != d || x->in.offset != offset) continue;
+        if (!x->in.dst || x->in.landing != d || x->in.offset != tcp_offset_of(&f->h)) continue;
+        if ((int8_t)(f->h.kind - x->in.f.h.kind) < 0) return false;
         x->in.landing = NULL;
         x->in.dst = sink;
     }
+    return true;
 }
 
 static bool is_well_cut(const struct tcp_landing *d, uint64_t offset, uint32_t n)
@@ -143,14 +146,13 @@ const char *tcp_place_piece(struct tcp_link *l, const struct tcp_frame *f, struc
     struct tcp_landing *d = uno_table_find(&landings, (uint32_t)f->h.ctx);
     uint64_t offset = tcp_offset_of(&f->h);
     if (f->h.bytes == 0 || f->h.bytes > TCP_PIECE_MAX) return senseless;
-    if (!sink && l->main->ways > 1) sink = malloc(TCP_PIECE_MAX);
+    if (!sink && l->main->ways > 1 && !(sink = malloc(TCP_PIECE_MAX))) return "memory is out";
     if (d && d->name != f->h.ctx) d = NULL;
     if (d && (d->link != l->main || !is_well_cut(d, offset, f->h.bytes))) return senseless;
     if (!d && (l->main->ways < 2 || !was_there(f->h.ctx))) return senseless;
-    bool late = !d || has_come(d, offset);
     if (l->main->ways < 2 && offset != d->got) return senseless;
-    if ((late && !sink) || (!late && offset != d->got && !begin_map(d))) return "memory is out";
-    if (!late) take_over(l, d, offset);
+    bool late = !d || has_come(d, offset) || !takes_over(d, f);
+    if (!late && offset != d->got && !begin_map(d)) return "memory is out";
     in->landing = late ? NULL : d;
     in->dst = late ? sink : d->dst + offset;
     in->offset = offset;

@@ -55,7 +55,8 @@ bool tcp_take_back(struct tcp_link *l, struct tcp_link *from)
                                 .landing = f->h.ctx,
                                 .offset = tcp_offset_of(&f->h),
                                 .base = note->base,
-                                .n = f->h.bytes};
+                                .n = f->h.bytes,
+                                .turn = (uint8_t)(f->h.kind + 1)};
         if (!tcp_put_piece(l, &p)) return false;
         if (l->lane == 0) tcp_piece_moved(p.offer);
     }

@@ -378,6 +378,7 @@ bool tcp_put_piece(struct tcp_link *l, const struct tcp_part_of *p)
     uint64_t from = l->head;
     struct tcp_frame *f = tcp_frame_at(l, from);
     f->h = (struct uno_hdr){.chan = TCP_PIECE,
+                            .kind = p->turn,
                             .bytes = (uint32_t)p->n,
                             .ctx = p->landing,
                             .tag = (int32_t)(uint32_t)p->offset,

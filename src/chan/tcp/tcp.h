@@ -40,9 +40,9 @@ enum tcp_sort { TCP_MESSAGE, TCP_PULL, TCP_PIECE, TCP_LANDED, TCP_ACK, TCP_BYE, 
 // it leaves in two parts without a loss, and is summed when the first is on its way.
 #define TCP_TRAILED 65000
 
-// A frame: this header, then h.bytes of payload, padded to a multiple of 8. A PIECE is not padded. The check of a
-// PIECE's payload, and of a trailed MESSAGE's, follows it, so that the payload is summed after the kernel has copied
-// it, while the cache still holds it.
+// A frame: this header, then h.bytes of payload, padded to a multiple of 8. A PIECE is not padded; its kind is its
+// turn, modulo 256. The check of a PIECE's payload, and of a trailed MESSAGE's, follows it, so that the payload is
+// summed after the kernel has copied it, while the cache still holds it.
 struct tcp_frame {
     struct tcp_check check;         // of the rest of the header
     struct tcp_check data_check;    // of the payload; zeros if that follows it, and where there is none
@@ -254,6 +254,7 @@ struct tcp_part_of {
     uint64_t landing, offset;
     const void *base;
     size_t n;
+    uint8_t turn;    // how often it was taken back from a connection
 };
 bool tcp_put_piece(struct tcp_link *l, const struct tcp_part_of *p);
 
