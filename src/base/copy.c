@@ -174,18 +174,18 @@ static uint64_t time_clock(void)
     return fewest;
 }
 
-// What is copied, and the pages that it goes to, may have left this core's caches while another rank had it: then it is
-// not the lines written that are dear.
+// What is copied may lie in memory, and where another rank had this core, the pages that it goes to have left its
+// caches: then it is not the lines written that are dear.
 static void warm(const char *d, const char *s, size_t n)
 {
     for (size_t i = 0; i < n; i += LINE) (void)*(const volatile char *)(s + i);
-    for (size_t i = 0; i < n; i += 4096) (void)*(const volatile char *)(d + i);
+    for (size_t i = 0; uno_patience.crowded && i < n; i += 4096) (void)*(const volatile char *)(d + i);
 }
 
 static void timed(char *d, const char *s, size_t n, const char *told,
                   void (*copy)(char *, const char *, size_t, const char *), uint32_t times)
 {
-    if (uno_patience.crowded) warm(d, s, n);
+    warm(d, s, n);
     uint64_t start = settled_ticks();
     copy(d, s, n, told);
     uint64_t ticks = settled_ticks() - start;
