@@ -157,6 +157,13 @@ static uint64_t streamed_of(const struct uno_costs *c)
     return 2 * c->cache * KB * KB;
 }
 
+// While a root copies its own block past the caches: %, of theirs, that others copy across, at that speed.
+static uint64_t meanwhile_of(const struct uno_costs *c)
+{
+    if (streamed_of(c) == UNO_THRESHOLD_NEVER) return 0;
+    return within(c->past_write * 100ULL / (2ULL * c->cross), 0, 50);
+}
+
 // Up to here a block of a collective had better be written into a slot of the segment and read there: that is two
 // copies, one after the other. A copy across, of huge pages, needs both sides' addresses and ends told besides.
 static uint64_t slots_of(const struct uno_costs *c)
@@ -179,6 +186,7 @@ struct uno_thresholds uno_thresholds_of(const struct uno_costs *c)
     t.alone_crowded = within(near(CALLS_APART * bytes_in(c->call, c->cross)), t.alone, KB * KB);
     t.help = within(near(bytes_in(c->wake, c->cross)), 256 * KB, 64 * KB * KB);
     t.late = late_of(c);
+    t.meanwhile = meanwhile_of(c);
     t.call_worth = within((bytes_in(c->call, c->cross) + KB / 2) / KB * KB, 2 * KB, 256 * KB);
     t.paged = paged_of(c, t.piece);
     t.streamed = streamed_of(c);
@@ -210,6 +218,7 @@ static const struct uno_threshold_info infos[] = {
     INFO(alone_crowded, "bytes", NULL, "the same where ranks outnumber their processors"),
     INFO(help, "bytes", NULL, "a sender that sleeps is woken from here on, to copy its half"),
     INFO(late, "%", NULL, "of its share of others' blocks that a root with one to copy first takes, in small pages"),
+    INFO(meanwhile, "%", NULL, "of a large gather's blocks that others copy across while the root copies its own"),
     INFO(call_worth, "bytes", NULL, "what the fixed cost of a copy across processes would copy"),
     INFO(paged, "bytes", NULL, "messages whose buffers lie in small pages are streamed through the ring up to here"),
     INFO(streamed, "bytes", NULL,

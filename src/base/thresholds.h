@@ -24,6 +24,7 @@ struct uno_thresholds {
     uint64_t alone_crowded;    // the same where ranks outnumber their processors
     uint64_t help;             // from here on a receiver wakes a sender that sleeps, to copy its half
     uint64_t late;             // %, of its share of the others' blocks, that a root with one to copy first takes; or 0
+    uint64_t meanwhile;        // %, of a block that others copy across while a root copies its own past the caches
     uint64_t call_worth;       // what the fixed cost of a copy across processes would copy
     uint64_t paged;            // streamed through the ring up to here, where a copy across has small pages to look up
     uint64_t streamed;         // used since a buffer's last use, after which longer messages are streamed, too

@@ -40,6 +40,7 @@ static void as_tuned_by_hand(void **state)
     assert_int_equal(t.alone, 16384);
     assert_int_equal(t.alone_crowded, 256 << 10);
     assert_int_equal(t.late, 0);
+    assert_int_equal(t.meanwhile, 0);
     assert_int_equal(t.help, 1 << 20);
     assert_int_equal(t.call_worth, 11 << 10);
     assert_int_equal(t.slots, 8192);
@@ -101,6 +102,7 @@ static void past_the_caches_on_zen_4(void **state)
     assert_true(t.eager_light > t.eager && t.eager_light < 128 << 10);
     assert_int_equal(t.slots, 32 << 10);
     assert_int_equal(t.streamed, 16 << 20);
+    assert_int_equal(t.meanwhile, 22);    // 38 ps per byte of 172
     assert_int_equal(by_lines.streamed, UNO_THRESHOLD_NEVER);
     assert_int_equal(by_lines.slots, 8 << 10);
     // Where lines cost less than that, they are written.

@@ -191,7 +191,7 @@ static inline void must_send(struct uno_link *link, const struct uno_msg *m)
 // Byte i of a message that carries the number `seed`.
 static inline unsigned char byte_of(uint64_t seed, size_t i)
 {
-    return (unsigned char)((seed * 2654435761u + i * 40503u) >> 7);
+    return (unsigned char)((seed * 2654435761u + i * UINT64_C(0x9e3779b97f4a7c15)) >> 56);
 }
 
 static inline void fill_bytes(void *dst, uint64_t seed, size_t n)

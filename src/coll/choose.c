@@ -130,6 +130,7 @@ static const struct rule built_in[] = {
     {UNO_ALLGATHER, 0, STREAMED((512 << 10) - 1), UNO_ALG_WINDOWS},
     {UNO_ALLTOALL, 0, STREAMED((512 << 10) - 1), UNO_ALG_WINDOWS},
     {UNO_BCAST, 0, COLD, UNO_ALG_WINDOWS},
+    {UNO_GATHER, 0, COLD, UNO_ALG_WINDOWS},
     // Two ranks stream each other what lies in memory (bench: alltoall,allgather,scatter --sizes 4M:64M), until
     // it lies in huge pages (gathered.h).
     {UNO_SCATTER, 0, COLD, UNO_ALG_MESSAGES},
@@ -182,6 +183,7 @@ static const struct rule crowded_in[] = {
     {UNO_REDUCE_SCATTER, 0, STREAMED(0), UNO_ALG_SLOTS},
     {UNO_REDUCE_SCATTER, 0, STREAMED(16 << 10), UNO_ALG_COPIES},
     {UNO_REDUCE_SCATTER, 8, STREAMED(16 << 10), UNO_ALG_WINDOWS},
+    {UNO_GATHER, 0, COLD, UNO_ALG_WINDOWS},
     {UNO_ALLGATHER, 0, UNCACHED, UNO_ALG_WINDOWS},
     {UNO_BCAST, 0, UNCACHED, UNO_ALG_WINDOWS},
     {UNO_ALLTOALL, 0, FAR_UNCACHED, UNO_ALG_WINDOWS},
@@ -248,7 +250,7 @@ size_t uno_choose_footprint(enum uno_coll_kind kind, int size)
     size_t n = (size_t)size;
     if (kind == UNO_ALLGATHER || kind == UNO_ALLGATHERV) return n * n;
     if (kind == UNO_ALLTOALL) return 2 * n * n;
-    return kind == UNO_ALLREDUCE || kind == UNO_SCATTER ? 2 * n : n;
+    return kind == UNO_ALLREDUCE || kind == UNO_GATHER || kind == UNO_SCATTER ? 2 * n : n;
 }
 
 static size_t bytes_from(const struct rule *r, int ranks)
@@ -397,8 +399,8 @@ static bool knows(enum uno_coll_kind kind, int alg)
     static const unsigned host = 1u << UNO_BCAST | 1u << UNO_REDUCE | 1u << UNO_ALLREDUCE | 1u << UNO_GATHER |
                                  1u << UNO_SCATTER | 1u << UNO_ALLGATHER | 1u << UNO_ALLTOALL |
                                  1u << UNO_REDUCE_SCATTER | 1u << UNO_SCAN;
-    static const unsigned windows = 1u << UNO_BCAST | 1u << UNO_REDUCE | 1u << UNO_ALLREDUCE | 1u << UNO_ALLGATHER |
-                                    1u << UNO_ALLTOALL | 1u << UNO_REDUCE_SCATTER;
+    static const unsigned windows = 1u << UNO_BCAST | 1u << UNO_REDUCE | 1u << UNO_ALLREDUCE | 1u << UNO_GATHER |
+                                    1u << UNO_ALLGATHER | 1u << UNO_ALLTOALL | 1u << UNO_REDUCE_SCATTER;
     if (in_host(alg)) return (alg == UNO_ALG_WINDOWS ? windows : host) >> kind & 1;
     return extra[kind] >> alg & 1;
 }

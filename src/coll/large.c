@@ -100,9 +100,8 @@ size_t uno_large_late_share(const struct uno_coll *u, size_t bytes, bool gathere
     return uno_large_root_share(u, bytes) / UNO_SHARE_UNIT * (size_t)uno_thresholds.late / 100 * UNO_SHARE_UNIT;
 }
 
-uint64_t uno_large_tell_share(struct uno_coll *u, const void *at, size_t share)
+uint64_t uno_large_tell_place(struct uno_coll *u, struct uno_large_place mine)
 {
-    struct uno_large_place mine = {(uint64_t)(uintptr_t)at, share};
     uint64_t k = uno_seg_begin(u, sizeof mine);
     memcpy(uno_seg_slot(u, u->me, k, sizeof mine), &mine, sizeof mine);
     uno_seg_post(u, k);
@@ -112,7 +111,7 @@ uint64_t uno_large_tell_share(struct uno_coll *u, const void *at, size_t share)
 uint64_t uno_large_tell(struct uno_coll *u, const void *at, size_t bytes)
 {
     uno_huge_use(at, bytes);
-    return uno_large_tell_share(u, at, 0);
+    return uno_large_tell_place(u, (struct uno_large_place){.addr = (uint64_t)(uintptr_t)at});
 }
 
 struct uno_large_place uno_large_told(struct uno_coll *u, int r, uint64_t k)

@@ -15,6 +15,7 @@ struct uno_large {
     struct uno_coll *u;
     const struct uno_call *c;
     size_t most;           // bytes of a block that may lie in a slot
+    int way;               // enum uno_windows_way of the root of a gather
     size_t along, wide;    // of this rank's wide slot: where its use begins, bytes in use
     char *free, *end;      // what is left of this rank's slot
     struct uno_large_copy *copies;
@@ -44,13 +45,13 @@ size_t uno_large_late_share(const struct uno_coll *u, size_t bytes, bool gathere
 
 // ---- one address per rank: blocks of one size, or allgatherv ----
 
-// share: what the root moves itself of each copy.
+// share: what the root moves itself of each copy. way: enum uno_windows_way of a gather, by which its share comes.
 struct uno_large_place {
-    uint64_t addr, share;
+    uint64_t addr, share, way;
 };
 
 // Begins the phase, which it returns, and posts a place in it; told() waits for that of rank r.
-uint64_t uno_large_tell_share(struct uno_coll *u, const void *at, size_t share);    // of a buffer said to be in use
+uint64_t uno_large_tell_place(struct uno_coll *u, struct uno_large_place mine);    // in a buffer said to be in use
 uint64_t uno_large_tell(struct uno_coll *u, const void *at, size_t bytes);
 struct uno_large_place uno_large_told(struct uno_coll *u, int r, uint64_t k);
 void uno_large_pull_block(struct uno_large *j, int r, uint64_t from, struct uno_block to);
@@ -58,7 +59,8 @@ bool uno_large_own_last(struct uno_coll *u, size_t bytes);
 
 // ---- a table of blocks per rank: alltoallv, alltoallw, gatherv, scatterv. Small blocks travel in the slot ----
 
-// at: from the entry to the block's place in a slot, 0 when addr says where; share: of the root, in units.
+// at: from the entry to the block's place in a slot, 0 when addr says where; of a gatherv's root, enum uno_windows_way.
+// share: of the root, in units.
 struct uno_large_entry {
     uint64_t addr, bytes;
     int32_t at;

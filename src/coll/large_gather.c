@@ -3,10 +3,49 @@
 // copies across memory, time per byte b; all ranks at once:
 //   2 a + c + m b                        the owners write while the root copies its own block, or helps, too
 //   2 a + (n - 1) c + m b (n - 1) / n    in place: the root reads the start of each block, too
-// gatherv: a block that fits the slot of its rank waits there for the root.
+// gatherv: a block that fits the slot of its rank waits there for the root. Of blocks that have left the caches
+// the start goes in windows (windows_gather.c), unless the root's buffer lies in huge pages.
 #include "base/huge.h"
 #include "coll/large.h"
+#include "coll/windows.h"
 #include "core/pack.h"
+
+#define WINDOWS_RANKS (UNO_SEG_SLOT / 64)    // at most
+
+// What the root says of blocks of so many bytes, `all` in sum, that go to `at`: how the start of each comes, and how
+// much that is. (Windows do as well as copies of pages that would be gathered first.)
+static void plan_blocks(struct uno_large *j, const void *at, size_t all, size_t bytes, size_t *share, int *way)
+{
+    struct uno_coll *u = j->u;
+    bool in_place = j->c->sbuf == MPI_IN_PLACE,
+         windows = u->wide && bytes >= u->windows[UNO_GATHER] && u->n <= WINDOWS_RANKS,
+         gathered = windows ? uno_huge_gathered(at, all) > all / 4 * 3 : at && uno_huge_use(at, all);
+    *way = UNO_WINDOWS_NONE;
+    if (windows && !gathered) {
+        if (!j->way) j->way = (int)uno_windows_gather_way(u);
+        *way = j->way;
+        *share = in_place ? bytes / UNO_SHARE_UNIT * UNO_SHARE_UNIT : uno_windows_gather_share(u, bytes);
+    } else {
+        *share = in_place ? uno_large_root_share(u, bytes) : uno_large_late_share(u, bytes, gathered);
+    }
+}
+
+// The other ranks' part: all but the start of a block is written where it goes, and the start handed in, or read.
+static void give_block(struct uno_large *j, uint64_t k, struct uno_windows_part own, struct uno_large_place there)
+{
+    struct uno_coll *u = j->u;
+    int root = j->c->root;
+    if (own.at && there.addr)
+        uno_large_keep(j,
+                       uno_seg_push(u, root, there.addr + there.share, own.at + there.share, own.bytes - there.share));
+    if (there.way)
+        uno_windows_hand_in(u, k, root, (enum uno_windows_way)there.way,
+                            (struct uno_windows_part){own.at, there.share});
+    else if (there.share && own.at)
+        uno_huge_use(own.at, own.bytes);
+    uno_seg_done(u, k);
+    if (there.share && !there.way) uno_seg_wait_done(u, root, k);
+}
 
 static void gather_own(struct uno_large *j, char *all)
 {
@@ -31,12 +70,17 @@ void uno_large_gather(struct uno_large *j)
         struct uno_block first = uno_recv_block(c, 0);
         size_t bytes = uno_block_bytes(first);
         char *all = uno_large_writable(j, (struct uno_block){first.at, first.count * u->n, first.type});
-        bool gathered = uno_huge_use(all, bytes * (size_t)u->n);
-        size_t share =
-            c->sbuf == MPI_IN_PLACE ? uno_large_root_share(u, bytes) : uno_large_late_share(u, bytes, gathered);
-        uint64_t k = uno_large_tell_share(u, all, share);
+        size_t share;
+        int way;
+        plan_blocks(j, all, bytes * (size_t)u->n, bytes, &share, &way);
+        uint64_t k = uno_large_tell_place(
+            u, (struct uno_large_place){.addr = (uint64_t)(uintptr_t)all, .share = share, .way = (uint64_t)way});
         if (all) gather_own(j, all);
-        for (int i = 1; i < u->n && share; i++) {
+        struct uno_windows_part part[WINDOWS_RANKS];
+        for (int r = 0; r < u->n && way; r++)
+            part[r] = (struct uno_windows_part){all ? all + (size_t)r * bytes : NULL, share};
+        if (way) uno_windows_collect(u, k, (enum uno_windows_way)way, part);
+        for (int i = 1; i < u->n && share && !way; i++) {
             int r = (u->me + i) % u->n;
             uint64_t from = uno_large_told(u, r, k).addr;
             if (all && from) uno_large_keep(j, uno_seg_pull(u, r, all + (size_t)r * bytes, from, share));
@@ -47,19 +91,24 @@ void uno_large_gather(struct uno_large *j)
     }
     struct uno_block own = uno_send_block(c, 0);
     size_t bytes = uno_block_bytes(own);
-    const char *from = uno_large_readable(j, own);
-    uint64_t k = uno_large_tell(u, from, bytes);
-    struct uno_large_place p = uno_large_told(u, c->root, k);
-    uint64_t to = p.addr + (uint64_t)u->me * bytes + p.share;
-    if (from && p.addr) uno_large_keep(j, uno_seg_push(u, c->root, to, from + p.share, bytes - p.share));
-    uno_seg_done(u, k);
-    if (p.share) uno_seg_wait_done(u, c->root, k);
+    char *from = (char *)(uintptr_t)uno_large_readable(j, own);
+    uint64_t k = uno_large_tell_place(u, (struct uno_large_place){.addr = (uint64_t)(uintptr_t)from});
+    struct uno_large_place there = uno_large_told(u, c->root, k);
+    if (there.addr) there.addr += (uint64_t)u->me * bytes;
+    give_block(j, k, (struct uno_windows_part){from, bytes}, there);
 }
 
 // What rank r gives: beside its stamp, and the smallest blocks with it.
 static struct uno_large_entry *gatherv_given(const struct uno_coll *u, int r, uint64_t k)
 {
     return (struct uno_large_entry *)(void *)uno_seg_slot(u, r, k, sizeof(struct uno_large_entry));
+}
+
+// Of a block that a rank gives, what the root moves.
+static size_t share_of(const struct uno_large_entry *root, const struct uno_large_entry *given)
+{
+    size_t share = (size_t)root->share * UNO_SHARE_UNIT;
+    return share < given->bytes ? share : given->bytes;
 }
 
 // A rank posts its block if it fits the slot; else it writes where the root's table says what the root does not read.
@@ -70,20 +119,18 @@ static void gatherv_give(struct uno_large *j)
     uint64_t k = ++u->phase;
     struct uno_large_entry *mine = gatherv_given(u, u->me, k);
     uno_large_lay_block(j, k, uno_block_bytes(uno_send_block(j->c, 0)));
-    size_t share = 0;
     uno_large_describe(j, 0, mine, UNO_SEG_INLINE);
     uno_seg_post(u, k);
+    struct uno_large_place there = {0};
     if (mine->addr) {
         uno_seg_wait(u, root, k);
-        const struct uno_large_entry *there = uno_large_entry_of(j, root, k, u->me);
-        share = (size_t)there->share * UNO_SHARE_UNIT;
-        if (share > mine->bytes) share = mine->bytes;
-        if (there->bytes >= mine->bytes && there->addr)
-            uno_large_keep(j, uno_seg_push(u, root, there->addr + share, (const char *)(uintptr_t)mine->addr + share,
-                                           mine->bytes - share));
+        const struct uno_large_entry *e = uno_large_entry_of(j, root, k, u->me);
+        if (e->bytes >= mine->bytes && e->addr) there = (struct uno_large_place){e->addr, share_of(e, mine), e->at};
     }
-    uno_seg_done(u, k);
-    if (share) uno_seg_wait_done(u, root, k);
+    if (there.addr)
+        give_block(j, k, (struct uno_windows_part){(char *)(uintptr_t)mine->addr, mine->bytes}, there);
+    else
+        uno_seg_done(u, k);
 }
 
 // What the root has for rank r. addr: where a block that does not fit the slot goes.
@@ -93,8 +140,10 @@ static struct uno_large_entry gatherv_room(struct uno_large *j, int r)
     struct uno_large_entry e = {.bytes = uno_block_bytes(to)};
     if (r == j->u->me || e.bytes <= j->most) return e;
     char *at = uno_large_writable(j, to);
-    bool gathered = at && uno_huge_use(at, e.bytes), in_place = j->c->sbuf == MPI_IN_PLACE;
-    size_t share = in_place ? uno_large_root_share(j->u, e.bytes) : uno_large_late_share(j->u, e.bytes, gathered);
+    size_t share;
+    int way;
+    plan_blocks(j, at, e.bytes, e.bytes, &share, &way);
+    e.at = way;
     e.addr = (uint64_t)(uintptr_t)at;
     e.share = (uint32_t)(share / UNO_SHARE_UNIT);
     return e;
@@ -116,18 +165,21 @@ static void gatherv_tell(struct uno_large *j, uint64_t k)
     uno_seg_post(u, k);
 }
 
-static void gatherv_block(struct uno_large *j, int r, uint64_t k)
+// What is to be collected of rank r in windows, after all else has come.
+static struct uno_windows_part gatherv_block(struct uno_large *j, int r, uint64_t k)
 {
     const struct uno_large_entry *e = gatherv_given(j->u, r, k);
+    struct uno_windows_part none = {NULL, 0};
     if (!e->addr) {
         uno_large_take_block(j, r, e);
-        return;
+        return none;
     }
     const struct uno_large_entry *to = uno_large_entry_of(j, j->u->me, k, r);
-    if (!uno_large_fits(j, r, e, uno_block_bytes(uno_recv_block(j->c, r)))) return;
-    size_t share = (size_t)to->share * UNO_SHARE_UNIT;
-    if (share > e->bytes) share = e->bytes;
-    if (share && to->addr) uno_large_keep(j, uno_seg_pull(j->u, r, (char *)(uintptr_t)to->addr, e->addr, share));
+    if (!uno_large_fits(j, r, e, uno_block_bytes(uno_recv_block(j->c, r))) || !to->addr) return none;
+    struct uno_windows_part start = {(char *)(uintptr_t)to->addr, share_of(to, e)};
+    if (to->at) return start;
+    if (start.bytes) uno_large_keep(j, uno_seg_pull(j->u, r, start.at, e->addr, start.bytes));
+    return none;
 }
 
 // The root tells where blocks go if some do not fit their slots. One that should have fitted is more than there is room
@@ -144,6 +196,7 @@ void uno_large_gatherv(struct uno_large *j)
     bool told = gatherv_is_large(j);
     if (told) gatherv_tell(j, k);
     if (c->sbuf != MPI_IN_PLACE) uno_block_copy_own(u->n, uno_recv_block(c, u->me), uno_send_block(c, 0));
+    struct uno_windows_part part[WINDOWS_RANKS];
     for (int i = 1; i < u->n; i++) {
         int r = (u->me + i) % u->n;
         uno_seg_wait(u, r, k);
@@ -151,8 +204,9 @@ void uno_large_gatherv(struct uno_large *j)
             gatherv_tell(j, k);
             told = true;
         }
-        gatherv_block(j, r, k);
+        part[r] = gatherv_block(j, r, k);
     }
+    if (j->way) uno_windows_collect(u, k, (enum uno_windows_way)j->way, part);
     uno_seg_all_seen(u, k);
     uno_seg_done(u, k);
     for (int r = 0; r < u->n && told; r++)

@@ -20,7 +20,8 @@ void uno_large_scatter(struct uno_large *j)
         size_t bytes = uno_block_bytes(own), share = c->rbuf == MPI_IN_PLACE ? uno_large_root_share(u, bytes) : 0;
         const char *all = uno_large_all_readable(j);
         uno_huge_use(all, bytes * (size_t)u->n);
-        uint64_t k = uno_large_tell_share(u, all, share);
+        uint64_t k =
+            uno_large_tell_place(u, (struct uno_large_place){.addr = (uint64_t)(uintptr_t)all, .share = share});
         if (c->rbuf != MPI_IN_PLACE) uno_block_copy_own(u->n, uno_recv_block(c, 0), own);
         for (int i = 1; i < u->n && share; i++) {
             int r = (u->me + i) % u->n;

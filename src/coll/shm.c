@@ -65,6 +65,7 @@ int uno_shm_run(const struct uno_call *c)
     if (c->kind == UNO_ALLTOALL || c->kind == UNO_SCATTER) slot = bytes * (size_t)(u->n - 1);
     bool messages = bytes >= u->messages[c->kind],
          windows = !messages && bytes >= u->windows[c->kind] && uno_seg_widen(u, u->flow.bytes) && u->wide;
+    if (windows && c->kind == UNO_GATHER) return run_large(u, c, bytes);
     if ((messages || windows) && u->cma && !(u->flow.fixed >> c->kind & 1) && uno_gathered(u, c, bytes))
         return run_large(u, c, bytes);
     if (messages) return UNO_SHM_DECLINED;

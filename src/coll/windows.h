@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Windows of shared memory through which large vectors go in pieces from rank to rank, where ranks outnumber cores: a
 // ring of them lies in the wide slots of a phase. A rank says which windows it has left ready for others, and which
-// ones it has taken. For reductions (windows_reduce.c), what hands blocks round (windows_spread.c),
-// and alltoalls (windows_alltoall.c).
+// ones it has taken. For reductions (windows_reduce.c), what hands blocks round (windows_spread.c), alltoalls
+// (windows_alltoall.c), and, wherever buffers have left the caches, gathers (windows_gather.c).
 //
 // Windows are counted within a call (i); with the call's phase before that number, stamps grow for ever.
 #pragma once
@@ -27,3 +27,19 @@ void uno_windows_take(const struct uno_windows *w, void *to, const char *from, s
 void uno_windows_tell(const struct uno_windows *w, enum uno_windows_line what, uint64_t i);
 void uno_windows_await(const struct uno_windows *w, enum uno_windows_line what, int r, uint64_t i);
 bool uno_windows_is_told(const struct uno_windows *w, enum uno_windows_line what, int r, uint64_t i);
+
+// ---- gather and gatherv: within a phase that they have begun ----
+
+enum uno_windows_way { UNO_WINDOWS_NONE, UNO_WINDOWS_NEAR, UNO_WINDOWS_PAST };
+
+// What a rank hands in, or where the root wants it (at NULL: nowhere).
+struct uno_windows_part {
+    char *at;
+    size_t bytes;
+};
+
+enum uno_windows_way uno_windows_gather_way(struct uno_coll *u);            // of the next call, for its root
+size_t uno_windows_gather_share(const struct uno_coll *u, size_t bytes);    // that goes in windows, from the start
+void uno_windows_hand_in(struct uno_coll *u, uint64_t k, int root, enum uno_windows_way way,
+                         struct uno_windows_part part);
+void uno_windows_collect(struct uno_coll *u, uint64_t k, enum uno_windows_way way, const struct uno_windows_part *part);

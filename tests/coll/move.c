@@ -6,11 +6,12 @@
 //      through slots, wide ones too, as far as they reach
 // run: np=2,5 set=coll_force=bcast=slots+gather=slots+scatter=slots+allgather=slots+alltoall=slots set=coll_wide=20000
 //      through slots that are not much wider
-// run: np=2,3,5,8 set=coll_force=bcast=windows+allgather=windows+alltoall=windows set=coll_window=4096
+// run: np=2,3,5,8 set=coll_force=bcast=windows+gather=windows+allgather=windows+alltoall=windows set=coll_window=4096
 //      handed round in small windows, whatever the size
-// run: np=8 set=coll_force=bcast=windows+allgather=windows+alltoall=windows set=coll_window=4096 set=coll_wide=67108864
+// run: np=8 set=coll_force=bcast=windows+gather=windows+allgather=windows+alltoall=windows set=coll_window=4096
+// set=coll_wide=67108864
 //      likewise where there is no room for wide slots, in which windows lie
-// run: np=3 set=coll_force=bcast=windows+allgather=windows+alltoall=windows set=shm_cma=0
+// run: np=3 set=coll_force=bcast=windows+gather=windows+allgather=windows+alltoall=windows set=shm_cma=0
 //      likewise in large ones, without permission to copy between processes
 // run: np=2,3,5 set=coll_direct_min=1
 //      nonblocking and persistent forms copying straight between buffers at any size

@@ -60,7 +60,9 @@ static void compare(const char *name)
 int main(int argc, char **argv)
 {
     setenv("UNISONO_COLL_FORCE",
-           "bcast=copies+reduce=copies+allreduce=copies+allgather=copies+alltoall=copies+reduce_scatter=copies", 1);
+           "bcast=copies+reduce=copies+allreduce=copies+allgather=copies+alltoall=copies+reduce_scatter=copies+"
+           "gather=copies+scatter=copies",
+           1);
     CHECK(MPI_Init(&argc, &argv) == MPI_SUCCESS);
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
     MPI_Comm_size(MPI_COMM_WORLD, &n);
