@@ -35,12 +35,11 @@ static void give_block(struct uno_large *j, uint64_t k, struct uno_windows_part 
 {
     struct uno_coll *u = j->u;
     int root = j->c->root;
-    if (own.at && there.addr)
+    if (own.at && there.addr && own.bytes > there.share)
         uno_large_keep(j,
                        uno_seg_push(u, root, there.addr + there.share, own.at + there.share, own.bytes - there.share));
     if (there.way)
-        uno_windows_hand_in(u, k, root, (enum uno_windows_way)there.way,
-                            (struct uno_windows_part){own.at, there.share});
+        uno_windows_hand_in(u, k, root, (enum uno_windows_way)there.way, own, there.share);
     else if (there.share && own.at)
         uno_huge_use(own.at, own.bytes);
     uno_seg_done(u, k);

@@ -32,7 +32,8 @@ bool uno_windows_is_told(const struct uno_windows *w, enum uno_windows_line what
 
 enum uno_windows_way { UNO_WINDOWS_NONE, UNO_WINDOWS_NEAR, UNO_WINDOWS_PAST };
 
-// What a rank hands in, or where the root wants it (at NULL: nowhere).
+// What a rank hands in the start of (at NULL, or where the root expects more than there is: nothing), or where the root
+// wants it (at NULL: nowhere).
 struct uno_windows_part {
     char *at;
     size_t bytes;
@@ -41,5 +42,5 @@ struct uno_windows_part {
 enum uno_windows_way uno_windows_gather_way(struct uno_coll *u);            // of the next call, for its root
 size_t uno_windows_gather_share(const struct uno_coll *u, size_t bytes);    // that goes in windows, from the start
 void uno_windows_hand_in(struct uno_coll *u, uint64_t k, int root, enum uno_windows_way way,
-                         struct uno_windows_part part);
+                         struct uno_windows_part own, size_t share);
 void uno_windows_collect(struct uno_coll *u, uint64_t k, enum uno_windows_way way, const struct uno_windows_part *part);

@@ -51,17 +51,17 @@ size_t uno_windows_gather_share(const struct uno_coll *u, size_t bytes)
 }
 
 void uno_windows_hand_in(struct uno_coll *u, uint64_t k, int root, enum uno_windows_way way,
-                         struct uno_windows_part part)
+                         struct uno_windows_part own, size_t share)
 {
     struct uno_windows w = {.u = u, .phase = k, .past = way == UNO_WINDOWS_PAST};
     size_t most = bytes_of(u), each = u->room / most;
     uno_seg_claim(u, k, u->room);
     uno_seg_lend(u, k);
-    for (uint64_t i = 0; i * most < part.bytes; i++) {
-        size_t at = i * most, n = part.bytes - at < most ? part.bytes - at : most;
+    for (uint64_t i = 0; i * most < share; i++) {
+        size_t at = i * most, n = share - at < most ? share - at : most;
         if (i >= each) uno_windows_await(&w, UNO_WINDOWS_TAKEN, root, i - each);
         if (u->comm->broken) return;
-        if (part.at) uno_windows_take(&w, window_of(&w, u->me, i), part.at + at, n);
+        if (own.at && at + n <= own.bytes) uno_windows_take(&w, window_of(&w, u->me, i), own.at + at, n);
         uno_windows_tell(&w, UNO_WINDOWS_READY, i);
         uno_seg_ring(u, root);
     }
