@@ -8,8 +8,8 @@
 //      through slots that are not much wider
 // run: np=2,3,5,8 set=coll_force=bcast=windows+gather=windows+allgather=windows+alltoall=windows set=coll_window=4096
 //      handed round in small windows, whatever the size
-// run: np=8 set=coll_force=bcast=windows+gather=windows+allgather=windows+alltoall=windows set=coll_window=4096
-// set=coll_wide=67108864
+// run: np=8 set=coll_force=bcast=windows+gather=windows set=coll_window=4096 set=coll_wide=67108864
+// run: np=8 set=coll_force=allgather=windows+alltoall=windows set=coll_window=4096 set=coll_wide=67108864
 //      likewise where there is no room for wide slots, in which windows lie
 // run: np=3 set=coll_force=bcast=windows+gather=windows+allgather=windows+alltoall=windows set=shm_cma=0
 //      likewise in large ones, without permission to copy between processes

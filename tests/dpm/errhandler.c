@@ -3,8 +3,8 @@
 // run: np=2 set=initial_errhandler=mpi_errors_return args=mpi_errors_return
 // run: np=2 set=initial_errhandler=mpi_errors_abort args=mpi_errors_abort
 // run: np=0 env=UNISONO_INITIAL_ERRHANDLER=mpi_errors_return args=mpi_errors_return
-// run: np=1 set=initial_errhandler=mpi_errors_ignore status=fail
-// says="mpi_errors_are_fatal|mpi_errors_abort|mpi_errors_return" Which error handler processes begin with: mpiexec's
+// run: np=1 set=initial_errhandler=mpi_errors_ignore status=fail says="are_fatal|mpi_errors_abort|mpi_errors_return"
+// Which error handler processes begin with: mpiexec's
 // or, in spawned ones, that of the info key; also for what is wrong before MPI_Init and after MPI_Finalize.
 #include "../check.h"
 
