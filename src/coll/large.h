@@ -7,6 +7,7 @@
 #include "base/fail.h"
 #include "coll/build.h"
 #include "coll/segment.h"
+#include "coll/windows.h"
 
 #define UNO_SHARE_UNIT 64
 
@@ -14,10 +15,10 @@
 struct uno_large {
     struct uno_coll *u;
     const struct uno_call *c;
-    size_t most;           // bytes of a block that may lie in a slot
-    int way;               // enum uno_windows_way of the root of a gather
-    size_t along, wide;    // of this rank's wide slot: where its use begins, bytes in use
-    char *free, *end;      // what is left of this rank's slot
+    size_t most;                 // bytes of a block that may lie in a slot
+    enum uno_windows_way way;    // of the root of a gather
+    size_t along, wide;          // of this rank's wide slot: where its use begins, bytes in use
+    char *free, *end;            // what is left of this rank's slot
     struct uno_large_copy *copies;
     int error;
 };
@@ -45,9 +46,10 @@ size_t uno_large_late_share(const struct uno_coll *u, size_t bytes, bool gathere
 
 // ---- one address per rank: blocks of one size, or allgatherv ----
 
-// share: what the root moves itself of each copy. way: enum uno_windows_way of a gather, by which its share comes.
+// share: what the root moves itself of each copy. way: of a gather, by which its share comes.
 struct uno_large_place {
-    uint64_t addr, share, way;
+    uint64_t addr, share;
+    enum uno_windows_way way;
 };
 
 // Begins the phase, which it returns, and posts a place in it; told() waits for that of rank r.

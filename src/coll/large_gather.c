@@ -7,27 +7,27 @@
 // the start goes in windows (windows_gather.c), unless the root's buffer lies in huge pages.
 #include "base/huge.h"
 #include "coll/large.h"
-#include "coll/windows.h"
 #include "core/pack.h"
 
 #define WINDOWS_RANKS (UNO_SEG_SLOT / 64)    // at most
 
-// What the root says of blocks of so many bytes, `all` in sum, that go to `at`: how the start of each comes, and how
-// much that is. (Windows do as well as copies of pages that would be gathered first.)
-static void plan_blocks(struct uno_large *j, const void *at, size_t all, size_t bytes, size_t *share, int *way)
+// What the root says of blocks of so many bytes, `all` in sum, that go to `at`. (Windows do as well as copies of pages
+// that would be gathered first.)
+static struct uno_large_place plan_blocks(struct uno_large *j, const void *at, size_t all, size_t bytes)
 {
     struct uno_coll *u = j->u;
+    struct uno_large_place p = {.addr = (uint64_t)(uintptr_t)at};
     bool in_place = j->c->sbuf == MPI_IN_PLACE,
          windows = u->wide && bytes >= u->windows[UNO_GATHER] && u->n <= WINDOWS_RANKS,
          gathered = windows ? uno_huge_gathered(at, all) > all / 4 * 3 : at && uno_huge_use(at, all);
-    *way = UNO_WINDOWS_NONE;
     if (windows && !gathered) {
-        if (!j->way) j->way = (int)uno_windows_gather_way(u);
-        *way = j->way;
-        *share = in_place ? bytes / UNO_SHARE_UNIT * UNO_SHARE_UNIT : uno_windows_gather_share(u, bytes);
+        if (!j->way) j->way = uno_windows_gather_way(u);
+        p.way = j->way;
+        p.share = in_place ? bytes / UNO_SHARE_UNIT * UNO_SHARE_UNIT : uno_windows_gather_share(u, bytes);
     } else {
-        *share = in_place ? uno_large_root_share(u, bytes) : uno_large_late_share(u, bytes, gathered);
+        p.share = in_place ? uno_large_root_share(u, bytes) : uno_large_late_share(u, bytes, gathered);
     }
+    return p;
 }
 
 // The other ranks' part: all but the start of a block is written where it goes, and the start handed in, or read.
@@ -39,7 +39,7 @@ static void give_block(struct uno_large *j, uint64_t k, struct uno_windows_part 
         uno_large_keep(j,
                        uno_seg_push(u, root, there.addr + there.share, own.at + there.share, own.bytes - there.share));
     if (there.way)
-        uno_windows_hand_in(u, k, root, (enum uno_windows_way)there.way, own, there.share);
+        uno_windows_hand_in(u, k, root, there.way, own, there.share);
     else if (there.share && own.at)
         uno_huge_use(own.at, own.bytes);
     uno_seg_done(u, k);
@@ -69,20 +69,17 @@ void uno_large_gather(struct uno_large *j)
         struct uno_block first = uno_recv_block(c, 0);
         size_t bytes = uno_block_bytes(first);
         char *all = uno_large_writable(j, (struct uno_block){first.at, first.count * u->n, first.type});
-        size_t share;
-        int way;
-        plan_blocks(j, all, bytes * (size_t)u->n, bytes, &share, &way);
-        uint64_t k = uno_large_tell_place(
-            u, (struct uno_large_place){.addr = (uint64_t)(uintptr_t)all, .share = share, .way = (uint64_t)way});
+        struct uno_large_place mine = plan_blocks(j, all, bytes * (size_t)u->n, bytes);
+        uint64_t k = uno_large_tell_place(u, mine);
         if (all) gather_own(j, all);
         struct uno_windows_part part[WINDOWS_RANKS];
-        for (int r = 0; r < u->n && way; r++)
-            part[r] = (struct uno_windows_part){all ? all + (size_t)r * bytes : NULL, share};
-        if (way) uno_windows_collect(u, k, (enum uno_windows_way)way, part);
-        for (int i = 1; i < u->n && share && !way; i++) {
+        for (int r = 0; r < u->n && mine.way; r++)
+            part[r] = (struct uno_windows_part){all ? all + (size_t)r * bytes : NULL, mine.share};
+        if (mine.way) uno_windows_collect(u, k, mine.way, part);
+        for (int i = 1; i < u->n && mine.share && !mine.way; i++) {
             int r = (u->me + i) % u->n;
             uint64_t from = uno_large_told(u, r, k).addr;
-            if (all && from) uno_large_keep(j, uno_seg_pull(u, r, all + (size_t)r * bytes, from, share));
+            if (all && from) uno_large_keep(j, uno_seg_pull(u, r, all + (size_t)r * bytes, from, mine.share));
         }
         uno_seg_done(u, k);
         uno_large_wait_done(u, k);
@@ -124,7 +121,8 @@ static void gatherv_give(struct uno_large *j)
     if (mine->addr) {
         uno_seg_wait(u, root, k);
         const struct uno_large_entry *e = uno_large_entry_of(j, root, k, u->me);
-        if (e->bytes >= mine->bytes && e->addr) there = (struct uno_large_place){e->addr, share_of(e, mine), e->at};
+        if (e->bytes >= mine->bytes && e->addr)
+            there = (struct uno_large_place){e->addr, share_of(e, mine), (enum uno_windows_way)e->at};
     }
     if (there.addr)
         give_block(j, k, (struct uno_windows_part){(char *)(uintptr_t)mine->addr, mine->bytes}, there);
@@ -139,12 +137,10 @@ static struct uno_large_entry gatherv_room(struct uno_large *j, int r)
     struct uno_large_entry e = {.bytes = uno_block_bytes(to)};
     if (r == j->u->me || e.bytes <= j->most) return e;
     char *at = uno_large_writable(j, to);
-    size_t share;
-    int way;
-    plan_blocks(j, at, e.bytes, e.bytes, &share, &way);
-    e.at = way;
-    e.addr = (uint64_t)(uintptr_t)at;
-    e.share = (uint32_t)(share / UNO_SHARE_UNIT);
+    struct uno_large_place p = plan_blocks(j, at, e.bytes, e.bytes);
+    e.at = (int32_t)p.way;
+    e.addr = p.addr;
+    e.share = (uint32_t)(p.share / UNO_SHARE_UNIT);
     return e;
 }
 
@@ -205,7 +201,7 @@ void uno_large_gatherv(struct uno_large *j)
         }
         part[r] = gatherv_block(j, r, k);
     }
-    if (j->way) uno_windows_collect(u, k, (enum uno_windows_way)j->way, part);
+    if (j->way) uno_windows_collect(u, k, j->way, part);
     uno_seg_all_seen(u, k);
     uno_seg_done(u, k);
     for (int r = 0; r < u->n && told; r++)

@@ -18,17 +18,21 @@ static uint64_t number(const struct uno_windows *w, uint64_t i)
 
 struct uno_windows uno_windows_begin(struct uno_coll *u, bool fills, bool past)
 {
-    struct uno_windows w = {.u = u, .past = past, .depth = u->flow.depth};
+    struct uno_windows w = {.u = u, .past = past, .depth = u->flow.depth, .bytes = u->flow.bytes, .each = u->flow.each};
     w.phase = fills ? uno_seg_begin(u, u->room) : ++u->phase;
     uno_seg_lend(u, w.phase);
     return w;
 }
 
+char *uno_windows_of(const struct uno_windows *w, int r, uint64_t i)
+{
+    return uno_seg_slot(w->u, r, w->phase, w->u->room) + i % w->each * w->bytes;
+}
+
 char *uno_windows_at(const struct uno_windows *w, uint64_t i)
 {
-    const struct uno_coll *u = w->u;
-    size_t at = (size_t)(i % w->depth), each = u->flow.each;
-    return uno_seg_slot(u, (int)(at / each), w->phase, u->room) + at % each * u->flow.bytes;
+    uint64_t at = i % w->depth;
+    return uno_windows_of(w, (int)(at / w->each), at);
 }
 
 void uno_windows_take(const struct uno_windows *w, void *to, const char *from, size_t bytes)

@@ -14,12 +14,14 @@ struct uno_windows {
     struct uno_coll *u;
     bool past;
     uint64_t phase, depth;    // how many there are at a time
+    size_t bytes, each;       // of a window; windows in a rank's wide slot
 };
 
 // Begins a phase. fills: this rank is the first one to write into some of the windows. past: what all ranks take does
 // not fit a cache.
 struct uno_windows uno_windows_begin(struct uno_coll *u, bool fills, bool past);
-char *uno_windows_at(const struct uno_windows *w, uint64_t i);
+char *uno_windows_at(const struct uno_windows *w, uint64_t i);           // of all ranks' together
+char *uno_windows_of(const struct uno_windows *w, int r, uint64_t i);    // of rank r's own
 void uno_windows_take(const struct uno_windows *w, void *to, const char *from, size_t bytes);
 
 // This rank has made windows up to i ready, or taken them; who waits for that must be rung. Says nothing in a broken

@@ -26,16 +26,10 @@ struct pair {
     uint64_t i;    // the window at hand
 };
 
-static char *window_of(const struct pair *p, int r)
-{
-    const struct uno_coll *u = p->j.u;
-    return uno_seg_slot(u, r, p->w.phase, u->room) + p->i % u->flow.each * u->flow.bytes;
-}
-
 static void give(struct pair *p, const char *from, size_t bytes)
 {
     struct uno_coll *u = p->j.u;
-    if (from && !u->comm->broken) uno_copy_over(window_of(p, u->me), from, bytes);
+    if (from && !u->comm->broken) uno_copy_over(uno_windows_of(&p->w, u->me, p->i), from, bytes);
     uno_windows_tell(&p->w, UNO_WINDOWS_READY, p->i);
     uno_seg_ring(u, p->other);
 }
@@ -44,14 +38,14 @@ static void get(struct pair *p, char *to, size_t bytes)
 {
     struct uno_coll *u = p->j.u;
     uno_windows_await(&p->w, UNO_WINDOWS_READY, p->other, p->i);
-    if (to && !u->comm->broken) uno_windows_take(&p->w, to, window_of(p, p->other), bytes);
+    if (to && !u->comm->broken) uno_windows_take(&p->w, to, uno_windows_of(&p->w, p->other, p->i), bytes);
     uno_windows_tell(&p->w, UNO_WINDOWS_TAKEN, p->i);
     uno_seg_ring(u, p->other);
 }
 
 static void exchange(struct pair *p, struct uno_block from, struct uno_block to)
 {
-    size_t bytes = uno_block_bytes(to), most = p->j.u->flow.bytes, each = p->j.u->flow.each;
+    size_t bytes = uno_block_bytes(to), most = p->w.bytes, each = p->w.each;
     const char *out = uno_large_readable(&p->j, from);
     char *in = uno_large_writable(&p->j, to);
     uint64_t first = p->i;

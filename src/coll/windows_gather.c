@@ -23,16 +23,10 @@
 
 // Where each rank has a core, the root is to follow soon (2 ranks, 32 MiB 3.9 ms, in larger windows 4.7); else each
 // window costs a turn.
-static size_t bytes_of(const struct uno_coll *u)
+static struct uno_windows begin(struct uno_coll *u, uint64_t k, bool past)
 {
-    return u->crowded ? u->flow.bytes : (u->flow.bytes + 3) / 4;
-}
-
-static char *window_of(const struct uno_windows *w, int r, uint64_t i)
-{
-    const struct uno_coll *u = w->u;
-    size_t bytes = bytes_of(u);
-    return uno_seg_slot(u, r, w->phase, u->room) + i % (u->room / bytes) * bytes;
+    size_t bytes = u->crowded ? u->flow.bytes : (u->flow.bytes + 3) / 4;
+    return (struct uno_windows){.u = u, .phase = k, .past = past, .bytes = bytes, .each = u->room / bytes};
 }
 
 enum uno_windows_way uno_windows_gather_way(struct uno_coll *u)
@@ -53,15 +47,15 @@ size_t uno_windows_gather_share(const struct uno_coll *u, size_t bytes)
 void uno_windows_hand_in(struct uno_coll *u, uint64_t k, int root, enum uno_windows_way way,
                          struct uno_windows_part own, size_t share)
 {
-    struct uno_windows w = {.u = u, .phase = k, .past = way == UNO_WINDOWS_PAST};
-    size_t most = bytes_of(u), each = u->room / most;
+    struct uno_windows w = begin(u, k, way == UNO_WINDOWS_PAST);
+    size_t most = w.bytes, each = w.each;
     uno_seg_claim(u, k, u->room);
     uno_seg_lend(u, k);
     for (uint64_t i = 0; i * most < share; i++) {
         size_t at = i * most, n = share - at < most ? share - at : most;
         if (i >= each) uno_windows_await(&w, UNO_WINDOWS_TAKEN, root, i - each);
         if (u->comm->broken) return;
-        if (own.at && at + n <= own.bytes) uno_windows_take(&w, window_of(&w, u->me, i), own.at + at, n);
+        if (own.at && at + n <= own.bytes) uno_windows_take(&w, uno_windows_of(&w, u->me, i), own.at + at, n);
         uno_windows_tell(&w, UNO_WINDOWS_READY, i);
         uno_seg_ring(u, root);
     }
@@ -71,7 +65,7 @@ void uno_windows_hand_in(struct uno_coll *u, uint64_t k, int root, enum uno_wind
 static bool take_windows(const struct uno_windows *w, const struct uno_windows_part *part, uint64_t i)
 {
     struct uno_coll *u = w->u;
-    size_t most = bytes_of(u), at = i * most;
+    size_t most = w->bytes, at = i * most;
     bool any = false;
     for (int q = 1; q < u->n && !u->comm->broken; q++) {
         int r = (u->me + q) % u->n;
@@ -79,7 +73,7 @@ static bool take_windows(const struct uno_windows *w, const struct uno_windows_p
         any = true;
         uno_windows_await(w, UNO_WINDOWS_READY, r, i);
         size_t n = part[r].bytes - at < most ? part[r].bytes - at : most;
-        if (part[r].at && !u->comm->broken) uno_windows_take(w, part[r].at + at, window_of(w, r, i), n);
+        if (part[r].at && !u->comm->broken) uno_windows_take(w, part[r].at + at, uno_windows_of(w, r, i), n);
     }
     return any && !u->comm->broken;
 }
@@ -89,7 +83,7 @@ void uno_windows_collect(struct uno_coll *u, uint64_t k, enum uno_windows_way wa
     size_t all = 0;
     for (int r = 0; r < u->n; r++)
         if (r != u->me) all += part[r].bytes;
-    struct uno_windows w = {.u = u, .phase = k, .past = 2 * all > u->flow.cached};
+    struct uno_windows w = begin(u, k, 2 * all > u->flow.cached);
     uint64_t start = uno_now_ns();
     for (uint64_t i = 0; take_windows(&w, part, i); i++) {
         uno_windows_tell(&w, UNO_WINDOWS_TAKEN, i);
