@@ -47,6 +47,9 @@ static inline void uno_copy_small(void *dst, const void *src, size_t n)
 void uno_copy_out(void *dst, const void *src, size_t n, const void *told);
 void uno_copy_in(void *dst, const void *src, size_t n);
 
+// As uno_copy_out, into what this core has read last: never past the caches.
+void uno_copy_back(void *dst, const void *src, size_t n, const void *told);
+
 // As uno_copy_out, but never line by line: for what is written whole before others are told, of any size.
 void uno_copy_over(void *dst, const void *src, size_t n);
 

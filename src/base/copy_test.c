@@ -55,6 +55,30 @@ static void copies_all(void **state)
     check(MOST, 0, line, true);
 }
 
+// Long enough for string instructions, and so often that each way is timed more than once and the cheaper one used.
+static void takes_long(void **state)
+{
+    (void)state;
+    fill();
+    memset(line, 0x33, sizeof line);
+    for (size_t i = 0; i < 200; i++) check(i % 2 ? LONG - i % 7 : 8190 + i % 5, i % 64, NULL, false);
+}
+
+// Into what was read last: never past the caches, so with any costs.
+static void writes_back(void **state)
+{
+    uno_copy_decide(*(bool *)*state, 4096, &none);
+    fill();
+    for (size_t n = 129; n < LONG; n = 2 * n + 1) {
+        memset(target, 0x55, sizeof target);
+        uno_copy_back(target + EDGE, source + 3, n, line);
+        assert_memory_equal(target + EDGE, source + 3, n);
+        assert_int_equal(target[EDGE - 1], 0x55);
+        assert_int_equal(target[EDGE + n], 0x55);
+    }
+    uno_copy_decide(false, 4096, &none);
+}
+
 // Lines as dear to write as can be, so that all that may goes past the caches but for what is timed; or as cheap. All
 // lengths about those where the way changes, at odd addresses.
 static void goes_past(void **state)
@@ -87,6 +111,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_prestate(copies_all, &yes),
         cmocka_unit_test_prestate(copies_all, &no),
+        cmocka_unit_test(takes_long),
+        cmocka_unit_test_prestate(writes_back, &yes),
+        cmocka_unit_test_prestate(writes_back, &no),
         cmocka_unit_test_prestate(goes_past, &yes),
         cmocka_unit_test_prestate(goes_past, &no),
     };
