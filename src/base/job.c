@@ -46,7 +46,9 @@ static void lay_out_job(struct uno_job_head *h, uint32_t nlocal, uint32_t nworld
     at = round_up(at + ((size_t)nworld + 63) / 64 * sizeof(uint64_t), PAGE);
     h->pair_off = at;
     h->pair_bytes = pair_bytes(nlocal);
-    at = round_up(at + (size_t)nlocal * nlocal * h->pair_bytes, UNO_HEAP_CHUNK);
+    h->turn_off = at + (size_t)nlocal * nlocal * h->pair_bytes;
+    h->turn_bytes = nlocal > UNO_PAIR_FEW ? UNO_TURN_LEAST : UNO_TURN_BYTES;
+    at = round_up(h->turn_off + (size_t)nlocal * nlocal * h->turn_bytes, UNO_HEAP_CHUNK);
     h->heap_off = at;
     h->bytes = at + (size_t)UNO_HEAP_CHUNKS * UNO_HEAP_CHUNK;
 }

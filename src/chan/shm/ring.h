@@ -18,6 +18,7 @@
 #include "base/fail.h"
 #include "chan/chan.h"
 #include "chan/shm/round.h"
+#include "chan/shm/turn.h"
 
 #define SHM_SLOTS 126
 #define SHM_UNIT 16
@@ -59,9 +60,10 @@ struct shm_pair {
     uint64_t job;                    // of a guest
     int32_t rank;                    // likewise
     char pad1[UNO_LINE - 28];
-    _Atomic uint64_t put;      // written by the sender: bytes of the byte ring that are complete
-    _Atomic uint32_t ended;    // a guest: it sends no more
-    char pad2[UNO_LINE - 12];
+    _Atomic uint64_t put;       // written by the sender: bytes of the byte ring that are complete
+    _Atomic uint64_t turned;    // likewise: bytes in turn blocks, of all messages
+    _Atomic uint32_t ended;     // a guest: it sends no more
+    char pad2[UNO_LINE - 20];
     struct shm_slot slot[SHM_SLOTS];
     struct shm_desc desc[SHM_DESCS];    // at SHM_DESC_OFF
     char bytes[];                       // at SHM_BYTES_OFF; shm_round.bytes of them are used
@@ -112,16 +114,20 @@ struct shm_link {
     uint64_t rx_ctx;
     int32_t rx_src;
     struct shm_round rx_round;
-    uint64_t got, got_told;          // byte ring: given back
-    uint64_t read_at, read_ready;    // of the message being delivered
-    uint64_t copying;                // bit set: a receive into our memory that is under way
-    uint64_t first;                  // bit set: of those, the first piece is claimed and not yet copied
-    bool polling;                    // shm_direct_poll follows
-    bool owes_ring;                  // then: the peer's door is rung, once for all that was copied meanwhile
-    bool cma;                        // a guest: its memory can be reached by a copy
-    uint32_t ring, ring_most;        // bytes of its byte rings, at first and at last
-    uint32_t eager, eager_light;     // base.eager_max, and while lines cost little to write
-    bool ending;                     // a guest: it sends no more, and what it sent is being read
+    uint64_t got, got_told;    // byte ring: given back
+    // The message being delivered: its position, how far it has come, what says so, and where it lies.
+    uint64_t read_at, read_ready;
+    const _Atomic uint64_t *read_put;
+    const char *read_from;
+    struct shm_turn turn;
+    uint64_t copying;               // bit set: a receive into our memory that is under way
+    uint64_t first;                 // bit set: of those, the first piece is claimed and not yet copied
+    bool polling;                   // shm_direct_poll follows
+    bool owes_ring;                 // then: the peer's door is rung, once for all that was copied meanwhile
+    bool cma;                       // a guest: its memory can be reached by a copy
+    uint32_t ring, ring_most;       // bytes of its byte rings, at first and at last
+    uint32_t eager, eager_light;    // base.eager_max, and while lines cost little to write
+    bool ending;                    // a guest: it sends no more, and what it sent is being read
     uint64_t send_token[SHM_DESCS], recv_token[SHM_DESCS];    // offered, being copied
     struct shm_layouts *layouts;    // of our descriptors, then of the peer's; NULL until a layout is copied
     struct shm_link *next;          // polled rings
@@ -149,6 +155,7 @@ void shm_begin_rx(struct shm_link *l, struct shm_pair *rx);    // likewise the p
 // send.c: our direction, which begins in an empty ring.
 void shm_begin_tx(struct shm_link *l, struct shm_pair *tx);
 int shm_send(struct uno_link *link, const struct uno_msg *m);
+void shm_adapt(struct shm_link *l);    // what goes at once, to what it costs now
 
 // guest.c: links to processes of other jobs.
 int shm_guest_connect(int proc, struct uno_link **link);

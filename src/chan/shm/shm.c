@@ -56,19 +56,39 @@ static inline void hand_up(struct shm_link *l, const struct uno_hdr *h, const vo
     if (__builtin_expect(wrong != NULL, 0)) uno_link_lost(&l->base, wrong);
 }
 
+// A message whose payload begins at a position of those that put counts, and lies there.
+static void begin_reading(struct shm_link *l, const struct uno_hdr *h, uint64_t at, const _Atomic uint64_t *put,
+                          const char *from)
+{
+    size_t piece = h->chan & 31 ? (size_t)1 << (h->chan & 31) : h->bytes;
+    l->read_at = at;
+    l->read_ready = at + (piece < h->bytes ? piece : h->bytes);
+    l->read_put = put;
+    l->read_from = from;
+    uno_copy_soon(from, l->read_ready - at);
+}
+
+static void take_turn(struct shm_link *l, const struct uno_hdr *h)
+{
+    int which = shm_turn_of(h->chan);
+    begin_reading(l, h, l->turn.got, &l->rx->turned, l->turn.block[which]);
+    l->turn.got += h->bytes;
+    hand_up(l, h, NULL);
+    shm_turn_take(&l->turn, which);
+    if (l->eager != l->eager_light) shm_adapt(l);
+}
+
 static void take_bytes(struct shm_link *l, const struct uno_hdr *h)
 {
-    l->read_at = l->got;
+    uint64_t at = l->got;
     if (shm_round_ends(&l->rx_round, l->got, h->bytes)) {
         shm_round_next(&l->rx_round, h->chan & SHM_GROWS);
-        l->read_at = l->rx_round.from;
+        at = l->rx_round.from;
     }
-    size_t piece = h->chan & 31 ? (size_t)1 << (h->chan & 31) : h->bytes;
-    l->read_ready = l->read_at + (piece < h->bytes ? piece : h->bytes);
-    l->got = l->read_at + shm_rounded(h->bytes);
+    l->got = at + shm_rounded(h->bytes);
     bool tell = l->got - l->got_told >= l->rx_round.room / 4;
     if (tell) uno_copy_own((char *)&l->rx->bytes_taken, sizeof l->rx->bytes_taken);
-    uno_copy_soon(l->rx->bytes + shm_round_place(&l->rx_round, l->read_at), l->read_ready - l->read_at);
+    begin_reading(l, h, at, &l->rx->put, l->rx->bytes + shm_round_place(&l->rx_round, at));
     hand_up(l, h, NULL);
     if (tell) tell_bytes(l);
 }
@@ -129,6 +149,8 @@ static inline int take_message(struct shm_link *l)
     l->rx_src = s->h.src;
     if (s->h.bytes <= UNO_INLINE_MAX)
         hand_up(l, &s->h, s->payload);
+    else if (s->h.chan & SHM_TURN)
+        take_turn(l, &s->h);
     else
         take_bytes(l, &s->h);
     return 1;
@@ -150,13 +172,14 @@ static size_t shm_look(struct uno_link *link, size_t n, const void **at)
     unsigned looks = 0;
     while (l->read_ready <= l->read_at) {
         // Acquire: pairs with the release in send_bytes.
-        l->read_ready = atomic_load_explicit(&l->rx->put, memory_order_acquire);
+        l->read_ready = atomic_load_explicit(l->read_put, memory_order_acquire);
         uno_patience_copy(&p);
         if (++looks % UNO_COPY_LOOKS == 0 && tear_off(l)) l->read_ready = l->read_at + n;
     }
     size_t k = l->read_ready - l->read_at < n ? l->read_ready - l->read_at : n;
-    *at = l->rx->bytes + shm_round_place(&l->rx_round, l->read_at);
+    *at = l->read_from;
     l->read_at += k;
+    l->read_from += k;
     return k;
 }
 
@@ -234,6 +257,12 @@ static struct shm_link *make_link(uint32_t local)
     l->base.heap = true;
     shm_begin_tx(l, uno_job_pair(job, local, uno_chan_self.local));
     shm_begin_rx(l, uno_job_pair(job, uno_chan_self.local, local));
+    l->turn = (struct shm_turn){
+        .block = {uno_job_turn(job, local, uno_chan_self.local), uno_job_turn(job, uno_chan_self.local, local)},
+        .bytes = job->turn_bytes,
+        .have = {[SHM_OURS] = true}};
+    for (int i = 0; i < 2; i++) uno_dump_keep(l->turn.block[i], l->turn.bytes);
+    shm_adapt(l);
     shm.link[local] = l;
     return l;
 }
