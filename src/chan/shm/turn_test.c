@@ -59,11 +59,12 @@ static void exchange_body(void)
 static void one_way_body(void)
 {
     uint64_t k = 0, gone = 0, back = 0;
-    CHECK(links[1 - me] != NULL);
+    struct uno_link *l = links[1 - me];
+    CHECK(l != NULL);
     on_arrival = take_in_order;
     for (; k < ROUNDS; k++) {
         if (me == 0)
-            send_number(links[1 - me], k);
+            send_number(l, k);
         else
             receive_one();
         if (gone == 0) gone = for_block(k);
@@ -73,7 +74,7 @@ static void one_way_body(void)
     int blocks = 2;
     for (k = 0; k < ROUNDS; k++) {
         if (me == 1)
-            send_number(links[1 - me], k);
+            send_number(l, k);
         else
             receive_one();
         if (for_block(k) && blocks > 0) back += for_block(k), blocks--;
