@@ -16,6 +16,8 @@
 #define KB ((uint64_t)1024)
 #define RING_MOST (128 * KB)    // of one message: three fit the byte ring of a pair (chan/shm/ring.h)
 
+#define TURN_PIECE (4 * KB)    // where the ring is past the caches: lines that both know are near, and read in pages
+
 #define SLOTS_MOST (128 * KB)    // two of them fit a wide slot
 #define LINES_TOLD 5
 #define CALLS_APART 32    // of a copy across, each as long as a call: then a second call is a few per cent
@@ -180,6 +182,7 @@ struct uno_thresholds uno_thresholds_of(const struct uno_costs *c)
     t.piece = piece_of(c);
     t.long_piece = within(4 * t.piece, 4 * KB, 32 * KB);
     t.grows = route_of(c).past;
+    t.turn_piece = t.grows && t.piece > TURN_PIECE ? TURN_PIECE : t.piece;
     t.eager = eager_of(c, t.piece);
     t.eager_light = eager_light_of(c);
     t.alone = within(near(2 * bytes_in(c->meet, c->cross)), 4 * KB, 256 * KB);
@@ -209,8 +212,9 @@ size_t uno_thresholds_spread(void)
     }
 static const struct uno_threshold_info infos[] = {
     INFO(ahead, "", NULL, "copies into shared lines ask for them ahead"),
-    INFO(piece, "bytes", NULL, "of a message in the ring; up to two of them it is told once"),
-    INFO(long_piece, "bytes", NULL, "the same of messages longer than eight pieces"),
+    INFO(piece, "bytes", NULL, "the least of a message in the ring; up to two of them it is told once"),
+    INFO(long_piece, "bytes", NULL, "the most: longer messages leave in quarters"),
+    INFO(turn_piece, "bytes", NULL, "as piece, in lines that both sides write in turns"),
     INFO(grows, "", NULL, "rings that are used much grow until they leave the reader's caches"),
     INFO(eager, "bytes", NULL, "messages go through the ring up to here, above by a copy across processes"),
     INFO(eager_light, "bytes", NULL, "the same while lines that a reader has cost no more to write than to read"),

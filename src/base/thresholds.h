@@ -15,8 +15,9 @@ struct uno_machine;
 // Bytes, where nothing else is said.
 struct uno_thresholds {
     uint64_t ahead;            // 1: copies into shared lines ask for them ahead; 0: the C library's memcpy is as good
-    uint64_t piece;            // of a message in the ring; up to two, it is told once, when it is complete
-    uint64_t long_piece;       // likewise, of messages longer than eight pieces; half of it from four on
+    uint64_t piece;            // the least, of a message in the ring; up to two, it is told once, when it is complete
+    uint64_t long_piece;       // the most, of longer messages: these leave in quarters
+    uint64_t turn_piece;       // as piece, in lines that both sides write in turns (chan/shm/turn.h)
     uint64_t grows;            // 1: rings that are used much grow until they leave the reader's caches
     uint64_t eager;            // through the ring up to here; above, by a copy across processes
     uint64_t eager_light;      // the same while stores into lines that a reader has cost no more than its loads

@@ -114,14 +114,14 @@ static void fill_line(const struct uno_msg *m, char *dst, size_t from, size_t n,
 // The logarithm of the pieces that a message leaves in; 0: it is told once, as always where ranks share cores, for a
 // reader that follows keeps the writer off its core (4 ranks on 2 cores: mbw 2 KiB 4 to 8 times as fast). With two
 // pieces a reader that follows gains one piece, which is about the line that it costs to tell; while the reader looks
-// at that line, telling costs the writer as much, so longer messages have larger pieces (Zen 5, cores apart, 64
-// KiB: 4.0 to 3.0 us). A layout is packed while it is sent, so the receiver begins early (bench: ddt-lat).
-static uint8_t pieces_of(const struct uno_msg *m)
+// at that line, telling costs the writer as much, so longer messages leave in quarters (Zen 5, cores apart, 64 KiB:
+// 4.0 to 3.0 us). A layout is packed while it is sent, so the receiver begins early (bench: ddt-lat).
+static uint8_t pieces_of(const struct uno_msg *m, bool turn)
 {
-    uint64_t piece = uno_thresholds.piece;
+    uint64_t piece = turn ? uno_thresholds.turn_piece : uno_thresholds.piece;
     if (m->bytes <= (m->packer ? 1 : 2) * piece || uno_patience.crowded) return 0;
-    bool packed = m->packer && m->kind == UNO_EAGER;
-    if (!packed && m->bytes > 4 * piece) piece = uno_thresholds.long_piece / (m->bytes > 8 * piece ? 1 : 2);
+    if (!m->packer || m->kind != UNO_EAGER)
+        while (4 * piece < m->bytes && piece < uno_thresholds.long_piece) piece *= 2;
     return m->bytes <= piece ? 0 : (uint8_t)(63 - __builtin_clzll(piece));
 }
 
@@ -171,7 +171,7 @@ static int send_bytes(struct shm_link *l, const struct uno_msg *m)
         if (!reserve(l, m->bytes, &at, &flags)) return UNO_FULL;
         dst = l->tx->bytes + shm_round_place(&l->tx_round, at);
     }
-    uint8_t pieces = pieces_of(m);
+    uint8_t pieces = pieces_of(m, turn);
     size_t piece = pieces ? (size_t)1 << pieces : m->bytes;
     fill_line(m, dst, 0, piece, &l->tx->slot[l->tx_at], turn);
     push(l, m, pieces | flags, NULL, 0);

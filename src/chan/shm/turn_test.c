@@ -88,7 +88,7 @@ static void run(void (*body)(void), void **state)
 {
     extern struct uno_chan uno_shm;
     struct uno_thresholds as_set = uno_thresholds;
-    uno_thresholds.piece = *(uint64_t *)*state;
+    uno_thresholds.piece = uno_thresholds.turn_piece = *(uint64_t *)*state;
     uno_thresholds.long_piece = 4 * uno_thresholds.piece;
     assert_int_equal(run_ranks(2, &uno_shm, body, NULL), 0);
     uno_thresholds = as_set;
