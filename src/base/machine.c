@@ -26,7 +26,8 @@
 
 static struct uno_param file = UNO_PARAM_TEXT(
     "machine_file", "",
-    "file with the costs of this machine (unisono-tune --machine), or `none`; empty: the user's, then the host's");
+    "file with the costs of this machine (unisono-tune --machine), or `none`: the table's as they are; empty: the "
+    "user's, then the host's");
 UNO_PARAM_DECLARE(file);
 
 static struct uno_param mixed = UNO_PARAM_BOOL("mixed", 0,
@@ -104,7 +105,7 @@ static const struct row table[] = {
      25,
      0,
      ABLE_ANY,
-     {90, 213, 77, 85, 43, 1700, 82, 190, 800, 430, 33000, 24, 400, 29, 53}},
+     {90, 213, 77, 85, 43, 1700, 82, 190, 800, 430, 33000, 16, 400, 29, 53}},
     {"EPYC (Zen 2)",
      "AuthenticAMD",
      23,
@@ -339,7 +340,8 @@ void uno_machine_find(struct uno_machine *m)
         if (decides(path, false, m)) return;
     }
     m->cost = *uno_costs_known(&name);
-    snprintf(m->from, sizeof m->from, "table: %s", name);
+    bool raised = !none && uno_machine_raise(&m->cost);
+    snprintf(m->from, sizeof m->from, "table: %s%s", name, raised ? ", calls of this kernel are dearer" : "");
 }
 
 // ---- kinds of processors ----

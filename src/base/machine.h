@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the paths of this host cost: found once per host, when the job segment is laid out, and handed to the ranks in
 // it, so that all of them agree. From a machine file that `unisono-tune --machine` wrote, else from a table by
-// processor family. What follows from the costs: thresholds.h. docs/design/machine.md says what each one means.
+// processor family, which tells little of the kernel. What follows from the costs: thresholds.h. docs/design/machine.md
+// says what each one means.
 #pragma once
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -38,7 +39,7 @@ struct uno_costs {
 
 struct uno_machine {
     struct uno_costs cost;
-    char from[UNO_MACHINE_TEXT];         // "table: Sapphire Rapids", or the path of the file
+    char from[UNO_MACHINE_TEXT];         // "table: Sapphire Rapids", with "raised" or not, or the path of the file
     char wrong[2 * UNO_MACHINE_TEXT];    // why a file that there is was passed over; "": none was
     _Atomic uint32_t kind;               // of the first rank that came; 0: none has
     _Atomic uint32_t blend;              // enum uno_blend: settled once, by who needs it first
@@ -59,6 +60,9 @@ const struct uno_costs *uno_costs_row(size_t i, const char **name);
 
 // The row for this processor.
 const struct uno_costs *uno_costs_known(const char **name);
+
+// Raises what a copy across processes costs to what it costs within this one, calls.c. False: nothing was dearer.
+bool uno_machine_raise(struct uno_costs *c);
 
 // Bytes of the cache that a core has for itself, the second level; 0: not known.
 size_t uno_own_cache(void);
