@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -113,23 +112,6 @@ static void the_parameter_names_it(void **state)
     assert_memory_equal(m.from, "table: ", 7);
 }
 
-// Costs that no kernel has, and costs beyond any: the former are raised where there are copies across at all.
-static void calls_are_no_cheaper_than_here(void **state)
-{
-    (void)state;
-    char a = 0, b = 1;
-    struct iovec mine = {&a, 1}, theirs = {&b, 1};
-    bool can = process_vm_readv(getpid(), &mine, 1, &theirs, 1, 0) == 1;
-    struct uno_costs low = {.line = 7, .call = 10, .cross = 1, .page = 1};
-    struct uno_costs high = {.line = 7, .call = 1000000, .cross = 100000, .page = 100000};
-    assert_int_equal(uno_machine_raise(&low), can);
-    assert_int_equal(low.call > 10, can);
-    assert_int_equal(low.cross > 1, can);
-    assert_true(low.line == 7 && low.page * 1000 <= 4096 * low.cross);
-    assert_false(uno_machine_raise(&high));
-    assert_true(high.call == 1000000 && high.cross == 100000 && high.page == 100000);
-}
-
 static void kinds_of_processors(void **state)
 {
     (void)state;
@@ -161,9 +143,8 @@ static void kinds_of_processors(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(is_found), cmocka_unit_test(is_passed_over), cmocka_unit_test(the_parameter_names_it),
-        cmocka_unit_test(calls_are_no_cheaper_than_here), cmocka_unit_test(kinds_of_processors)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(is_found), cmocka_unit_test(is_passed_over),
+                                       cmocka_unit_test(the_parameter_names_it), cmocka_unit_test(kinds_of_processors)};
     if (!mkdtemp(folder)) return 1;
     setenv("XDG_CONFIG_HOME", folder, 1);
     char deeper[600];
