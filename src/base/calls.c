@@ -4,7 +4,6 @@
 // kernel, its mitigations and whoever runs the machine, so a row that was measured on the same processor can be wrong
 // by a factor of three (docs/design/machine.md). Some 50 us, once per host.
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/uio.h>

@@ -39,7 +39,7 @@ struct uno_costs {
 
 struct uno_machine {
     struct uno_costs cost;
-    char from[UNO_MACHINE_TEXT];         // "table: Sapphire Rapids", with "raised" or not, or the path of the file
+    char from[UNO_MACHINE_TEXT];    // "table: Sapphire Rapids", and whether calls were raised; or the path of the file
     char wrong[2 * UNO_MACHINE_TEXT];    // why a file that there is was passed over; "": none was
     _Atomic uint32_t kind;               // of the first rank that came; 0: none has
     _Atomic uint32_t blend;              // enum uno_blend: settled once, by who needs it first
