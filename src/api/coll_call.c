@@ -48,8 +48,7 @@ static int resolve(struct uno_call *c)
 {
     struct sides side = significant(c);
     bool typed = c->kind == UNO_ALLTOALLW || c->kind == UNO_NEIGHBOR_ALLTOALLW;
-    bool reduction =
-        c->kind == UNO_REDUCE || c->kind == UNO_ALLREDUCE || (c->kind >= UNO_REDUCE_SCATTER && c->kind <= UNO_EXSCAN);
+    bool reduction = uno_coll_reduces(c->kind);
     bool sends = side.send && !reduction && c->sbuf != MPI_IN_PLACE;
     bool receives = reduction ? side.send || side.recv : side.recv && c->rbuf != MPI_IN_PLACE;
     int err = MPI_SUCCESS;

@@ -23,11 +23,6 @@ static bool is_w(enum uno_coll_kind k)
     return k == UNO_ALLTOALLW || k == UNO_NEIGHBOR_ALLTOALLW;
 }
 
-static bool is_reduction(enum uno_coll_kind k)
-{
-    return k == UNO_REDUCE || k == UNO_ALLREDUCE || (k >= UNO_REDUCE_SCATTER && k <= UNO_EXSCAN);
-}
-
 static bool is_neighbor(enum uno_coll_kind k)
 {
     return k >= UNO_NEIGHBOR_ALLGATHER;
@@ -396,7 +391,7 @@ static bool plainly_right(const struct uno_call *c)
 {
     struct interval from = {0, 0, 0}, to = {0, 0, 0};
     if (c->comm->inter || c->comm->size > MOST) return false;
-    if (!(is_reduction(c->kind) ? reduction_reach(c, &from, &to) : move_reach(c, &from, &to))) return false;
+    if (!(uno_coll_reduces(c->kind) ? reduction_reach(c, &from, &to) : move_reach(c, &from, &to))) return false;
     return !meet(from, to);
 }
 
@@ -405,7 +400,7 @@ int uno_check_call(const struct uno_call *c)
     if (plainly_right(c)) return c->op ? uno_check_reduction(c->op, c->rtype) : MPI_SUCCESS;
     int err = check_in_place(c);
     if (err) return err;
-    if (is_reduction(c->kind)) return check_reduction(c);
+    if (uno_coll_reduces(c->kind)) return check_reduction(c);
     struct side s = send_side(c), r = recv_side(c);
     if (c->kind == UNO_BCAST) {
         r.buf_name = "buffer";

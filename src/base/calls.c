@@ -33,10 +33,10 @@ static uint64_t least_ns(char *to, char *from, size_t n, bool across)
     return least;
 }
 
-// A quarter more than a row tells is within what its measurements spread.
+// Half as much again as a row tells is within what its measurements, and these, spread from job to job.
 static bool exceeds(uint64_t seen, uint64_t told)
 {
-    return seen > told + told / 4;
+    return seen > told + told / 2;
 }
 
 static bool raise_to(struct uno_costs *c, uint64_t one, uint64_t all, uint64_t plain)

@@ -138,5 +138,5 @@ bool uno_huge_use_hot(const void *at, size_t bytes, size_t hot)
 
 bool uno_huge_use(const void *at, size_t bytes)
 {
-    return uno_huge_use_hot(at, bytes, uno_thresholds_stream() ? 2 * uno_thresholds.cached : SIZE_MAX);
+    return uno_huge_use_hot(at, bytes, uno_thresholds_stream(&uno_thresholds) ? 2 * uno_thresholds.cached : SIZE_MAX);
 }

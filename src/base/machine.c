@@ -289,7 +289,7 @@ int uno_machine_read(const char *path, struct uno_machine *m)
     if (!r.f) return uno_fail_errno(MPI_ERR_ARG, "machine file %s", path);
     int err = take_lines(&r);
     fclose(r.f);
-    if (!err) m->cost = read.cost;
+    if (!err) m->cost = m->told = read.cost;
     return err;
 }
 
@@ -339,7 +339,7 @@ void uno_machine_find(struct uno_machine *m)
         uno_machine_path(path, sizeof path, of_host);
         if (decides(path, false, m)) return;
     }
-    m->cost = *uno_costs_known(&name);
+    m->cost = m->told = *uno_costs_known(&name);
     bool raised = !none && uno_machine_raise(&m->cost);
     snprintf(m->from, sizeof m->from, "table: %s%s", name, raised ? ", calls of this kernel are dearer" : "");
 }

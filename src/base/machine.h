@@ -39,6 +39,7 @@ struct uno_costs {
 
 struct uno_machine {
     struct uno_costs cost;
+    struct uno_costs told;          // by the table or the file alone, so the same in every job
     char from[UNO_MACHINE_TEXT];    // "table: Sapphire Rapids", and whether calls were raised; or the path of the file
     char wrong[2 * UNO_MACHINE_TEXT];    // why a file that there is was passed over; "": none was
     _Atomic uint32_t kind;               // of the first rank that came; 0: none has

@@ -56,13 +56,16 @@ static void is_found(void **state)
 {
     (void)state;
     struct uno_machine m;
+    const char *name;
     unlink(path);
     uno_machine_find(&m);
     assert_memory_equal(m.from, "table: ", 7);
+    assert_memory_equal(&m.told, uno_costs_known(&name), sizeof m.told);    // whatever was raised
     write_file(VERSION, here(), NULL, "");
     uno_machine_find(&m);
     assert_string_equal(m.from, path);
     for (size_t i = 0; uno_cost_name(i); i++) assert_int_equal(uno_cost_at(&m.cost, i), 1000 + i);
+    assert_memory_equal(&m.told, &m.cost, sizeof m.told);
 }
 
 static void is_passed_over(void **state)

@@ -22,7 +22,7 @@
 #define LINES_TOLD 5
 #define CALLS_APART 32    // of a copy across, each as long as a call: then a second call is a few per cent
 
-struct uno_thresholds uno_thresholds;
+struct uno_thresholds uno_thresholds, uno_thresholds_told;
 
 static uint64_t within(uint64_t value, uint64_t least, uint64_t most)
 {
@@ -266,7 +266,7 @@ static void decide(const struct uno_costs *c)
 __attribute__((constructor)) static void begin(void)
 {
     const char *name;
-    uno_thresholds = uno_thresholds_of(uno_costs_known(&name));
+    uno_thresholds = uno_thresholds_told = uno_thresholds_of(uno_costs_known(&name));
     decide(uno_costs_known(&name));
 }
 
@@ -274,6 +274,8 @@ void uno_thresholds_set(const struct uno_machine *m, bool say)
 {
     if (say && *m->wrong) uno_log(0, "%s", m->wrong);
     struct uno_thresholds t = uno_thresholds_of(&m->cost);
+    uno_thresholds_told = uno_thresholds_of(&m->told);
+    t.coll_direct = uno_thresholds_told.coll_direct;    // reductions among others
     for (size_t i = 0; i < sizeof infos / sizeof *infos; i++) {
         struct uno_param *p = infos[i].param ? param_of(infos[i].param) : NULL;
         if (!p) continue;    // mpiexec has no such parameter

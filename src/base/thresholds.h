@@ -39,10 +39,14 @@ struct uno_thresholds {
 // The thresholds of this process: those of the processor's row in the table until uno_thresholds_set.
 extern struct uno_thresholds uno_thresholds;
 
+// What follows from the table or the file alone, whatever a job finds out about its kernel. Reductions choose their
+// algorithms by it: they round alike in every job.
+extern struct uno_thresholds uno_thresholds_told;
+
 // Whether looking up small pages makes a copy across dearer than two copies at once, whatever its size.
-static inline bool uno_thresholds_stream(void)
+static inline bool uno_thresholds_stream(const struct uno_thresholds *t)
 {
-    return uno_thresholds.paged >= uno_thresholds.cached;
+    return t->paged >= t->cached;
 }
 
 // Bytes of which a core's own caches hold no more than the half: lines that another core has read have left it before

@@ -183,10 +183,24 @@ static void stay_within_limits(void **state)
     }
 }
 
+// What a job finds out about its kernel leaves alone what reductions are chosen by.
+static void raised_costs_round_nothing_else(void **state)
+{
+    (void)state;
+    struct uno_machine m = {.cost = row("Sapphire Rapids"), .told = row("Sapphire Rapids")};
+    struct uno_thresholds told = uno_thresholds_of(&m.told);
+    m.cost.call *= 4, m.cost.cross *= 2, m.cost.page *= 4;
+    assert_int_equal(uno_params_load(), 0);
+    uno_thresholds_set(&m, false);
+    assert_memory_equal(&uno_thresholds_told, &told, sizeof told);
+    assert_int_equal(uno_thresholds.coll_direct, told.coll_direct);
+    assert_true(uno_thresholds.eager > told.eager);
+}
+
 static void a_parameter_wins(void **state)
 {
     (void)state;
-    struct uno_machine m = {.cost = row("Sapphire Rapids")};
+    struct uno_machine m = {.cost = row("Sapphire Rapids"), .told = row("Sapphire Rapids")};
     assert_int_equal(uno_params_load(), 0);
     uno_thresholds_set(&m, false);
     assert_int_equal(huge.num, 16 << 20);
@@ -208,7 +222,8 @@ int main(void)
         cmocka_unit_test(as_tuned_by_hand),         cmocka_unit_test(whole_on_epyc),
         cmocka_unit_test(past_the_caches_on_zen_3), cmocka_unit_test(streamed_on_zen_5),
         cmocka_unit_test(past_the_caches_on_zen_4), cmocka_unit_test(follow_the_costs),
-        cmocka_unit_test(stay_within_limits),       cmocka_unit_test(a_parameter_wins),
+        cmocka_unit_test(stay_within_limits),       cmocka_unit_test(raised_costs_round_nothing_else),
+        cmocka_unit_test(a_parameter_wins),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -255,17 +255,18 @@ size_t uno_choose_footprint(enum uno_coll_kind kind, int size)
 
 static size_t bytes_from(const struct rule *r, int ranks)
 {
+    const struct uno_thresholds *t = uno_coll_reduces(r->kind) ? &uno_thresholds_told : &uno_thresholds;
     if (r->bytes < SCALED) return r->bytes;
     if (r->bytes == COLD) {
-        if (uno_thresholds.streamed >= UNO_THRESHOLD_NEVER) return SIZE_MAX;
-        return (size_t)uno_thresholds.streamed / uno_choose_footprint(r->kind, ranks) + 1;
+        if (t->streamed >= UNO_THRESHOLD_NEVER) return SIZE_MAX;
+        return (size_t)t->streamed / uno_choose_footprint(r->kind, ranks) + 1;
     }
     if (r->bytes < FAR_UNCACHED) {
         bool never =
-            (r->bytes & STREAMED(0) && !uno_thresholds_stream()) || (r->bytes & SPREAD(0) && !uno_thresholds_spread());
-        return never ? SIZE_MAX : r->bytes % SCALED * (size_t)uno_thresholds.slots / UNO_SEG_SLOT + 1;
+            (r->bytes & STREAMED(0) && !uno_thresholds_stream(t)) || (r->bytes & SPREAD(0) && !uno_thresholds_spread());
+        return never ? SIZE_MAX : r->bytes % SCALED * (size_t)t->slots / UNO_SEG_SLOT + 1;
     }
-    size_t bytes = (size_t)uno_thresholds.cached / uno_choose_footprint(r->kind, ranks);
+    size_t bytes = (size_t)t->cached / uno_choose_footprint(r->kind, ranks);
     if (r->bytes == FAR_UNCACHED) bytes *= 4;
     return (bytes < SOME_WINDOWS ? SOME_WINDOWS : bytes) + 1;
 }

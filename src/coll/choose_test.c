@@ -52,6 +52,7 @@ static void be_machine(uint64_t slots, uint64_t paged)
     uno_thresholds.cached = 32 << 20;
     uno_thresholds.streamed = UNO_THRESHOLD_NEVER;
     uno_thresholds.grows = 0;
+    uno_thresholds_told = uno_thresholds;
 }
 
 static void use_built_in(void)
@@ -167,6 +168,33 @@ static void use_spread_slots(void)
     EXPECT(uno_choose_from(UNO_BCAST, UNO_ALG_COPIES, 2, false) == (32 << 10) + 1);
     EXPECT(uno_choose_from(UNO_ALLTOALL, UNO_ALG_COPIES, 4, true) == (128 << 10) + 1);
     EXPECT(uno_choose_from(UNO_ALLGATHERV, UNO_ALG_COPIES, 4, true) == (256 << 10) + 1);
+}
+
+// What a job finds out about its kernel moves data another way, and rounds nothing another way.
+static void use_raised(void)
+{
+    static const enum uno_coll_kind reductions[] = {UNO_REDUCE, UNO_ALLREDUCE, UNO_REDUCE_SCATTER, UNO_SCAN};
+    EXPECT(uno_choose_open() == MPI_SUCCESS);
+    be_machine(32 << 10, 32 << 10);
+    for (int alg = UNO_ALG_SLOTS; alg < UNO_ALG_END; alg++)
+        for (size_t i = 0; i < sizeof reductions / sizeof *reductions; i++)
+            for (int ranks = 2; ranks <= 8; ranks *= 2) {
+                uno_thresholds = uno_thresholds_told;
+                size_t told[2] = {uno_choose_from(reductions[i], alg, ranks, false),
+                                  uno_choose_from(reductions[i], alg, ranks, true)};
+                uno_thresholds.slots = 64 << 10;
+                uno_thresholds.paged = UNO_THRESHOLD_NEVER;
+                uno_thresholds.streamed = 16 << 20;
+                EXPECT(uno_choose_from(reductions[i], alg, ranks, false) == told[0]);
+                EXPECT(uno_choose_from(reductions[i], alg, ranks, true) == told[1]);
+            }
+    EXPECT(uno_choose_from(UNO_SCATTER, UNO_ALG_COPIES, 2, false) == (32 << 10) + 1);    // 16 KiB as told
+}
+
+static void raised_costs_leave_reductions(void **state)
+{
+    (void)state;
+    run_with(NULL, NULL, use_raised);
 }
 
 static void built_in_rules_of_spread_slots(void **state)
@@ -314,6 +342,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(built_in_rules),
         cmocka_unit_test(built_in_rules_of_streams),
+        cmocka_unit_test(raised_costs_leave_reductions),
         cmocka_unit_test(built_in_rules_of_spread_slots),
         cmocka_unit_test(rules_of_a_file),
         cmocka_unit_test(force_beats_all),

@@ -40,6 +40,11 @@ enum uno_coll_kind {
     UNO_COLL_KINDS
 };
 
+static inline bool uno_coll_reduces(enum uno_coll_kind k)
+{
+    return k == UNO_REDUCE || k == UNO_ALLREDUCE || (k >= UNO_REDUCE_SCATTER && k <= UNO_EXSCAN);
+}
+
 // An array argument: counts or displacements, of int or of MPI_Count (MPI_Aint has the same width).
 struct uno_vector {
     const void *at;

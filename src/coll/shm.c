@@ -16,11 +16,6 @@ static const struct uno_pvar counts[] = {
     UNO_PVAR_END};
 UNO_PVARS_DECLARE(counts);
 
-static bool is_reduction(enum uno_coll_kind k)
-{
-    return k == UNO_REDUCE || k == UNO_ALLREDUCE || (k >= UNO_REDUCE_SCATTER && k <= UNO_EXSCAN);
-}
-
 static int pick_large(struct uno_coll *u, const struct uno_call *c, size_t bytes)
 {
     if (!u->cma) return UNO_SHM_DECLINED;
@@ -61,7 +56,7 @@ int uno_shm_run(const struct uno_call *c)
     size_t bytes = uno_call_bytes(c), slot = bytes;
     if (bytes == 0 && c->kind != UNO_BARRIER) return MPI_SUCCESS;
     unsigned ready = UNO_TYPE_PREDEFINED | UNO_TYPE_PLAIN;
-    if (is_reduction(c->kind) && (c->rtype->flags & ready) != ready) return UNO_SHM_DECLINED;
+    if (uno_coll_reduces(c->kind) && (c->rtype->flags & ready) != ready) return UNO_SHM_DECLINED;
     if (c->kind == UNO_ALLTOALL || c->kind == UNO_SCATTER) slot = bytes * (size_t)(u->n - 1);
     bool messages = bytes >= u->messages[c->kind],
          windows = !messages && bytes >= u->windows[c->kind] && uno_seg_widen(u, u->flow.bytes) && u->wide;
@@ -72,7 +67,7 @@ int uno_shm_run(const struct uno_call *c)
     if (windows) {
         uno_count_add(&large, 1);
         if (c->kind == UNO_ALLTOALL) return uno_windows_alltoall(u, c, bytes);
-        if (!is_reduction(c->kind)) return uno_windows_spread(u, c, bytes);
+        if (!uno_coll_reduces(c->kind)) return uno_windows_spread(u, c, bytes);
         uno_windows_reduce(u, c, bytes);
         return MPI_SUCCESS;
     }
