@@ -231,6 +231,11 @@ void uno_copy_decide(bool ahead, size_t past_from, const struct uno_copy_costs *
     see(cost.write);
 }
 
+bool uno_copy_has_past(void)
+{
+    return cost.past_write != 0;
+}
+
 bool uno_copy_is_light(void)
 {
     // Relaxed: as in see().

@@ -68,6 +68,9 @@ extern bool uno_copy_ahead;
 extern size_t uno_copy_past_from;
 void uno_copy_decide(bool ahead, size_t past_from, const struct uno_copy_costs *costs);
 
+// Whether copies may be cheaper past the caches on this machine.
+bool uno_copy_has_past(void);
+
 // Whether plain copies of late were so cheap that none went past the caches; false where they are not timed.
 bool uno_copy_is_light(void);
 

@@ -44,6 +44,9 @@ UNO_PARAM_DECLARE(force);
 // The same, where wide slots are spread beyond the readers' caches (segment.h).
 #define SPREAD(n) (SCALED << 2 | (n))
 
+// The same, where both is so.
+#define BOTH(n) (STREAMED(n) | SPREAD(n))
+
 struct rule {
     enum uno_coll_kind kind;
     int ranks;
@@ -187,6 +190,12 @@ static const struct rule crowded_in[] = {
     {UNO_ALLGATHER, 0, UNCACHED, UNO_ALG_WINDOWS},
     {UNO_BCAST, 0, UNCACHED, UNO_ALG_WINDOWS},
     {UNO_ALLTOALL, 0, FAR_UNCACHED, UNO_ALG_WINDOWS},
+    {UNO_ALLGATHER, 0, BOTH(0), UNO_ALG_SLOTS},
+    {UNO_ALLGATHER, 0, BOTH(64 << 10), UNO_ALG_WINDOWS},
+    {UNO_ALLTOALL, 0, BOTH(0), UNO_ALG_SLOTS},
+    {UNO_ALLTOALL, 0, BOTH(32 << 10), UNO_ALG_COPIES},
+    {UNO_ALLTOALL, 0, BOTH((128 << 10) - 1), UNO_ALG_MESSAGES},
+    {UNO_ALLTOALL, 8, BOTH(32 << 10), UNO_ALG_COPIES},
 };
 
 static const char *const coll_words[UNO_COLL_KINDS] = {
@@ -351,8 +360,9 @@ static enum uno_coll_kind ruled_as(enum uno_coll_kind kind)
     return kind == UNO_ALLGATHERV ? UNO_ALLGATHER : kind;
 }
 
-bool uno_choose_is_fixed(enum uno_coll_kind kind)
+bool uno_choose_is_fixed(enum uno_coll_kind kind, bool crowded)
 {
+    if (kind == UNO_ALLREDUCE && crowded && uno_thresholds_told.streamed < UNO_THRESHOLD_NEVER) return true;
     for (size_t i = 0; i < nloaded; i++)
         if (loaded[i].kind == ruled_as(kind) && in_host(loaded[i].alg)) return true;
     return false;

@@ -101,7 +101,7 @@ static struct plan make_plan(const struct uno_coll *u)
         p.messages[kind] = uno_choose_from((enum uno_coll_kind)kind, UNO_ALG_MESSAGES, u->n, p.crowded);
         p.windows[kind] =
             p.window ? uno_choose_from((enum uno_coll_kind)kind, UNO_ALG_WINDOWS, u->n, p.crowded) : SIZE_MAX;
-        if (uno_choose_is_fixed((enum uno_coll_kind)kind)) p.fixed |= UINT32_C(1) << kind;
+        if (uno_choose_is_fixed((enum uno_coll_kind)kind, p.crowded)) p.fixed |= UINT32_C(1) << kind;
     }
     return p;
 }

@@ -12,7 +12,6 @@
 // Always holds: all ranks walk all windows in the same order; a window is filled anew when the other has taken it, and
 // when a step ends all of its windows are free. A window is given before the other's is taken, so that in place nothing
 // is lost.
-#include "base/copy.h"
 #include "coll/large.h"
 
 #include "coll/choose.h"
@@ -29,7 +28,8 @@ struct pair {
 static void give(struct pair *p, const char *from, size_t bytes)
 {
     struct uno_coll *u = p->j.u;
-    if (from && !u->comm->broken) uno_copy_over(uno_windows_of(&p->w, u->me, p->i), from, bytes);
+    if (from && !u->comm->broken)
+        uno_windows_put(&p->w, p->other, p->i, uno_windows_of(&p->w, u->me, p->i), from, bytes);
     uno_windows_tell(&p->w, UNO_WINDOWS_READY, p->i);
     uno_seg_ring(u, p->other);
 }
@@ -38,7 +38,8 @@ static void get(struct pair *p, char *to, size_t bytes)
 {
     struct uno_coll *u = p->j.u;
     uno_windows_await(&p->w, UNO_WINDOWS_READY, p->other, p->i);
-    if (to && !u->comm->broken) uno_windows_take(&p->w, to, uno_windows_of(&p->w, p->other, p->i), bytes);
+    if (to && !u->comm->broken)
+        uno_windows_get(&p->w, p->other, p->i, to, uno_windows_of(&p->w, p->other, p->i), bytes);
     uno_windows_tell(&p->w, UNO_WINDOWS_TAKEN, p->i);
     uno_seg_ring(u, p->other);
 }

@@ -11,7 +11,6 @@
 //
 // Always holds: a window is filled anew when all who take it have; ranks fold from the last to the first, so operations
 // need not commute and every run gives the same bits.
-#include "base/copy.h"
 #include "coll/build.h"
 #include "coll/choose.h"
 #include "coll/shm.h"
@@ -76,7 +75,7 @@ static void fill(struct stream *s, uint64_t i)
         if (r != u->me && takes(s, r)) uno_windows_await(&s->w, UNO_WINDOWS_TAKEN, r, i - s->w.depth);
     if (u->comm->broken) return;
     const char *from = s->in + (size_t)i * (size_t)s->step * s->size;
-    uno_copy_over(uno_windows_at(&s->w, i), from, (size_t)count_of(s, i) * s->size);
+    uno_windows_put(&s->w, u->me - 1, i, uno_windows_at(&s->w, i), from, (size_t)count_of(s, i) * s->size);
 }
 
 static void fold(struct stream *s, uint64_t i)
@@ -85,10 +84,12 @@ static void fold(struct stream *s, uint64_t i)
     char *there = uno_windows_at(&s->w, i);
     uno_windows_await(&s->w, UNO_WINDOWS_READY, s->u->me + 1, i);
     if (s->u->comm->broken) return;
+    uint64_t began = uno_windows_read_begin();
     if (is_direct(s))
         uno_op_apply3(s->c->op, s->in + skip, there, (char *)s->c->rbuf + skip, count_of(s, i), s->c->rtype);
     else
         uno_op_apply(s->c->op, s->in + skip, there, count_of(s, i), s->c->rtype);
+    if (s->u->me == s->u->n - 2) uno_windows_read_end(&s->w, s->u->n - 1, i, began, (size_t)count_of(s, i) * s->size);
 }
 
 // A rank that takes windows has taken the one that lay there before it waits for another: the last rank fills none
@@ -133,6 +134,7 @@ void uno_windows_reduce(struct uno_coll *u, const struct uno_call *c, size_t byt
     set_range(&s);
     uint64_t n = (uint64_t)((s.count + s.step - 1) / s.step);
     s.w = uno_windows_begin(u, u->me == u->n - 1, bytes * uno_choose_footprint(c->kind, u->n) > u->flow.cached);
+    s.w.folds = true;
     for (uint64_t i = 0; i < n && !u->comm->broken; i++) one_window(&s, i);
     take(&s, n, true);
     uno_seg_done(u, s.w.phase);

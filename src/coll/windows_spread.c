@@ -9,7 +9,6 @@
 //   (m (r + (n - 1) (c + w)) + n m t / window) / p    per block
 //
 // Always holds: a window is filled anew when all others have taken it; all ranks walk all windows in the same order.
-#include "base/copy.h"
 #include "coll/choose.h"
 #include "coll/large.h"
 #include "coll/shm.h"
@@ -53,7 +52,7 @@ static void give(struct spread *s, const char *from, size_t bytes)
     for (int r = 0; r < u->n && s->i >= s->w.depth; r++)
         if (r != u->me) uno_windows_await(&s->w, UNO_WINDOWS_TAKEN, r, s->i - s->w.depth);
     if (u->comm->broken) return;
-    if (from) uno_copy_over(uno_windows_at(&s->w, s->i), from, bytes);
+    if (from) uno_windows_put(&s->w, -1, s->i, uno_windows_at(&s->w, s->i), from, bytes);
     uno_windows_tell(&s->w, UNO_WINDOWS_READY, s->i);
     uno_windows_tell(&s->w, UNO_WINDOWS_TAKEN, s->i);
     for (int r = 0; r < u->n; r++)
@@ -65,7 +64,7 @@ static void get(struct spread *s, int owner, char *to, size_t bytes)
     struct uno_coll *u = s->j.u;
     uno_windows_await(&s->w, UNO_WINDOWS_READY, owner, s->i);
     if (u->comm->broken) return;
-    if (to) uno_windows_take(&s->w, to, uno_windows_at(&s->w, s->i), bytes);
+    if (to) uno_windows_get(&s->w, owner, s->i, to, uno_windows_at(&s->w, s->i), bytes);
     uno_windows_tell(&s->w, UNO_WINDOWS_TAKEN, s->i);
     int next = next_owner(s);
     if (next >= 0) uno_seg_ring(u, next);
