@@ -194,7 +194,7 @@ static const struct rule crowded_in[] = {
     {UNO_ALLGATHER, 0, BOTH(64 << 10), UNO_ALG_WINDOWS},
     {UNO_ALLTOALL, 0, BOTH(0), UNO_ALG_SLOTS},
     {UNO_ALLTOALL, 0, BOTH(32 << 10), UNO_ALG_COPIES},
-    {UNO_ALLTOALL, 0, BOTH((128 << 10) - 1), UNO_ALG_MESSAGES},
+    {UNO_ALLTOALL, 0, BOTH((1 << 20) - 1), UNO_ALG_MESSAGES},
     {UNO_ALLTOALL, 8, BOTH(32 << 10), UNO_ALG_COPIES},
 };
 

@@ -168,6 +168,18 @@ static void use_spread_slots(void)
     EXPECT(uno_choose_from(UNO_BCAST, UNO_ALG_COPIES, 2, false) == (32 << 10) + 1);
     EXPECT(uno_choose_from(UNO_ALLTOALL, UNO_ALG_COPIES, 4, true) == (128 << 10) + 1);
     EXPECT(uno_choose_from(UNO_ALLGATHERV, UNO_ALG_COPIES, 4, true) == (256 << 10) + 1);
+    EXPECT(!uno_choose_is_fixed(UNO_ALLREDUCE, true));
+    be_machine(64 << 10, UINT64_C(1) << 40);    // and small pages are dear, too
+    uno_thresholds.grows = 1;
+    uno_thresholds_told.streamed = 32 << 20;
+    EXPECT(uno_choose_from(UNO_ALLGATHER, UNO_ALG_WINDOWS, 4, true) == (512 << 10) + 1);
+    EXPECT(uno_choose_from(UNO_ALLGATHER, UNO_ALG_COPIES, 4, true) == SIZE_MAX);
+    EXPECT(uno_choose_from(UNO_ALLTOALL, UNO_ALG_COPIES, 4, true) == (256 << 10) + 1);
+    EXPECT(uno_choose_from(UNO_ALLTOALL, UNO_ALG_WINDOWS, 8, true) == SIZE_MAX);
+    EXPECT(uno_choose_from(UNO_ALLTOALL, UNO_ALG_MESSAGES, 4, true) == (8 << 20) - 8 + 1);
+    EXPECT(uno_choose_from(UNO_ALLTOALL, UNO_ALG_MESSAGES, 8, true) == SIZE_MAX);
+    EXPECT(uno_choose_is_fixed(UNO_ALLREDUCE, true) && !uno_choose_is_fixed(UNO_ALLREDUCE, false));
+    EXPECT(!uno_choose_is_fixed(UNO_ALLGATHER, true));
 }
 
 // What a job finds out about its kernel moves data another way, and rounds nothing another way.

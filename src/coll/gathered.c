@@ -40,8 +40,7 @@ static bool may_go_by_copies(const struct uno_coll *u, const struct uno_call *c,
     case UNO_ALLGATHER:
     case UNO_ALLGATHERV: return !many;
     case UNO_ALLTOALL: return !in_place && u->n <= UNO_SEG_SLOT / 64;
-    case UNO_ALLREDUCE:
-        return !many && (!u->crowded || bytes * uno_choose_footprint(c->kind, u->n) > u->flow.cached);
+    case UNO_ALLREDUCE: return !many && (!u->crowded || bytes * uno_choose_footprint(c->kind, u->n) > u->flow.cached);
     default: return false;
     }
 }
