@@ -191,12 +191,8 @@ static void timed(char *d, const char *s, size_t n, const char *told,
     uint64_t ticks = settled_ticks() - start;
     uint64_t ps =
         (ticks > clock_ticks ? ticks - clock_ticks : 0) * 1000000 / uno_ticks_per_us() / (n + begins()) * times;
-    // Relaxed: as in see(). Whoever lost the core meanwhile measured that, so one copy raises the mean by a quarter at
-    // most.
-    uint32_t before = atomic_load_explicit(&seen, memory_order_relaxed);
-    uint64_t most = 2 * (uint64_t)before;
-    if (ps < SEEN_LEAST) ps = SEEN_LEAST;
-    see(ps < before ? (uint32_t)(before + ps) / 2 : (uint32_t)((3 * (uint64_t)before + (ps < most ? ps : most)) / 4));
+    // Relaxed: as in see().
+    see(uno_copy_mean(atomic_load_explicit(&seen, memory_order_relaxed), ps < SEEN_LEAST ? SEEN_LEAST : ps));
 }
 
 static void copy_to(char *d, const char *s, size_t n, const char *told,

@@ -68,6 +68,17 @@ extern bool uno_copy_ahead;
 extern size_t uno_copy_past_from;
 void uno_copy_decide(bool ahead, size_t past_from, const struct uno_copy_costs *costs);
 
+// The mean of what copies cost of late with one more; before 0: there was none. Whoever lost the core meanwhile
+// measured that, so one copy raises the mean by a quarter at most.
+#define UNO_COPY_MEAN_MOST (UINT32_MAX / 4)
+static inline uint32_t uno_copy_mean(uint32_t before, uint64_t now)
+{
+    uint64_t most = before && before < UNO_COPY_MEAN_MOST / 2 ? 2 * (uint64_t)before : UNO_COPY_MEAN_MOST;
+    if (now > most) now = most;
+    if (!before) return (uint32_t)now;
+    return (uint32_t)((now < before ? 2 * (before + now) : 3 * (uint64_t)before + now) / 4);
+}
+
 // Whether copies may be cheaper past the caches on this machine.
 bool uno_copy_has_past(void);
 

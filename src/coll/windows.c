@@ -49,7 +49,6 @@ void uno_windows_take(const struct uno_windows *w, void *to, const char *from, s
 #define TRIALS 4            // windows that take turns before one way is preferred
 #define AGAIN 64            // then one in so many goes the other way
 #define LEAST (16 << 10)    // bytes of a window that is timed
-#define MOST (UINT32_MAX / 4)
 
 static enum uno_flow_use use_of(const struct uno_windows *w)
 {
@@ -69,13 +68,10 @@ static _Atomic uint32_t *taking_of(const struct uno_windows *w, int r, bool past
     return (_Atomic uint32_t *)(void *)line_of(w, UNO_WINDOWS_TAKEN, r)->data + 2 * use_of(w) + past;
 }
 
-// Ticks per MiB. Whoever lost the core meanwhile measured that: a window raises the mean by a quarter at most.
+// Ticks per MiB, at least one: 0 says that there was no window.
 static uint32_t mean(uint32_t before, uint64_t ticks, size_t bytes)
 {
-    uint64_t now = (ticks << 20) / bytes, most = before && before < MOST / 2 ? 2 * (uint64_t)before : MOST;
-    if (now > most) now = most;
-    if (!before || now < before) return (uint32_t)((before ? (before + now) / 2 : now) + 1);
-    return (uint32_t)((3 * (uint64_t)before + now) / 4);
+    return uno_copy_mean(before, (ticks << 20) / bytes + 1);
 }
 
 // What a window costs its writer and its readers; 0: not known.

@@ -12,7 +12,7 @@ enum uno_windows_line { UNO_WINDOWS_READY, UNO_WINDOWS_TAKEN };
 
 struct uno_windows {
     struct uno_coll *u;
-    bool past, folds;
+    bool past, folds;         // of what is copied: it leaves the caches; it is a reduction's
     uint64_t phase, depth;    // how many there are at a time
     size_t bytes, each;       // of a window; windows in a rank's wide slot
 };
@@ -21,20 +21,20 @@ struct uno_windows {
 // not fit a cache.
 struct uno_windows uno_windows_begin(struct uno_coll *u, bool fills, bool past);
 
-// Fills window i, which lies at `to`, for `reader` (-1: all others), plain or past the caches, and reads it. Which way
-// is better depends on how far cores are from each other, which changes: both sides time what they copy, the reader
-// says what it cost by way, and one window in some goes the other way. Where `from` is read in place of a copy, begin
-// and end enclose that. (2 ranks, bcast of 1 MiB, plain and past: 46 and 68 us inside a chiplet, 149 and 53 between
-// two.)
-void uno_windows_put(const struct uno_windows *w, int reader, uint64_t i, char *to, const char *from, size_t bytes);
-void uno_windows_get(const struct uno_windows *w, int writer, uint64_t i, char *to, const char *from, size_t bytes);
-uint64_t uno_windows_read_begin(void);
-void uno_windows_read_end(const struct uno_windows *w, int writer, uint64_t i, uint64_t began, size_t bytes);
-
 char *uno_windows_at(const struct uno_windows *w, uint64_t i);           // of all ranks' together
 char *uno_windows_of(const struct uno_windows *w, int r, uint64_t i);    // of rank r's own
 // To memory that is read soon or, by w->past, is not.
 void uno_windows_take(const struct uno_windows *w, void *to, const char *from, size_t bytes);
+
+// put: fills window i, which lies at `to`, for `reader` (-1: all others), plain or past the caches; get: takes one that
+// `writer` filled. Which way is better depends on how far cores are from each other, which changes: both sides time
+// what they copy, the reader says what it cost by way, and one window in some goes the other way. Who does not take a
+// window but folds it encloses that by begin and end. (2 ranks, bcast of 1 MiB, plain and past: 46 and 68 us inside a
+// chiplet, 149 and 53 between two.)
+void uno_windows_put(const struct uno_windows *w, int reader, uint64_t i, char *to, const char *from, size_t bytes);
+void uno_windows_get(const struct uno_windows *w, int writer, uint64_t i, char *to, const char *from, size_t bytes);
+uint64_t uno_windows_read_begin(void);
+void uno_windows_read_end(const struct uno_windows *w, int writer, uint64_t i, uint64_t began, size_t bytes);
 
 // This rank has made windows up to i ready, or taken them; who waits for that must be rung. Says nothing in a broken
 // communicator: it may not be the right data.
