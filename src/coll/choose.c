@@ -132,6 +132,8 @@ static const struct rule built_in[] = {
     {UNO_BCAST, 0, STREAMED((512 << 10) - 1), UNO_ALG_WINDOWS},
     {UNO_ALLGATHER, 0, STREAMED((512 << 10) - 1), UNO_ALG_WINDOWS},
     {UNO_ALLTOALL, 0, STREAMED((512 << 10) - 1), UNO_ALG_WINDOWS},
+    {UNO_ALLGATHER, 0, BOTH((512 << 10) - 1), UNO_ALG_MESSAGES},
+    {UNO_ALLGATHER, 3, BOTH((512 << 10) - 1), UNO_ALG_WINDOWS},
     {UNO_BCAST, 0, COLD, UNO_ALG_WINDOWS},
     {UNO_GATHER, 0, COLD, UNO_ALG_WINDOWS},
     // Two ranks stream each other what lies in memory (bench: alltoall,allgather,scatter --sizes 4M:64M), until
