@@ -136,14 +136,13 @@ static const struct rule built_in[] = {
     {UNO_ALLGATHER, 3, BOTH((512 << 10) - 1), UNO_ALG_WINDOWS},
     {UNO_BCAST, 0, COLD, UNO_ALG_WINDOWS},
     {UNO_GATHER, 0, COLD, UNO_ALG_WINDOWS},
-    // Two ranks stream each other what lies in memory (bench: alltoall,allgather,scatter --sizes 4M:64M), until
-    // it lies in huge pages (gathered.h).
+    {UNO_ALLTOALL, 0, COLD, UNO_ALG_WINDOWS},
+    // Two ranks stream each other what lies in memory (bench: allgather,scatter --sizes 4M:64M), until it lies in huge
+    // pages (gathered.h).
     {UNO_SCATTER, 0, COLD, UNO_ALG_MESSAGES},
     {UNO_ALLGATHER, 0, COLD, UNO_ALG_MESSAGES},
-    {UNO_ALLTOALL, 0, COLD, UNO_ALG_MESSAGES},
     {UNO_SCATTER, 3, COLD, UNO_ALG_COPIES},
     {UNO_ALLGATHER, 3, COLD, UNO_ALG_COPIES},
-    {UNO_ALLTOALL, 3, COLD, UNO_ALG_WINDOWS},
 };
 
 // The same where ranks outnumber cores: each meeting costs turns of all of them, and of two copies one is made while
@@ -392,6 +391,11 @@ size_t uno_choose_call_worth(void)
 size_t uno_choose_cached(void)
 {
     return (size_t)uno_thresholds.cached;
+}
+
+size_t uno_choose_cold(void)
+{
+    return (size_t)uno_thresholds_told.streamed;
 }
 
 size_t uno_choose_spread(int size)

@@ -62,6 +62,7 @@ struct uno_flow {
     size_t each;                     // windows in a wide slot
     size_t depth;                    // windows under way at a time
     size_t cached;                   // bytes in buffers of all ranks that a cache holds
+    size_t cold;                     // likewise, beyond which huge pages gain less than asking for them costs
     uint32_t fixed;                  // bit per kind: it goes as it was chosen (choose.h)
     uint32_t gathered;               // likewise: this rank's buffers lay in huge pages the last time (gathered.h)
     uint64_t calls, said_at;         // how often it has said so, the phase that published the last time
