@@ -143,8 +143,8 @@ static void use_streams(void)
     uno_thresholds.streamed = 16 << 20;
     EXPECT(uno_choose_from(UNO_BCAST, UNO_ALG_WINDOWS, 2, false) == (8 << 20) + 1);
     EXPECT(uno_choose_from(UNO_ALLGATHER, UNO_ALG_WINDOWS, 2, false) == SIZE_MAX);
-    EXPECT(uno_choose_from(UNO_ALLTOALL, UNO_ALG_WINDOWS, 2, false) == SIZE_MAX);
-    EXPECT(uno_choose_from(UNO_ALLTOALL, UNO_ALG_MESSAGES, 2, false) == (2 << 20) + 1);
+    EXPECT(uno_choose_from(UNO_ALLTOALL, UNO_ALG_WINDOWS, 2, false) == (2 << 20) + 1);
+    EXPECT(uno_choose_from(UNO_ALLTOALL, UNO_ALG_MESSAGES, 2, false) == SIZE_MAX);
     EXPECT(uno_choose_from(UNO_ALLGATHERV, UNO_ALG_MESSAGES, 2, false) == (4 << 20) + 1);
     EXPECT(uno_choose_from(UNO_SCATTER, UNO_ALG_MESSAGES, 2, false) == (4 << 20) + 1);
     EXPECT(uno_choose_from(UNO_ALLTOALL, UNO_ALG_MESSAGES, 3, false) == SIZE_MAX);
@@ -172,6 +172,8 @@ static void use_spread_slots(void)
     be_machine(64 << 10, UINT64_C(1) << 40);    // and small pages are dear, too
     uno_thresholds.grows = 1;
     uno_thresholds_told.streamed = 32 << 20;
+    EXPECT(uno_choose_cold() == 32 << 20);
+    EXPECT(uno_choose_from(UNO_ALLGATHER, UNO_ALG_MESSAGES, 2, false) == (4 << 20) - 8 + 1);
     EXPECT(uno_choose_from(UNO_ALLGATHER, UNO_ALG_WINDOWS, 4, true) == (512 << 10) + 1);
     EXPECT(uno_choose_from(UNO_ALLGATHER, UNO_ALG_COPIES, 4, true) == SIZE_MAX);
     EXPECT(uno_choose_from(UNO_ALLTOALL, UNO_ALG_COPIES, 4, true) == (256 << 10) + 1);

@@ -42,16 +42,25 @@ void uno_windows_tell(const struct uno_windows *w, enum uno_windows_line what, u
 void uno_windows_await(const struct uno_windows *w, enum uno_windows_line what, int r, uint64_t i);
 bool uno_windows_is_told(const struct uno_windows *w, enum uno_windows_line what, int r, uint64_t i);
 
-// ---- gather and gatherv: within a phase that they have begun ----
-
-enum uno_windows_way { UNO_WINDOWS_NONE, UNO_WINDOWS_NEAR, UNO_WINDOWS_PAST };
-
-// What a rank hands in the start of (at NULL, or where the root expects more than there is: nothing), or where the root
-// wants it (at NULL: nowhere).
+// What a rank gives (at NULL: nothing, of a gather also where the root expects more than there is), or where it wants
+// what it gets (at NULL: nowhere).
 struct uno_windows_part {
     char *at;
     size_t bytes;
 };
+
+// Exchanges blocks with rank `other`, which does the same, in windows first, first + 1 ..., the same on both; bytes as
+// both know them. Returns the number after the last one.
+uint64_t uno_windows_swap(const struct uno_windows *w, int other, uint64_t first, struct uno_windows_part out,
+                          struct uno_windows_part in);
+
+// For that, within phase k, which has begun, and in which this rank has nothing else in its wide slot. Of what has left
+// the caches.
+struct uno_windows uno_windows_join(struct uno_coll *u, uint64_t k);
+
+// ---- gather and gatherv: within a phase that they have begun ----
+
+enum uno_windows_way { UNO_WINDOWS_NONE, UNO_WINDOWS_NEAR, UNO_WINDOWS_PAST };
 
 enum uno_windows_way uno_windows_gather_way(struct uno_coll *u);            // of the next call, for its root
 size_t uno_windows_gather_share(const struct uno_coll *u, size_t bytes);    // that goes in windows, from the start

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Large alltoalls in a host whose ranks outnumber its cores: two ranks at a time exchange their blocks in windows
-// (windows.h). Called by shm.c.
+// Large alltoalls in a host, whose blocks have left the caches or whose ranks outnumber its cores: two ranks at a time
+// exchange their blocks in windows (windows.h). Called by shm.c and, of the v and w forms, by large_alltoall.c.
 //
 // Each copies a window of its block, and then takes the other's out, past the caches where they do not hold the blocks
 // of all. So every page is read and written by the process that it belongs to: a copy across processes looks up every
@@ -11,69 +11,77 @@
 //
 // Always holds: all ranks walk all windows in the same order; a window is filled anew when the other has taken it, and
 // when a step ends all of its windows are free. A window is given before the other's is taken, so that in place nothing
-// is lost.
+// is lost. Two ranks whose blocks differ walk as many windows as the longer one has.
 #include "coll/large.h"
 
 #include "coll/choose.h"
 #include "coll/shm.h"
 #include "coll/windows.h"
 
-struct pair {
-    struct uno_large j;
-    struct uno_windows w;
-    int other;
-    uint64_t i;    // the window at hand
-};
-
-static void give(struct pair *p, const char *from, size_t bytes)
+static void give(const struct uno_windows *w, int other, uint64_t i, const char *from, size_t bytes)
 {
-    struct uno_coll *u = p->j.u;
-    if (from && !u->comm->broken)
-        uno_windows_put(&p->w, p->other, p->i, uno_windows_of(&p->w, u->me, p->i), from, bytes);
-    uno_windows_tell(&p->w, UNO_WINDOWS_READY, p->i);
-    uno_seg_ring(u, p->other);
+    struct uno_coll *u = w->u;
+    if (from && bytes && !u->comm->broken) uno_windows_put(w, other, i, uno_windows_of(w, u->me, i), from, bytes);
+    uno_windows_tell(w, UNO_WINDOWS_READY, i);
+    uno_seg_ring(u, other);
 }
 
-static void get(struct pair *p, char *to, size_t bytes)
+static void get(const struct uno_windows *w, int other, uint64_t i, char *to, size_t bytes)
 {
-    struct uno_coll *u = p->j.u;
-    uno_windows_await(&p->w, UNO_WINDOWS_READY, p->other, p->i);
-    if (to && !u->comm->broken)
-        uno_windows_get(&p->w, p->other, p->i, to, uno_windows_of(&p->w, p->other, p->i), bytes);
-    uno_windows_tell(&p->w, UNO_WINDOWS_TAKEN, p->i);
-    uno_seg_ring(u, p->other);
+    struct uno_coll *u = w->u;
+    uno_windows_await(w, UNO_WINDOWS_READY, other, i);
+    if (to && bytes && !u->comm->broken) uno_windows_get(w, other, i, to, uno_windows_of(w, other, i), bytes);
+    uno_windows_tell(w, UNO_WINDOWS_TAKEN, i);
+    uno_seg_ring(u, other);
 }
 
-static void exchange(struct pair *p, struct uno_block from, struct uno_block to)
+// The part of a block that goes in the window which begins `at` bytes from its start.
+static struct uno_windows_part part_at(const struct uno_windows *w, struct uno_windows_part block, size_t at)
 {
-    size_t bytes = uno_block_bytes(to), most = p->w.bytes, each = p->w.each;
-    const char *out = uno_large_readable(&p->j, from);
-    char *in = uno_large_writable(&p->j, to);
-    uint64_t first = p->i;
-    for (size_t at = 0; at < bytes; at += most, p->i++) {
-        size_t part = bytes - at < most ? bytes - at : most;
-        if (p->i - first >= each) uno_windows_await(&p->w, UNO_WINDOWS_TAKEN, p->other, p->i - each);
-        give(p, out ? out + at : NULL, part);
-        get(p, in ? in + at : NULL, part);
+    if (at >= block.bytes) return (struct uno_windows_part){NULL, 0};
+    size_t rest = block.bytes - at;
+    return (struct uno_windows_part){block.at ? block.at + at : NULL, rest < w->bytes ? rest : w->bytes};
+}
+
+uint64_t uno_windows_swap(const struct uno_windows *w, int other, uint64_t first, struct uno_windows_part out,
+                          struct uno_windows_part in)
+{
+    size_t bytes = out.bytes > in.bytes ? out.bytes : in.bytes;
+    uint64_t i = first;
+    for (size_t at = 0; at < bytes; at += w->bytes, i++) {
+        struct uno_windows_part give_now = part_at(w, out, at), get_now = part_at(w, in, at);
+        if (i - first >= w->each) uno_windows_await(w, UNO_WINDOWS_TAKEN, other, i - w->each);
+        give(w, other, i, give_now.at, give_now.bytes);
+        get(w, other, i, get_now.at, get_now.bytes);
     }
-    uno_windows_await(&p->w, UNO_WINDOWS_TAKEN, p->other, p->i - 1);
+    if (i > first) uno_windows_await(w, UNO_WINDOWS_TAKEN, other, i - 1);
+    return i;
+}
+
+struct uno_windows uno_windows_join(struct uno_coll *u, uint64_t k)
+{
+    uno_seg_claim(u, k, u->room);
+    uno_seg_lend(u, k);
+    return (struct uno_windows){.u = u, .phase = k, .past = true, .bytes = u->flow.bytes, .each = u->flow.each};
 }
 
 int uno_windows_alltoall(struct uno_coll *u, const struct uno_call *c, size_t bytes)
 {
     bool past = bytes * uno_choose_footprint(c->kind, u->n) > u->flow.cached, in_place = c->sbuf == MPI_IN_PLACE;
-    struct pair p = {.j = {.u = u, .c = c}};
-    p.w = uno_windows_begin(u, true, past);
+    struct uno_large j = {.u = u, .c = c};
+    struct uno_windows w = uno_windows_begin(u, true, past);
+    uint64_t i = 0;
     for (int s = 0; s < u->n && !u->comm->broken; s++) {
-        p.other = (s - u->me + u->n) % u->n;
-        struct uno_block to = uno_recv_block(c, p.other), from = in_place ? to : uno_send_block(c, p.other);
-        if (p.other != u->me) {
-            exchange(&p, from, to);
+        int other = (s - u->me + u->n) % u->n;
+        struct uno_block to = uno_recv_block(c, other), from = in_place ? to : uno_send_block(c, other);
+        if (other != u->me) {
+            struct uno_windows_part out = {(char *)(uintptr_t)uno_large_readable(&j, from), bytes};
+            i = uno_windows_swap(&w, other, i, out, (struct uno_windows_part){uno_large_writable(&j, to), bytes});
             continue;
         }
         if (!in_place) uno_block_copy_own(u->n, to, from);
-        p.i += (bytes + u->flow.bytes - 1) / u->flow.bytes;    // the others' windows are numbered alike
+        i += (bytes + w.bytes - 1) / w.bytes;    // the others' windows are numbered alike
     }
-    uno_seg_done(u, p.w.phase);
-    return uno_large_finish(&p.j);
+    uno_seg_done(u, w.phase);
+    return uno_large_finish(&j);
 }

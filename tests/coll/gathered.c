@@ -19,6 +19,7 @@
 #endif
 #define HUGE_PAGE ((size_t)2 << 20)
 #define BLOCK ((size_t)9 << 20)
+#define SIZES 3    // of blocks: all, two thirds and a third; which may change their way depends on the caches
 #define CALLS 5000    // of them huge pages come within some tens
 
 static int me, n;
@@ -126,9 +127,10 @@ int main(int argc, char **argv)
     MPI_Allreduce(MPI_IN_PLACE, &sure, 1, MPI_C_BOOL, MPI_LAND, MPI_COMM_WORLD);
     unsigned long long before = count();
     for (; sure && turn < CALLS && count() == before; turn++) {
-        if (me == 0) mark(in, BLOCK, turn);
-        MPI_Bcast_c(in, (MPI_Count)BLOCK, MPI_BYTE, 0, MPI_COMM_WORLD);
-        look(in, BLOCK, turn);
+        size_t bytes = BLOCK / SIZES * (size_t)(turn % SIZES + 1);
+        if (me == 0) mark(in, bytes, turn);
+        MPI_Bcast_c(in, (MPI_Count)bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
+        look(in, bytes, turn);
     }
     CHECK(turn < CALLS);
     for (int last = turn + 8; turn < last; turn++) {    // one rank's buffers change, then all ranks', and back
