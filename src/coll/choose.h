@@ -50,7 +50,7 @@ size_t uno_choose_from(enum uno_coll_kind kind, enum uno_alg alg, int size, bool
 bool uno_choose_is_fixed(enum uno_coll_kind kind, bool crowded);
 
 // Inside a host, thresholds of the machine (base/thresholds.h): bytes that one rank had better copy alone, that a call
-// which copies across processes is worth, of all ranks' buffers that a cache holds, and from which on they are streamed.
+// which copies across processes is worth, of all ranks' buffers that a cache holds, and above which all is streamed.
 size_t uno_choose_alone(void);
 size_t uno_choose_call_worth(void);
 size_t uno_choose_cached(void);
