@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Unit test of choose.c: the order of the rules, the table file, coll_force, the words, and the messages for what is
-// wrong in them. uno_choose_open() reads once per process, so each case runs in a process of its own.
+// Unit test of choose.c and rules_read.c: the order of the rules, the table file, coll_force, the words, and the
+// messages for what is wrong in them. uno_choose_open() reads once per process, so each case runs in a process of its
+// own.
 #include "coll/choose.h"
 
 #include <setjmp.h>

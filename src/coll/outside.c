@@ -85,7 +85,7 @@ static char *wrong(const struct uno_component *c)
 static const struct uno_services services = {UNO_COMPONENT_COLLECTIVE, &host, is_chosen, wrong};
 UNO_SERVICES_DECLARE(services);
 
-// The library's own algorithms are named by the table in choose.c.
+// The library's own algorithms are named by the words in rules_read.c.
 static const struct uno_algorithm_set none = {NULL, 0};
 static const struct uno_component own = {
     UNO_COMPONENT_IS_COLLECTIVE,    .name = "own",

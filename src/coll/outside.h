@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Collective algorithms of components (unisono/collective.h). Used by choose.c, which has the rules;
+// Collective algorithms of components (unisono/collective.h). Used by rules_read.c and choose.c, which have the rules;
 // what coll.c calls is in build.h.
 #pragma once
 #include <stdbool.h>

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The built-in rules (rules.h), and the sizes in them that follow from what the machine's paths cost.
+#include "coll/rules.h"
+
+#include <stdint.h>
+
+#include "base/thresholds.h"
+#include "coll/segment.h"
+
+#define COUNT(rules) (sizeof(rules) / sizeof *(rules))
+
+#define UNCACHED SIZE_MAX              // from the bytes on at which the buffers of all ranks leave the cache
+#define FAR_UNCACHED (SIZE_MAX - 1)    // at which they are four times that
+#define COLD (SIZE_MAX - 2)         // at which all ranks' buffers have left the cache, and messages would be streamed
+#define SOME_WINDOWS (256 << 10)    // with less, ranks would mostly wait for each other
+
+// From more than so many bytes on, where the threshold `slots` is UNO_SEG_SLOT: elsewhere in proportion to it.
+#define BEYOND(n) (SCALED | (n))
+#define SCALED ((size_t)1 << 40)
+
+// The same, where two copies by two ranks at once take less than one across memory in small pages, whatever its size.
+#define STREAMED(n) (SCALED << 1 | (n))
+
+// The same, where wide slots are spread beyond the readers' caches (segment.h).
+#define SPREAD(n) (SCALED << 2 | (n))
+
+// The same, where both is so.
+#define BOTH(n) (STREAMED(n) | SPREAD(n))
+
+// For messages: up to 8 ranks as measured, of more as the simulation finds on networks of 1 to 12 GB/s and 2 to 30 us
+// (docs/design/simulate.md), which differ by a factor of four at most; the least sizes are taken.
+static const struct uno_rule built_in[] = {
+    {UNO_BARRIER, 0, 0, UNO_ALG_DISSEMINATION},
+    {UNO_BCAST, 0, 0, UNO_ALG_BINOMIAL},
+    {UNO_BCAST, 4, 128 << 10, UNO_ALG_SCATTER},
+    {UNO_BCAST, 4, 2 << 20, UNO_ALG_CHAIN},
+    {UNO_BCAST, 32, 2 << 20, UNO_ALG_SCATTER},
+    {UNO_BCAST, 32, 8 << 20, UNO_ALG_CHAIN},
+    {UNO_BCAST, 128, 128 << 10, UNO_ALG_BINOMIAL},
+    {UNO_BCAST, 128, 256 << 10, UNO_ALG_SCATTER},
+    {UNO_BCAST, 512, 256 << 10, UNO_ALG_BINOMIAL},
+    {UNO_BCAST, 512, 1 << 20, UNO_ALG_SCATTER},
+    {UNO_REDUCE, 0, 0, UNO_ALG_BINOMIAL},
+    {UNO_REDUCE, 3, 32 << 10, UNO_ALG_RING},
+    {UNO_REDUCE, 64, 32 << 10, UNO_ALG_BINOMIAL},
+    {UNO_REDUCE, 64, 128 << 10, UNO_ALG_RING},
+    {UNO_REDUCE, 512, 128 << 10, UNO_ALG_BINOMIAL},
+    {UNO_REDUCE, 512, 1 << 20, UNO_ALG_RING},
+    {UNO_ALLREDUCE, 0, 0, UNO_ALG_DOUBLING},
+    {UNO_ALLREDUCE, 0, 16 << 10, UNO_ALG_RING},
+    {UNO_ALLREDUCE, 4, 16 << 10, UNO_ALG_DOUBLING},
+    {UNO_ALLREDUCE, 4, 64 << 10, UNO_ALG_RING},
+    {UNO_ALLREDUCE, 16, 64 << 10, UNO_ALG_DOUBLING},
+    {UNO_ALLREDUCE, 16, 128 << 10, UNO_ALG_RING},
+    {UNO_ALLREDUCE, 64, 128 << 10, UNO_ALG_DOUBLING},
+    {UNO_ALLREDUCE, 64, 512 << 10, UNO_ALG_RING},
+    {UNO_ALLREDUCE, 512, 512 << 10, UNO_ALG_DOUBLING},
+    {UNO_ALLREDUCE, 512, 2 << 20, UNO_ALG_RING},
+    {UNO_GATHER, 0, 0, UNO_ALG_LINEAR},
+    {UNO_GATHER, 8, 0, UNO_ALG_BINOMIAL},
+    {UNO_GATHER, 8, 4 << 10, UNO_ALG_LINEAR},
+    {UNO_SCATTER, 0, 0, UNO_ALG_LINEAR},
+    {UNO_SCATTER, 8, 0, UNO_ALG_BINOMIAL},
+    {UNO_SCATTER, 8, 4 << 10, UNO_ALG_LINEAR},
+    {UNO_ALLGATHER, 0, 0, UNO_ALG_BRUCK},
+    {UNO_ALLGATHER, 0, 2 << 10, UNO_ALG_RING},
+    {UNO_ALLGATHERV, 0, 0, UNO_ALG_RING},
+    {UNO_ALLTOALL, 0, 0, UNO_ALG_LINEAR},
+    {UNO_ALLTOALL, 8, 0, UNO_ALG_BRUCK},
+    {UNO_ALLTOALL, 8, 256, UNO_ALG_LINEAR},
+    {UNO_ALLTOALL, 8, 64 << 10, UNO_ALG_PAIRWISE},
+    {UNO_ALLTOALLV, 0, 0, UNO_ALG_LINEAR},
+    {UNO_ALLTOALLW, 0, 0, UNO_ALG_LINEAR},
+    {UNO_REDUCE_SCATTER, 0, 0, UNO_ALG_DIRECT},
+    {UNO_REDUCE_SCATTER, 8, 0, UNO_ALG_REDUCE},
+    {UNO_REDUCE_SCATTER, 3, 16 << 10, UNO_ALG_RING},
+    {UNO_SCAN, 0, 0, UNO_ALG_DOUBLING},
+    {UNO_SCAN, 4, 64 << 10, UNO_ALG_CHAIN},
+    // Inside a host: what goes from memory to memory (bench: allgather,gather --sizes 1K:8K, scan --sizes 8K:64K).
+    {UNO_BCAST, 0, BEYOND(8 << 10), UNO_ALG_COPIES},
+    {UNO_REDUCE, 0, BEYOND(8 << 10), UNO_ALG_COPIES},
+    {UNO_ALLREDUCE, 0, BEYOND(8 << 10), UNO_ALG_COPIES},
+    {UNO_GATHER, 0, BEYOND((6 << 10) - 1), UNO_ALG_COPIES},
+    {UNO_SCATTER, 0, BEYOND(4 << 10), UNO_ALG_COPIES},
+    {UNO_ALLGATHER, 0, BEYOND((6 << 10) - 1), UNO_ALG_COPIES},
+    {UNO_ALLTOALL, 0, BEYOND(4 << 10), UNO_ALG_COPIES},
+    {UNO_REDUCE_SCATTER, 0, BEYOND(8 << 10), UNO_ALG_COPIES},
+    {UNO_SCAN, 0, BEYOND(16 << 10), UNO_ALG_COPIES},
+    {UNO_REDUCE, 0, SPREAD(0), UNO_ALG_SLOTS},
+    {UNO_REDUCE, 0, SPREAD(16 << 10), UNO_ALG_COPIES},
+    {UNO_ALLREDUCE, 0, SPREAD(0), UNO_ALG_SLOTS},
+    {UNO_ALLREDUCE, 0, SPREAD(16 << 10), UNO_ALG_COPIES},
+    {UNO_GATHER, 0, SPREAD(0), UNO_ALG_SLOTS},
+    {UNO_GATHER, 0, SPREAD(16 << 10), UNO_ALG_COPIES},
+    {UNO_SCATTER, 0, SPREAD(0), UNO_ALG_SLOTS},
+    {UNO_SCATTER, 0, SPREAD(8 << 10), UNO_ALG_COPIES},
+    {UNO_ALLGATHER, 0, SPREAD(0), UNO_ALG_SLOTS},
+    {UNO_ALLGATHER, 0, SPREAD(8 << 10), UNO_ALG_COPIES},
+    {UNO_ALLTOALL, 0, SPREAD(0), UNO_ALG_SLOTS},
+    {UNO_ALLTOALL, 0, SPREAD(8 << 10), UNO_ALG_COPIES},
+    {UNO_GATHER, 0, STREAMED(0), UNO_ALG_SLOTS},
+    {UNO_GATHER, 0, STREAMED(16 << 10), UNO_ALG_COPIES},
+    {UNO_REDUCE, 0, STREAMED(8 << 10), UNO_ALG_WINDOWS},
+    {UNO_ALLREDUCE, 0, STREAMED(256 << 10), UNO_ALG_WINDOWS},
+    {UNO_BCAST, 0, STREAMED((512 << 10) - 1), UNO_ALG_WINDOWS},
+    {UNO_ALLGATHER, 0, STREAMED((512 << 10) - 1), UNO_ALG_WINDOWS},
+    {UNO_ALLTOALL, 0, STREAMED((512 << 10) - 1), UNO_ALG_WINDOWS},
+    {UNO_ALLGATHER, 0, BOTH((512 << 10) - 1), UNO_ALG_MESSAGES},
+    {UNO_ALLGATHER, 3, BOTH((512 << 10) - 1), UNO_ALG_WINDOWS},
+    {UNO_BCAST, 0, COLD, UNO_ALG_WINDOWS},
+    {UNO_GATHER, 0, COLD, UNO_ALG_WINDOWS},
+    {UNO_ALLTOALL, 0, COLD, UNO_ALG_WINDOWS},
+    // Two ranks stream each other what lies in memory (bench: allgather,scatter --sizes 4M:64M), until it lies in huge
+    // pages (gathered.h).
+    {UNO_SCATTER, 0, COLD, UNO_ALG_MESSAGES},
+    {UNO_ALLGATHER, 0, COLD, UNO_ALG_MESSAGES},
+    {UNO_SCATTER, 3, COLD, UNO_ALG_COPIES},
+    {UNO_ALLGATHER, 3, COLD, UNO_ALG_COPIES},
+};
+
+// The same where ranks outnumber cores: each meeting costs turns of all of them, and of two copies one is made while
+// its rank would only wait (bench: --np 4 and 8 on two cores, --sizes 8K:256K).
+static const struct uno_rule crowded_in[] = {
+    {UNO_REDUCE, 0, 0, UNO_ALG_SLOTS},
+    {UNO_REDUCE, 0, (256 << 10) + 1, UNO_ALG_WINDOWS},
+    {UNO_ALLREDUCE, 0, 0, UNO_ALG_SLOTS},
+    {UNO_ALLREDUCE, 0, (128 << 10) + 1, UNO_ALG_COPIES},
+    {UNO_ALLREDUCE, 0, UNCACHED, UNO_ALG_WINDOWS},
+    {UNO_ALLREDUCE, 8, (128 << 10) + 1, UNO_ALG_WINDOWS},
+    {UNO_REDUCE_SCATTER, 0, 0, UNO_ALG_SLOTS},
+    {UNO_REDUCE_SCATTER, 0, (128 << 10) + 1, UNO_ALG_COPIES},
+    {UNO_GATHER, 0, 0, UNO_ALG_SLOTS},
+    {UNO_GATHER, 0, BEYOND(8 << 10), UNO_ALG_COPIES},
+    {UNO_SCAN, 0, 0, UNO_ALG_SLOTS},
+    {UNO_SCAN, 0, (256 << 10) + 1, UNO_ALG_COPIES},
+    {UNO_ALLTOALL, 0, 0, UNO_ALG_SLOTS},
+    {UNO_ALLTOALL, 0, BEYOND(16 << 10), UNO_ALG_COPIES},
+    {UNO_ALLGATHER, 0, 0, UNO_ALG_SLOTS},
+    {UNO_ALLGATHER, 0, BEYOND(16 << 10), UNO_ALG_COPIES},
+    {UNO_ALLGATHER, 8, 0, UNO_ALG_SLOTS},
+    {UNO_ALLGATHER, 8, (256 << 10) + 1, UNO_ALG_COPIES},
+    {UNO_BCAST, 0, 0, UNO_ALG_SLOTS},
+    {UNO_BCAST, 0, BEYOND(16 << 10), UNO_ALG_COPIES},
+    {UNO_GATHER, 0, SPREAD(0), UNO_ALG_SLOTS},
+    {UNO_GATHER, 0, SPREAD(16 << 10), UNO_ALG_COPIES},
+    {UNO_ALLTOALL, 0, SPREAD(0), UNO_ALG_SLOTS},
+    {UNO_ALLTOALL, 0, SPREAD(32 << 10), UNO_ALG_COPIES},
+    {UNO_ALLGATHER, 0, SPREAD(0), UNO_ALG_SLOTS},
+    {UNO_ALLGATHER, 0, SPREAD(64 << 10), UNO_ALG_COPIES},
+    {UNO_BCAST, 0, STREAMED(0), UNO_ALG_SLOTS},
+    {UNO_BCAST, 0, STREAMED(4 << 10), UNO_ALG_COPIES},
+    {UNO_GATHER, 0, STREAMED(0), UNO_ALG_SLOTS},
+    {UNO_GATHER, 0, STREAMED(8 << 10), UNO_ALG_COPIES},
+    {UNO_ALLREDUCE, 0, STREAMED(8 << 10), UNO_ALG_WINDOWS},
+    {UNO_ALLGATHER, 0, STREAMED(0), UNO_ALG_SLOTS},
+    {UNO_ALLGATHER, 0, STREAMED(16 << 10), UNO_ALG_WINDOWS},
+    {UNO_ALLTOALL, 0, STREAMED(0), UNO_ALG_SLOTS},
+    {UNO_ALLTOALL, 0, STREAMED(4 << 10), UNO_ALG_COPIES},
+    {UNO_ALLTOALL, 8, STREAMED(8 << 10), UNO_ALG_WINDOWS},
+    {UNO_REDUCE_SCATTER, 0, STREAMED(0), UNO_ALG_SLOTS},
+    {UNO_REDUCE_SCATTER, 0, STREAMED(16 << 10), UNO_ALG_COPIES},
+    {UNO_REDUCE_SCATTER, 8, STREAMED(16 << 10), UNO_ALG_WINDOWS},
+    {UNO_GATHER, 0, COLD, UNO_ALG_WINDOWS},
+    {UNO_ALLGATHER, 0, UNCACHED, UNO_ALG_WINDOWS},
+    {UNO_BCAST, 0, UNCACHED, UNO_ALG_WINDOWS},
+    {UNO_ALLTOALL, 0, FAR_UNCACHED, UNO_ALG_WINDOWS},
+    {UNO_ALLGATHER, 0, BOTH(0), UNO_ALG_SLOTS},
+    {UNO_ALLGATHER, 0, BOTH(64 << 10), UNO_ALG_WINDOWS},
+    {UNO_ALLTOALL, 0, BOTH(0), UNO_ALG_SLOTS},
+    {UNO_ALLTOALL, 0, BOTH(32 << 10), UNO_ALG_COPIES},
+    {UNO_ALLTOALL, 0, BOTH((1 << 20) - 1), UNO_ALG_MESSAGES},
+    {UNO_ALLTOALL, 8, BOTH(32 << 10), UNO_ALG_COPIES},
+};
+
+const struct uno_rules uno_rules_built_in = {built_in, COUNT(built_in)};
+const struct uno_rules uno_rules_crowded = {crowded_in, COUNT(crowded_in)};
+
+size_t uno_choose_footprint(enum uno_coll_kind kind, int size)
+{
+    size_t n = (size_t)size;
+    if (kind == UNO_ALLGATHER || kind == UNO_ALLGATHERV) return n * n;
+    if (kind == UNO_ALLTOALL) return 2 * n * n;
+    return kind == UNO_ALLREDUCE || kind == UNO_GATHER || kind == UNO_SCATTER ? 2 * n : n;
+}
+
+size_t uno_rule_bytes(const struct uno_rule *r, int ranks)
+{
+    const struct uno_thresholds *t = uno_coll_reduces(r->kind) ? &uno_thresholds_told : &uno_thresholds;
+    if (r->bytes < SCALED) return r->bytes;
+    if (r->bytes == COLD) {
+        if (t->streamed >= UNO_THRESHOLD_NEVER) return SIZE_MAX;
+        return (size_t)t->streamed / uno_choose_footprint(r->kind, ranks) + 1;
+    }
+    if (r->bytes < FAR_UNCACHED) {
+        bool never =
+            (r->bytes & STREAMED(0) && !uno_thresholds_stream(t)) || (r->bytes & SPREAD(0) && !uno_thresholds_spread());
+        return never ? SIZE_MAX : r->bytes % SCALED * (size_t)t->slots / UNO_SEG_SLOT + 1;
+    }
+    size_t bytes = (size_t)t->cached / uno_choose_footprint(r->kind, ranks);
+    if (r->bytes == FAR_UNCACHED) bytes *= 4;
+    return (bytes < SOME_WINDOWS ? SOME_WINDOWS : bytes) + 1;
+}
+
+bool uno_rule_in_host(int alg)
+{
+    return alg == UNO_ALG_SLOTS || alg == UNO_ALG_COPIES || alg == UNO_ALG_WINDOWS || alg == UNO_ALG_MESSAGES;
+}
