@@ -10,6 +10,9 @@
 
 #include <cmocka.h>
 
+#include "base/huge.h"
+#include "base/thresholds.h"
+
 #define MOST (4 * UNO_COPY_AHEAD)
 #define LONG (64 * 1024)
 #define EDGE 64
@@ -105,6 +108,36 @@ static void goes_past(void **state)
     uno_copy_decide(false, 4096, &none);
 }
 
+// Messages into a buffer that others have pushed out of the caches since its last use are stored past them, however
+// long those are that are streamed, but not short ones; the longest always are.
+static void is_past(void **state)
+{
+    (void)state;
+    const size_t page = 2 << 20, others = 8 * page;
+    static const uint64_t paged[] = {4096, UNO_THRESHOLD_NEVER};
+    char *at = aligned_alloc(page, page + others);
+    assert_non_null(at);
+    uno_copy_decide(false, 64 << 20, &none);
+    for (int i = 0; i < 2; i++) {
+        uno_thresholds.paged = paged[i];
+        uno_thresholds.streamed = others;
+        uno_huge_use(at, page);
+        assert_false(uno_copy_is_past(at, page));
+        uno_huge_use(at + page, others);
+        assert_true(uno_copy_is_past(at, page));
+        assert_true(uno_copy_is_past(at, (256 << 10) + 1));
+        assert_int_equal(uno_copy_is_past(at, 64 << 10), i == 0);
+        assert_false(uno_copy_is_past(at, 4096));
+        uno_huge_use(at, page);    // cold, and its last use was just now: it was cold then
+        assert_true(uno_copy_is_past(at, page));
+        uno_huge_use(at, page);
+        assert_false(uno_copy_is_past(at, page));
+    }
+    assert_true(uno_copy_is_past(at, 64 << 20));
+    free(at);
+    uno_copy_decide(false, 4096, &none);
+}
+
 int main(void)
 {
     static bool yes = true, no = false;
@@ -116,6 +149,7 @@ int main(void)
         cmocka_unit_test_prestate(writes_back, &no),
         cmocka_unit_test_prestate(goes_past, &yes),
         cmocka_unit_test_prestate(goes_past, &no),
+        cmocka_unit_test(is_past),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
