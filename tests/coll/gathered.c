@@ -19,7 +19,7 @@
 #endif
 #define HUGE_PAGE ((size_t)2 << 20)
 #define BLOCK ((size_t)9 << 20)
-#define SIZES 3    // of blocks: all, two thirds and a third; which may change their way depends on the caches
+#define SIZES 3       // of blocks: all, two thirds and a third; which may change their way depends on the caches
 #define CALLS 5000    // of them huge pages come within some tens
 
 static int me, n;
