@@ -81,8 +81,8 @@ void uno_large_alltoallv(struct uno_large *j)
     uint64_t k = ++u->phase;
     uno_large_lay_table(j, k, UNO_SEG_SLOT);
     size_t above = windows_above(u);
-    bool lent = false, swaps = false, may_swap = above < SIZE_MAX && has_block_above(j, above);
-    if (may_swap) j->wide = u->room;    // no block goes there
+    bool lent = false, swaps = false;
+    if (above < SIZE_MAX && has_block_above(j, above)) j->wide = u->room;    // no block goes there
     for (int i = 1; i < u->n; i++) {
         int r = (u->me + i) % u->n;
         struct uno_large_entry *e = uno_large_entry_of(j, u->me, k, r);
@@ -96,7 +96,7 @@ void uno_large_alltoallv(struct uno_large *j)
         int r = (u->me + (last ? u->n - i : i)) % u->n;
         uno_seg_wait(u, r, k);
         const struct uno_large_entry *in = uno_large_entry_of(j, r, k, u->me);
-        if (may_swap && in_windows(uno_large_entry_of(j, u->me, k, r), in, above))
+        if (in_windows(uno_large_entry_of(j, u->me, k, r), in, above))
             swaps = true;
         else
             uno_large_take_block(j, r, in);

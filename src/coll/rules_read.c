@@ -65,7 +65,6 @@ static const char *const alg_words[UNO_ALG_END] = {
     [UNO_ALG_MESSAGES] = "messages",
 };
 
-static struct uno_rule *loaded;
 struct uno_rules uno_rules_loaded;
 
 const char *uno_coll_word(enum uno_coll_kind kind)
@@ -120,10 +119,11 @@ const char *uno_choose_unfit(const char *coll, const char *alg)
 
 static int add_rule(struct uno_rule r)
 {
-    struct uno_rule *more = realloc(loaded, (uno_rules_loaded.n + 1) * sizeof *more);
+    struct uno_rules *all = &uno_rules_loaded;
+    struct uno_rule *more = realloc((struct uno_rule *)(uintptr_t)all->rule, (all->n + 1) * sizeof *more);
     if (!more) return uno_fail(MPI_ERR_NO_MEM, "no memory for the table of collective algorithms");
-    uno_rules_loaded.rule = loaded = more;
-    loaded[uno_rules_loaded.n++] = r;
+    more[all->n++] = r;
+    all->rule = more;
     if (r.alg >= UNO_ALG_END) uno_outside_apart |= UINT32_C(1) << r.kind;
     return MPI_SUCCESS;
 }

@@ -6,7 +6,6 @@
 // Alltoallv and alltoallw of blocks that have left the caches, which differ: one side's longer than the other's, one
 // too short to go the same way, of strided types, beside small ones and none, and one for which there is no room.
 #include <stdlib.h>
-#include <string.h>
 
 #include "coll.h"
 

@@ -150,9 +150,9 @@ static void another_order(void **state)
 
 #define ROGUE_CALLS 300
 #define ROGUE_FRAMES 40
-#define ROGUE_GOOD                                                                                                     \
-    8    // calls from one whose first frame is good to the next: rank 1 gives up who breaks the protocol
-         // 20 times in a row at one frame, which chance alone would do in one run of a thousand
+// Calls from one whose first frame is good to the next. Rank 1 gives up who breaks the protocol 20 times in a row at
+// one frame, which chance alone would do in one run of a thousand.
+#define ROGUE_GOOD 8
 
 static bool authenticated;    // the rogue asks for MACs, and computes them
 static struct tcp_link rogue_link = {.base.proc = 1};
