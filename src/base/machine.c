@@ -303,6 +303,17 @@ size_t uno_own_cache(void)
 #endif
 }
 
+size_t uno_shared_cache(void)
+{
+    FILE *f = fopen("/sys/devices/system/cpu/cpu0/cache/index3/size", "re");
+    unsigned long kib = 0;
+    char unit = 0;
+    if (!f) return 0;
+    if (fscanf(f, "%lu%c", &kib, &unit) != 2 || unit != 'K') kib = 0;
+    fclose(f);
+    return (size_t)kib << 10;
+}
+
 void uno_machine_path(char *path, size_t room, bool of_host)
 {
     char name[UNO_MACHINE_TEXT];

@@ -68,6 +68,10 @@ bool uno_machine_raise(struct uno_costs *c);
 // Bytes of the cache that a core has for itself, the second level; 0: not known.
 size_t uno_own_cache(void);
 
+// Bytes of the third-level cache that the first processor shares with its neighbours, as the system tells them; 0: not
+// known. (The C library tells those of all such caches together.)
+size_t uno_shared_cache(void);
+
 // What tells this processor from others: "GenuineIntel-6-143-amx".
 void uno_processor_name(char *text, size_t room);
 

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "base/fail.h"
+#include "base/machine.h"
 #include "base/param.h"
 #include "base/patience.h"
 #include "base/thresholds.h"
@@ -128,6 +129,14 @@ size_t uno_choose_cached(void)
 size_t uno_choose_cold(void)
 {
     return (size_t)uno_thresholds_told.streamed;
+}
+
+// What of a cache one can write to at full speed, which `cached` says, may be a quarter of what it holds.
+size_t uno_choose_far(void)
+{
+    size_t cold = uno_choose_cold(), shared = uno_shared_cache();
+    if (shared <= cold) return cold;
+    return shared / 2 < cold ? shared : 2 * cold;
 }
 
 size_t uno_choose_spread(int size)

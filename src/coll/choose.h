@@ -50,11 +50,13 @@ size_t uno_choose_from(enum uno_coll_kind kind, enum uno_alg alg, int size, bool
 bool uno_choose_is_fixed(enum uno_coll_kind kind, bool crowded);
 
 // Inside a host, thresholds of the machine (base/thresholds.h): bytes that one rank had better copy alone, that a call
-// which copies across processes is worth, of all ranks' buffers that a cache holds, and above which all is streamed.
+// which copies across processes is worth, of all ranks' buffers that a cache holds, above which all is streamed, and
+// above which, of what each rank reads once, too little is left in the shared cache for copies to gain.
 size_t uno_choose_alone(void);
 size_t uno_choose_call_worth(void);
 size_t uno_choose_cached(void);
 size_t uno_choose_cold(void);
+size_t uno_choose_far(void);
 
 // Bytes through which each of a communicator's ranks posts in turn, so that lines have left the others' own caches
 // before they are written again; 0: where that gains nothing.

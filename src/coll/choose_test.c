@@ -144,14 +144,19 @@ static void use_streams(void)
     uno_thresholds.streamed = 16 << 20;
     EXPECT(uno_choose_from(UNO_BCAST, UNO_ALG_WINDOWS, 2, false) == (8 << 20) + 1);
     EXPECT(uno_choose_from(UNO_ALLGATHER, UNO_ALG_WINDOWS, 2, false) == SIZE_MAX);
-    EXPECT(uno_choose_from(UNO_ALLTOALL, UNO_ALG_WINDOWS, 2, false) == (2 << 20) + 1);
-    EXPECT(uno_choose_from(UNO_ALLTOALL, UNO_ALG_MESSAGES, 2, false) == SIZE_MAX);
+    EXPECT(uno_choose_from(UNO_ALLTOALL, UNO_ALG_MESSAGES, 2, false) == (2 << 20) + 1);
+    EXPECT(uno_choose_from(UNO_ALLTOALL, UNO_ALG_WINDOWS, 2, false) == SIZE_MAX);
     EXPECT(uno_choose_from(UNO_ALLGATHERV, UNO_ALG_MESSAGES, 2, false) == (4 << 20) + 1);
     EXPECT(uno_choose_from(UNO_SCATTER, UNO_ALG_MESSAGES, 2, false) == (4 << 20) + 1);
     EXPECT(uno_choose_from(UNO_ALLTOALL, UNO_ALG_MESSAGES, 3, false) == SIZE_MAX);
     EXPECT(uno_choose_from(UNO_ALLTOALL, UNO_ALG_WINDOWS, 3, false) < (1 << 20));
     EXPECT(uno_choose_from(UNO_SCATTER, UNO_ALG_MESSAGES, 4, true) == SIZE_MAX);
     EXPECT(uno_choose_from(UNO_GATHER, UNO_ALG_MESSAGES, 2, false) == SIZE_MAX);
+    EXPECT(uno_choose_from(UNO_REDUCE, UNO_ALG_WINDOWS, 2, false) == SIZE_MAX);    // by what was told of the machine
+    uno_thresholds_told.streamed = 16 << 20;
+    EXPECT(uno_choose_from(UNO_REDUCE, UNO_ALG_WINDOWS, 2, false) == (16 << 20) / 3 + 1);
+    EXPECT(uno_choose_from(UNO_ALLREDUCE, UNO_ALG_WINDOWS, 2, false) == (4 << 20) + 1);
+    EXPECT(uno_choose_from(UNO_ALLREDUCE, UNO_ALG_WINDOWS, 3, false) == SIZE_MAX);
 }
 
 static void use_spread_slots(void)
@@ -172,14 +177,16 @@ static void use_spread_slots(void)
     EXPECT(!uno_choose_is_fixed(UNO_ALLREDUCE, true));
     be_machine(64 << 10, UINT64_C(1) << 40);    // and small pages are dear, too
     uno_thresholds.grows = 1;
-    uno_thresholds_told.streamed = 32 << 20;
+    uno_thresholds.streamed = uno_thresholds_told.streamed = 32 << 20;
     EXPECT(uno_choose_cold() == 32 << 20);
+    EXPECT(uno_choose_far() >= 32 << 20 && uno_choose_far() <= 64 << 20);
+    if (uno_shared_cache() > 32 << 20) EXPECT(uno_choose_far() > 32 << 20);
     EXPECT(uno_choose_from(UNO_ALLGATHER, UNO_ALG_MESSAGES, 2, false) == (4 << 20) - 8 + 1);
     EXPECT(uno_choose_from(UNO_ALLGATHER, UNO_ALG_WINDOWS, 4, true) == (512 << 10) + 1);
     EXPECT(uno_choose_from(UNO_ALLGATHER, UNO_ALG_COPIES, 4, true) == SIZE_MAX);
     EXPECT(uno_choose_from(UNO_ALLTOALL, UNO_ALG_COPIES, 4, true) == (256 << 10) + 1);
     EXPECT(uno_choose_from(UNO_ALLTOALL, UNO_ALG_WINDOWS, 8, true) == SIZE_MAX);
-    EXPECT(uno_choose_from(UNO_ALLTOALL, UNO_ALG_MESSAGES, 4, true) == (8 << 20) - 8 + 1);
+    EXPECT(uno_choose_from(UNO_ALLTOALL, UNO_ALG_MESSAGES, 4, true) == (4 << 20) + 1);
     EXPECT(uno_choose_from(UNO_ALLTOALL, UNO_ALG_MESSAGES, 8, true) == SIZE_MAX);
     EXPECT(uno_choose_is_fixed(UNO_ALLREDUCE, true) && !uno_choose_is_fixed(UNO_ALLREDUCE, false));
     EXPECT(!uno_choose_is_fixed(UNO_ALLGATHER, true));

@@ -32,12 +32,14 @@ struct range {
 // Whether to ask at all, the same on all ranks: each answer costs a phase. Where ranks outnumber cores and the caches
 // hold all buffers, a reduction's windows stay in them (Zen 3, 4 ranks, allreduce of 256 KiB 50 us, 88 by copies). What
 // has left the caches, and is streamed, gains nothing by huge pages, nor by being marked as used before it is sent (Zen
-// 3, 2 ranks, with them and without: scatter of 16 MiB 3.2 and 2.6 ms, alltoall 5.8 and 5.1, allgather 5.3 and 4.8).
+// 3, 2 ranks, with them and without: scatter of 16 MiB 3.2 and 2.6 ms, alltoall 5.8 and 5.1, allgather 5.3 and 4.8),
+// where the shared cache holds no more than that (Zen 4, 32 MiB of all, half of it streamed: 2 ranks, alltoall 0.43 and
+// 0.89, bcast 0.5 and 1.3; 4 ranks, allgather 1.06 and 1.71; but scatter 0.97 and 0.67, allreduce 1.03 and 0.78).
 static bool may_go_by_copies(const struct uno_coll *u, const struct uno_call *c, size_t bytes)
 {
     bool many = u->n >= MANY, in_place = c->sbuf == MPI_IN_PLACE;
     size_t all = bytes * uno_choose_footprint(c->kind, u->n);
-    if (all > u->flow.cold) return false;
+    if (all > (c->kind == UNO_SCATTER || c->kind == UNO_ALLREDUCE ? u->flow.cold : u->flow.far)) return false;
     switch (c->kind) {
     case UNO_BCAST:
     case UNO_SCATTER: return true;

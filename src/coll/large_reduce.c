@@ -75,13 +75,19 @@ static void combine_piece(struct job *j, MPI_Count at, MPI_Count count, char *ds
     if (acc != dst) memcpy(dst, acc, (size_t)count * j->size);
 }
 
+// Others write their parts to where this rank's result goes.
+static bool is_written(const struct job *j)
+{
+    return j->c->kind == UNO_ALLREDUCE || (j->c->kind == UNO_REDUCE && j->u->me == j->c->root);
+}
+
 static uint64_t exchange_addresses(struct job *j)
 {
     struct uno_coll *u = j->u;
     struct address mine = {(uint64_t)(uintptr_t)j->in, (uint64_t)(uintptr_t)j->c->rbuf};
     size_t bytes = uno_call_bytes(j->c);
     uno_huge_use(j->in, bytes);
-    if (j->c->kind == UNO_ALLREDUCE && (const void *)j->in != j->c->rbuf) uno_huge_use(j->c->rbuf, bytes);
+    if (is_written(j) && (const void *)j->in != j->c->rbuf) uno_huge_use(j->c->rbuf, bytes);
     uint64_t k = uno_seg_begin(u, sizeof mine);
     memcpy(uno_seg_slot(u, u->me, k, sizeof mine), &mine, sizeof mine);
     uno_seg_post(u, k);

@@ -12,6 +12,7 @@
 #define UNCACHED SIZE_MAX              // from the bytes on at which the buffers of all ranks leave the cache
 #define FAR_UNCACHED (SIZE_MAX - 1)    // at which they are four times that
 #define COLD (SIZE_MAX - 2)         // at which all ranks' buffers have left the cache, and messages would be streamed
+#define FAR_COLD (SIZE_MAX - 3)     // at which they are four times that
 #define SOME_WINDOWS (256 << 10)    // with less, ranks would mostly wait for each other
 
 // From more than so many bytes on, where the threshold `slots` is UNO_SEG_SLOT: elsewhere in proportion to it.
@@ -100,6 +101,12 @@ static const struct uno_rule built_in[] = {
     {UNO_ALLTOALL, 0, SPREAD(8 << 10), UNO_ALG_COPIES},
     {UNO_GATHER, 0, STREAMED(0), UNO_ALG_SLOTS},
     {UNO_GATHER, 0, STREAMED(16 << 10), UNO_ALG_COPIES},
+    {UNO_ALLTOALL, 0, COLD, UNO_ALG_MESSAGES},
+    {UNO_ALLTOALL, 3, COLD, UNO_ALG_WINDOWS},
+    {UNO_REDUCE, 0, COLD, UNO_ALG_WINDOWS},
+    {UNO_ALLREDUCE, 0, COLD, UNO_ALG_WINDOWS},
+    {UNO_REDUCE, 3, COLD, UNO_ALG_COPIES},
+    {UNO_ALLREDUCE, 3, COLD, UNO_ALG_COPIES},
     {UNO_REDUCE, 0, STREAMED(8 << 10), UNO_ALG_WINDOWS},
     {UNO_ALLREDUCE, 0, STREAMED(256 << 10), UNO_ALG_WINDOWS},
     {UNO_BCAST, 0, STREAMED((512 << 10) - 1), UNO_ALG_WINDOWS},
@@ -109,7 +116,6 @@ static const struct uno_rule built_in[] = {
     {UNO_ALLGATHER, 3, BOTH((512 << 10) - 1), UNO_ALG_WINDOWS},
     {UNO_BCAST, 0, COLD, UNO_ALG_WINDOWS},
     {UNO_GATHER, 0, COLD, UNO_ALG_WINDOWS},
-    {UNO_ALLTOALL, 0, COLD, UNO_ALG_WINDOWS},
     // Two ranks stream each other what lies in memory (bench: allgather,scatter --sizes 4M:64M), until it lies in huge
     // pages (gathered.h).
     {UNO_SCATTER, 0, COLD, UNO_ALG_MESSAGES},
@@ -119,7 +125,10 @@ static const struct uno_rule built_in[] = {
 };
 
 // The same where ranks outnumber cores: each meeting costs turns of all of them, and of two copies one is made while
-// its rank would only wait (bench: --np 4 and 8 on two cores, --sizes 8K:256K).
+// its rank would only wait (bench: --np 4 and 8 on two cores, --sizes 8K:256K). Copies across, which look buffers up
+// and gather them, serve an alltoall beyond the caches, too; then messages (Zen 4, one chiplet, 2 MiB of 4 ranks in
+// windows, copied, by messages 2.5, 1.4, 2.4 ms, 8 MiB 10.2, 10.1, 8.2; 512 KiB of 8 ranks 2.0, 1.5, 1.9, 2
+// MiB 8.5, 10.0, 9.9).
 static const struct uno_rule crowded_in[] = {
     {UNO_REDUCE, 0, 0, UNO_ALG_SLOTS},
     {UNO_REDUCE, 0, (256 << 10) + 1, UNO_ALG_WINDOWS},
@@ -143,8 +152,6 @@ static const struct uno_rule crowded_in[] = {
     {UNO_BCAST, 0, BEYOND(16 << 10), UNO_ALG_COPIES},
     {UNO_GATHER, 0, SPREAD(0), UNO_ALG_SLOTS},
     {UNO_GATHER, 0, SPREAD(16 << 10), UNO_ALG_COPIES},
-    {UNO_ALLTOALL, 0, SPREAD(0), UNO_ALG_SLOTS},
-    {UNO_ALLTOALL, 0, SPREAD(32 << 10), UNO_ALG_COPIES},
     {UNO_ALLGATHER, 0, SPREAD(0), UNO_ALG_SLOTS},
     {UNO_ALLGATHER, 0, SPREAD(64 << 10), UNO_ALG_COPIES},
     {UNO_BCAST, 0, STREAMED(0), UNO_ALG_SLOTS},
@@ -166,9 +173,10 @@ static const struct uno_rule crowded_in[] = {
     {UNO_ALLTOALL, 0, FAR_UNCACHED, UNO_ALG_WINDOWS},
     {UNO_ALLGATHER, 0, BOTH(0), UNO_ALG_SLOTS},
     {UNO_ALLGATHER, 0, BOTH(64 << 10), UNO_ALG_WINDOWS},
-    {UNO_ALLTOALL, 0, BOTH(0), UNO_ALG_SLOTS},
-    {UNO_ALLTOALL, 0, BOTH(32 << 10), UNO_ALG_COPIES},
-    {UNO_ALLTOALL, 0, BOTH((1 << 20) - 1), UNO_ALG_MESSAGES},
+    {UNO_ALLTOALL, 0, SPREAD(0), UNO_ALG_SLOTS},
+    {UNO_ALLTOALL, 0, SPREAD(32 << 10), UNO_ALG_COPIES},
+    {UNO_ALLTOALL, 0, FAR_COLD, UNO_ALG_MESSAGES},
+    {UNO_ALLTOALL, 8, FAR_COLD, UNO_ALG_WINDOWS},
     {UNO_ALLTOALL, 8, BOTH(32 << 10), UNO_ALG_COPIES},
 };
 
@@ -180,6 +188,7 @@ size_t uno_choose_footprint(enum uno_coll_kind kind, int size)
     size_t n = (size_t)size;
     if (kind == UNO_ALLGATHER || kind == UNO_ALLGATHERV) return n * n;
     if (kind == UNO_ALLTOALL) return 2 * n * n;
+    if (kind == UNO_REDUCE) return n + 1;
     return kind == UNO_ALLREDUCE || kind == UNO_GATHER || kind == UNO_SCATTER ? 2 * n : n;
 }
 
@@ -187,9 +196,10 @@ size_t uno_rule_bytes(const struct uno_rule *r, int ranks)
 {
     const struct uno_thresholds *t = uno_coll_reduces(r->kind) ? &uno_thresholds_told : &uno_thresholds;
     if (r->bytes < SCALED) return r->bytes;
-    if (r->bytes == COLD) {
+    if (r->bytes == COLD || r->bytes == FAR_COLD) {
         if (t->streamed >= UNO_THRESHOLD_NEVER) return SIZE_MAX;
-        return (size_t)t->streamed / uno_choose_footprint(r->kind, ranks) + 1;
+        size_t bytes = (size_t)t->streamed / uno_choose_footprint(r->kind, ranks);
+        return (r->bytes == COLD ? bytes : 4 * bytes) + 1;
     }
     if (r->bytes < FAR_UNCACHED) {
         bool never =

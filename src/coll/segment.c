@@ -67,7 +67,7 @@ struct plan {
     bool tree, crowded;
     size_t wide, stride;    // bytes of a wide slot, and from one to the next
     bool spread;
-    size_t window, each, depth, cached, cold;    // bytes of a window, windows in a wide slot, windows under way
+    size_t window, each, depth, cached, cold, far;    // bytes of a window, windows in a wide slot, windows under way
     uint32_t fixed;
     size_t alone, call_worth;
     size_t copies[UNO_COLL_KINDS], windows[UNO_COLL_KINDS], messages[UNO_COLL_KINDS];
@@ -97,6 +97,7 @@ static struct plan make_plan(const struct uno_coll *u)
     if (p.depth > (size_t)u->n * p.each) p.depth = (size_t)u->n * p.each;
     p.cached = uno_choose_cached();
     p.cold = uno_choose_cold();
+    p.far = uno_choose_far();
     for (int kind = 0; kind < UNO_COLL_KINDS; kind++) {
         p.copies[kind] = uno_choose_from((enum uno_coll_kind)kind, UNO_ALG_COPIES, u->n, p.crowded);
         p.messages[kind] = uno_choose_from((enum uno_coll_kind)kind, UNO_ALG_MESSAGES, u->n, p.crowded);
@@ -134,6 +135,7 @@ static int set_up(struct uno_coll *u)
     u->flow.depth = plan.depth;
     u->flow.cached = plan.cached;
     u->flow.cold = plan.cold;
+    u->flow.far = plan.far;
     u->flow.fixed = plan.fixed;
     u->room = u->narrow = UNO_SEG_SLOT;
     u->wide_most = plan.wide;

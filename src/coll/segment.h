@@ -57,17 +57,17 @@ enum uno_flow_use { UNO_FLOW_MOVED, UNO_FLOW_MOVED_FAR, UNO_FLOW_FOLDED, UNO_FLO
 
 // Windows in which large vectors go from rank to rank (windows.h).
 struct uno_flow {
-    struct uno_line *line;           // [n][2]: the windows that a rank has made ready, has taken
-    size_t bytes;                    // of a window
-    size_t each;                     // windows in a wide slot
-    size_t depth;                    // windows under way at a time
-    size_t cached;                   // bytes in buffers of all ranks that a cache holds
-    size_t cold;                     // likewise, beyond which huge pages gain less than asking for them costs
-    uint32_t fixed;                  // bit per kind: it goes as it was chosen (choose.h)
-    uint32_t gathered;               // likewise: this rank's buffers lay in huge pages the last time (gathered.h)
-    uint64_t calls, said_at;         // how often it has said so, the phase that published the last time
-    uint32_t gathers, cost[2];       // of this rank as a root: how many, and ps per byte by UNO_WINDOWS_NEAR and _PAST
-    uint32_t puts[UNO_FLOW_USES];    // windows that it filled
+    struct uno_line *line;        // [n][2]: the windows that a rank has made ready, has taken
+    size_t bytes;                 // of a window
+    size_t each;                  // windows in a wide slot
+    size_t depth;                 // windows under way at a time
+    size_t cached;                // bytes in buffers of all ranks that a cache holds
+    size_t cold, far;             // likewise, beyond which huge pages gain less than asking for them costs (choose.h)
+    uint32_t fixed;               // bit per kind: it goes as it was chosen (choose.h)
+    uint32_t gathered;            // likewise: this rank's buffers lay in huge pages the last time (gathered.h)
+    uint64_t calls, said_at;      // how often it has said so, the phase that published the last time
+    uint32_t gathers, cost[2];    // of this rank as a root: how many, and ps per byte by UNO_WINDOWS_NEAR and _PAST
+    uint32_t puts[UNO_FLOW_USES];      // windows that it filled
     uint32_t put[UNO_FLOW_USES][2];    // ticks per MiB of that, plain and past the caches
     uint8_t past;                      // bit per use: it fills them past the caches
 };

@@ -25,6 +25,7 @@ struct stream {
     MPI_Count count, step;    // elements of the vector, of a window
     MPI_Count first, end;     // of the result, what this rank takes
     uint64_t taken;
+    bool cold;    // all that the ranks use has left the caches
 };
 
 static MPI_Count count_of(const struct stream *s, uint64_t i)
@@ -38,10 +39,12 @@ static bool takes(const struct stream *s, int r)
     return s->c->kind != UNO_REDUCE || r == s->c->root;
 }
 
-// Rank 0 of a reduce that is its root folds straight to where the result goes, if nothing needed is there.
+// Rank 0 of a reduce that is its root folds straight to where the result goes, if nothing needed is there, and unless
+// that has left the caches: then each of its lines would be read before it is written, which a copy past them saves.
 static bool is_direct(const struct stream *s)
 {
-    return s->u->me == 0 && s->c->kind == UNO_REDUCE && s->c->root == 0 && s->c->op->predefined && s->in != s->c->rbuf;
+    if (s->cold || s->u->me != 0 || s->c->kind != UNO_REDUCE || s->c->root != 0) return false;
+    return s->c->op->predefined && s->in != s->c->rbuf;
 }
 
 static void copy_out(struct stream *s, uint64_t i)
@@ -135,6 +138,7 @@ void uno_windows_reduce(struct uno_coll *u, const struct uno_call *c, size_t byt
     uint64_t n = (uint64_t)((s.count + s.step - 1) / s.step);
     s.w = uno_windows_begin(u, u->me == u->n - 1, bytes * uno_choose_footprint(c->kind, u->n) > u->flow.cached);
     s.w.folds = true;
+    s.cold = bytes * uno_choose_footprint(c->kind, u->n) > u->flow.cold;
     for (uint64_t i = 0; i < n && !u->comm->broken; i++) one_window(&s, i);
     take(&s, n, true);
     uno_seg_done(u, s.w.phase);
