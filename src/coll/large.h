@@ -16,6 +16,7 @@ struct uno_large {
     struct uno_coll *u;
     const struct uno_call *c;
     size_t most;                 // bytes of a block that may lie in a slot
+    size_t cold;                 // longer blocks have left the caches, and are not said to be in use (0: all are)
     enum uno_windows_way way;    // of the root of a gather
     size_t along, wide;          // of this rank's wide slot: where its use begins, bytes in use
     char *free, *end;            // what is left of this rank's slot

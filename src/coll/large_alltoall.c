@@ -5,6 +5,7 @@
 // The v and w forms: a table of addresses instead of one; what fits the slot of a rank beside its table is read there.
 #include "coll/choose.h"
 #include "coll/large.h"
+#include "coll/shm.h"
 #include "coll/windows.h"
 
 void uno_large_alltoall(struct uno_large *j)
@@ -67,6 +68,19 @@ static void swap_all(struct uno_large *j, uint64_t k, size_t above)
     }
 }
 
+// Two ranks send each other such blocks by messages where an alltoall of two ranks does.
+static bool by_messages(struct uno_large *j, uint64_t k, size_t above)
+{
+    struct uno_coll *u = j->u;
+    size_t windows = u->windows[UNO_ALLTOALL];
+    if (!uno_large_is_lone(j) || u->messages[UNO_ALLTOALL] == SIZE_MAX) return false;
+    const struct uno_large_entry *out = uno_large_entry_of(j, u->me, k, 1 - u->me), *in;
+    if (out->bytes <= above || out->bytes >= windows) return false;
+    uno_seg_wait(u, 1 - u->me, k);
+    in = uno_large_entry_of(j, 1 - u->me, k, u->me);
+    return in_windows(out, in, above) && in->bytes < windows;
+}
+
 static bool has_block_above(const struct uno_large *j, size_t above)
 {
     for (int r = 0; r < j->u->n; r++)
@@ -82,7 +96,10 @@ void uno_large_alltoallv(struct uno_large *j)
     uno_large_lay_table(j, k, UNO_SEG_SLOT);
     size_t above = windows_above(u);
     bool lent = false, swaps = false;
-    if (above < SIZE_MAX && has_block_above(j, above)) j->wide = u->room;    // no block goes there
+    if (above < SIZE_MAX && has_block_above(j, above)) {
+        j->wide = u->room;    // no block goes there
+        j->cold = above;
+    }
     for (int i = 1; i < u->n; i++) {
         int r = (u->me + i) % u->n;
         struct uno_large_entry *e = uno_large_entry_of(j, u->me, k, r);
@@ -90,6 +107,12 @@ void uno_large_alltoallv(struct uno_large *j)
         lent |= e->addr != 0;
     }
     uno_seg_post(u, k);
+    if (by_messages(j, k, above)) {
+        uno_seg_all_seen(u, k);
+        uno_seg_done(u, k);
+        j->error = UNO_SHM_DECLINED;
+        return;
+    }
     bool last = lent && uno_large_own_last(u, SIZE_MAX);
     if (!last) uno_block_copy_own(u->n, to, from);
     for (int i = 1; i < u->n; i++) {

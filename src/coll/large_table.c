@@ -96,7 +96,7 @@ void uno_large_describe(struct uno_large *j, int i, struct uno_large_entry *e, s
     char *at = sizeof *e + e->bytes <= line ? (char *)(e + 1) : slot_place(j, e->bytes);
     if (!at) {
         const char *lent = uno_large_readable(j, b);
-        if (lent) uno_huge_use(lent, e->bytes);
+        if (lent && (!j->cold || e->bytes <= j->cold)) uno_huge_use(lent, e->bytes);
         e->addr = (uint64_t)(uintptr_t)lent;
         return;
     }

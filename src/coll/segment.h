@@ -92,7 +92,7 @@ struct uno_coll {
 
     size_t copies[UNO_COLL_KINDS];      // bytes from which a kind goes by copies, where it may
     size_t windows[UNO_COLL_KINDS];     // likewise in windows, which comes first
-    size_t messages[UNO_COLL_KINDS];    // likewise by messages, which comes before both
+    size_t messages[UNO_COLL_KINDS];    // likewise by messages, which comes before both but windows from later on
     char *data;                         // [n][DEPTH][SLOT]
     char *wide;                         // [n][WIDE_DEPTH][stride], NULL before the first use
     size_t narrow;                      // bytes up to which a slot takes them, and no wide one

@@ -58,8 +58,9 @@ int uno_shm_run(const struct uno_call *c)
     unsigned ready = UNO_TYPE_PREDEFINED | UNO_TYPE_PLAIN;
     if (uno_coll_reduces(c->kind) && (c->rtype->flags & ready) != ready) return UNO_SHM_DECLINED;
     if (c->kind == UNO_ALLTOALL || c->kind == UNO_SCATTER) slot = bytes * (size_t)(u->n - 1);
-    bool messages = bytes >= u->messages[c->kind],
-         windows = !messages && bytes >= u->windows[c->kind] && uno_seg_widen(u, u->flow.bytes) && u->wide;
+    size_t from = u->windows[c->kind];
+    bool messages = bytes >= u->messages[c->kind] && (bytes < from || from < u->messages[c->kind]),
+         windows = !messages && bytes >= from && uno_seg_widen(u, u->flow.bytes) && u->wide;
     if (windows && c->kind == UNO_GATHER) return run_large(u, c, bytes);
     if ((messages || windows) && u->cma && !(u->flow.fixed >> c->kind & 1) && uno_gathered(u, c, bytes))
         return run_large(u, c, bytes);

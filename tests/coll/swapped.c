@@ -3,13 +3,14 @@
 // run: np=2 set=coll_window=4096
 // run: np=3,4
 //      suite 31-machine runs it with the costs of a machine that exchanges such blocks in windows
-// Alltoallv and alltoallw of blocks that have left the caches, which differ: one side's longer than the other's, one
-// too short to go the same way, of strided types, beside small ones and none, and one for which there is no room.
+// Alltoallv and alltoallw of blocks that have left the caches, far or just, which differ: one side's longer than the
+// other's, one too short to go the same way, of strided types, beside small ones and none, and one for which there is
+// no room.
 #include <stdlib.h>
 
 #include "coll.h"
 
-enum { LONG = 5 << 20, LESS = 9 << 18, SHORT = 1000 };    // ints: 20, 9 MiB, 4 kB
+enum { LONG = 5 << 20, LESS = 9 << 18, SOME = 3 << 19, SHORT = 1000 };    // ints: 20, 9, 6 MiB, 4 kB
 static int me, n, turn;
 
 // What goes from rank to rank in a turn.
@@ -18,6 +19,7 @@ static int length(int from, int to)
     switch (turn) {
     case 0: return from < to ? LONG + 3 : LESS + 1;
     case 1: return from < to ? LONG : SHORT;
+    case 5: return SOME + 10 * from + to;
     case 2: return (from + to) % 3 == 0 ? 0 : (from + to) % 3 == 1 ? LESS + from : SHORT;
     default: return LESS + 10 * from + to;
     }
@@ -133,6 +135,7 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &n);
     make_types();
     for (turn = 0; turn < 4; turn++) exchange(turn % 2);
+    for (turn = 4; turn < 6; turn++) exchange(turn % 2);
     in_place();
     no_room();
     for (turn = 0; turn < 2; turn++) exchange(0);
