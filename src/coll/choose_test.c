@@ -151,6 +151,8 @@ static void use_streams(void)
     EXPECT(uno_choose_from(UNO_ALLTOALL, UNO_ALG_MESSAGES, 3, false) == SIZE_MAX);
     EXPECT(uno_choose_from(UNO_ALLTOALL, UNO_ALG_WINDOWS, 3, false) < (1 << 20));
     EXPECT(uno_choose_from(UNO_SCATTER, UNO_ALG_MESSAGES, 4, true) == SIZE_MAX);
+    EXPECT(uno_choose_from(UNO_GATHER, UNO_ALG_WINDOWS, 2, false) == (4 << 20) + 1);
+    EXPECT(uno_choose_from(UNO_GATHER, UNO_ALG_WINDOWS, 4, true) == (8 << 20) + 1);
     EXPECT(uno_choose_from(UNO_GATHER, UNO_ALG_MESSAGES, 2, false) == SIZE_MAX);
     EXPECT(uno_choose_from(UNO_REDUCE, UNO_ALG_WINDOWS, 2, false) == SIZE_MAX);    // by what was told of the machine
     uno_thresholds_told.streamed = 16 << 20;
