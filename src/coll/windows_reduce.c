@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Large reductions in a host whose ranks outnumber its cores: the vector goes from rank to rank in windows (windows.h).
-// Called by shm.c.
+// Large reductions in a host whose ranks outnumber its cores, and of two ranks wherever the vectors have left the
+// caches: the vector goes from rank to rank in windows (windows.h). Called by shm.c.
 //
 // The last rank copies a window of its vector, each one below folds its own into it, rank 0 finishes it, and who gets
 // the result takes it out. So each rank's memory is read once, by itself (a copy across processes takes two to three
 // times as long where it leaves the caches), the windows stay in a cache, and nobody needs another's buffer. With n
 // ranks on p cores, m bytes, r to read a byte, w to read and change one of a window, t a turn of a core:
 //   (n m (r + w) + n m t / window) / p      and m (r + w) for each that takes the result
-// With a core per rank its n - 1 steps would be what counts, and the window's lines would move at each: large_reduce.c.
+// With a core per rank, of more than two its n - 1 steps would be what counts, and the window's lines would move at
+// each: large_reduce.c.
 //
 // Always holds: a window is filled anew when all who take it have; ranks fold from the last to the first, so operations
 // need not commute and every run gives the same bits.
