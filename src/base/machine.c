@@ -303,7 +303,7 @@ size_t uno_own_cache(void)
 #endif
 }
 
-size_t uno_shared_cache(void)
+static size_t read_shared_cache(void)
 {
     FILE *f = fopen("/sys/devices/system/cpu/cpu0/cache/index3/size", "re");
     unsigned long kib = 0;
@@ -312,6 +312,17 @@ size_t uno_shared_cache(void)
     if (fscanf(f, "%lu%c", &kib, &unit) != 2 || unit != 'K') kib = 0;
     fclose(f);
     return (size_t)kib << 10;
+}
+
+size_t uno_shared_cache(void)
+{
+    static _Atomic size_t found = SIZE_MAX;    // not looked for yet
+    // Relaxed: whoever looks finds the same, and nothing else is read by it.
+    size_t bytes = atomic_load_explicit(&found, memory_order_relaxed);
+    if (bytes < SIZE_MAX) return bytes;
+    bytes = read_shared_cache();
+    atomic_store_explicit(&found, bytes, memory_order_relaxed);
+    return bytes;
 }
 
 void uno_machine_path(char *path, size_t room, bool of_host)

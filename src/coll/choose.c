@@ -134,7 +134,7 @@ size_t uno_choose_cold(void)
 // What of a cache one can write to at full speed, which `cached` says, may be a quarter of what it holds.
 size_t uno_choose_far(void)
 {
-    size_t cold = uno_choose_cold(), shared = uno_shared_cache();
+    size_t cold = uno_choose_cold(), shared = cold < UNO_THRESHOLD_NEVER ? uno_shared_cache() : 0;
     if (shared <= cold) return cold;
     return shared / 2 < cold ? shared : 2 * cold;
 }

@@ -26,21 +26,21 @@ void uno_large_alltoall(struct uno_large *j)
     uno_large_wait_done(u, k);
 }
 
-// ---- blocks that have left the caches, of the v and w forms: two ranks exchange them in windows ----
+// ---- blocks that have left the caches, of the v and w forms: two ranks exchange them in windows or by messages ----
 
 #define RANKS 64    // at most, and from one step to the next so many windows
 #define STEP (UINT64_C(1) << 26)
 
 // Bytes above which the blocks of two ranks do so, both. (2 ranks, 16 MiB 5.5 to 4.7 ms, but 8 MiB, twice the size from
 // which all is streamed, 2.3 to 2.7; 4 ranks on two cores, 4 to 32 MiB: nothing gained.)
-static size_t windows_above(const struct uno_coll *u)
+static size_t exchange_above(const struct uno_coll *u)
 {
     if (!u->wide || u->flow.each == 0 || u->n > RANKS || u->crowded) return SIZE_MAX;
     return 2 * (u->flow.cold / uno_choose_footprint(UNO_ALLTOALL, u->n));
 }
 
 // Both have the two entries, and find the same.
-static bool in_windows(const struct uno_large_entry *out, const struct uno_large_entry *in, size_t above)
+static bool both_above(const struct uno_large_entry *out, const struct uno_large_entry *in, size_t above)
 {
     return out->addr && in->addr && out->bytes > above && in->bytes > above;
 }
@@ -62,7 +62,7 @@ static void swap_all(struct uno_large *j, uint64_t k, size_t above)
         if (r == u->me) continue;
         const struct uno_large_entry *out = uno_large_entry_of(j, u->me, k, r),
                                      *in = uno_large_entry_of(j, r, k, u->me);
-        if (!in_windows(out, in, above)) continue;
+        if (!both_above(out, in, above)) continue;
         struct uno_windows_part mine = {(char *)(uintptr_t)out->addr, out->bytes};
         uno_windows_swap(&w, r, (uint64_t)s * STEP, mine, wanted(j, r, in));
     }
@@ -78,7 +78,7 @@ static bool by_messages(struct uno_large *j, uint64_t k, size_t above)
     if (out->bytes <= above || out->bytes >= windows) return false;
     uno_seg_wait(u, 1 - u->me, k);
     in = uno_large_entry_of(j, 1 - u->me, k, u->me);
-    return in_windows(out, in, above) && in->bytes < windows;
+    return both_above(out, in, above) && in->bytes < windows;
 }
 
 static bool has_block_above(const struct uno_large *j, size_t above)
@@ -94,7 +94,7 @@ void uno_large_alltoallv(struct uno_large *j)
     struct uno_block to = uno_recv_block(j->c, u->me), from = uno_send_block(j->c, u->me);
     uint64_t k = ++u->phase;
     uno_large_lay_table(j, k, UNO_SEG_SLOT);
-    size_t above = windows_above(u);
+    size_t above = exchange_above(u);
     bool lent = false, swaps = false;
     if (above < SIZE_MAX && has_block_above(j, above)) {
         j->wide = u->room;    // no block goes there
@@ -119,7 +119,7 @@ void uno_large_alltoallv(struct uno_large *j)
         int r = (u->me + (last ? u->n - i : i)) % u->n;
         uno_seg_wait(u, r, k);
         const struct uno_large_entry *in = uno_large_entry_of(j, r, k, u->me);
-        if (in_windows(uno_large_entry_of(j, u->me, k, r), in, above))
+        if (both_above(uno_large_entry_of(j, u->me, k, r), in, above))
             swaps = true;
         else
             uno_large_take_block(j, r, in);

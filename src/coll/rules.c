@@ -127,9 +127,9 @@ static const struct uno_rule built_in[] = {
 
 // The same where ranks outnumber cores: each meeting costs turns of all of them, and of two copies one is made while
 // its rank would only wait (bench: --np 4 and 8 on two cores, --sizes 8K:256K). Copies across, which look buffers up
-// and gather them, serve an alltoall beyond the caches, too; then messages (Zen 4, one chiplet, 2 MiB of 4 ranks in
-// windows, copied, by messages 2.5, 1.4, 2.4 ms, 8 MiB 10.2, 10.1, 8.2; 512 KiB of 8 ranks 2.0, 1.5, 1.9, 2
-// MiB 8.5, 10.0, 9.9).
+// and gather them, serve an alltoall beyond the caches, too; then messages (Zen 4, one chiplet, ms in windows, copied,
+// by messages: 2 MiB of 4 ranks 2.5, 1.4, 2.4, 8 MiB 10.2, 10.1, 8.2; 512 KiB of 8 ranks 2.0, 1.5, 1.9, 2 MiB 8.5,
+// 10.0, 9.9).
 static const struct uno_rule crowded_in[] = {
     {UNO_REDUCE, 0, 0, UNO_ALG_SLOTS},
     {UNO_REDUCE, 0, (256 << 10) + 1, UNO_ALG_WINDOWS},

@@ -137,9 +137,10 @@ void uno_windows_reduce(struct uno_coll *u, const struct uno_call *c, size_t byt
     s.step = (MPI_Count)(u->flow.bytes / s.size);
     set_range(&s);
     uint64_t n = (uint64_t)((s.count + s.step - 1) / s.step);
-    s.w = uno_windows_begin(u, u->me == u->n - 1, bytes * uno_choose_footprint(c->kind, u->n) > u->flow.cached);
+    size_t all = bytes * uno_choose_footprint(c->kind, u->n);
+    s.cold = all > u->flow.cold;
+    s.w = uno_windows_begin(u, u->me == u->n - 1, all > u->flow.cached);
     s.w.folds = true;
-    s.cold = bytes * uno_choose_footprint(c->kind, u->n) > u->flow.cold;
     for (uint64_t i = 0; i < n && !u->comm->broken; i++) one_window(&s, i);
     take(&s, n, true);
     uno_seg_done(u, s.w.phase);
