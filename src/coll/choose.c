@@ -92,14 +92,19 @@ static enum uno_coll_kind ruled_as(enum uno_coll_kind kind)
     return kind == UNO_ALLGATHERV ? UNO_ALLGATHER : kind;
 }
 
-bool uno_choose_is_fixed(enum uno_coll_kind kind, bool crowded)
+bool uno_choose_is_said(enum uno_coll_kind kind)
 {
-    if (kind == UNO_ALLREDUCE && crowded && uno_thresholds_told.streamed < UNO_THRESHOLD_NEVER) return true;
     for (size_t i = 0; i < uno_rules_loaded.n; i++) {
         const struct uno_rule *r = &uno_rules_loaded.rule[i];
         if (r->kind == ruled_as(kind) && uno_rule_in_host(r->alg)) return true;
     }
     return false;
+}
+
+bool uno_choose_is_fixed(enum uno_coll_kind kind, bool crowded)
+{
+    bool reads_alone = kind == UNO_ALLREDUCE && crowded && uno_thresholds_told.streamed < UNO_THRESHOLD_NEVER;
+    return reads_alone || uno_choose_is_said(kind);
 }
 
 size_t uno_choose_from(enum uno_coll_kind kind, enum uno_alg alg, int size, bool crowded)

@@ -48,6 +48,7 @@ size_t uno_choose_from(enum uno_coll_kind kind, enum uno_alg alg, int size, bool
 // it is an allreduce of ranks that outnumber cores, where copies that leave the caches are dear (4 ranks, 4 MiB, Zen 3:
 // 1.3 ms in windows, 2.0 by copies between huge pages).
 bool uno_choose_is_fixed(enum uno_coll_kind kind, bool crowded);
+bool uno_choose_is_said(enum uno_coll_kind kind);    // the user has said so
 
 // Inside a host, thresholds of the machine (base/thresholds.h): bytes that one rank had better copy alone, that a call
 // which copies across processes is worth, of all ranks' buffers that a cache holds, above which all is streamed, and

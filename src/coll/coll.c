@@ -121,6 +121,7 @@ int uno_coll_run(struct uno_call *c)
     if (err) return err;
     err = uno_sched_run(s);
     uno_cache_give(s);
+    uno_shm_over(c->comm);
     return err;
 }
 

@@ -29,15 +29,16 @@ struct range {
     size_t bytes;
 };
 
-// Whether to ask at all, the same on all ranks: each answer costs a phase. Where ranks outnumber cores and the caches
+// Where ranks outnumber cores and the caches
 // hold all buffers, a reduction's windows stay in them (Zen 3, 4 ranks, allreduce of 256 KiB 50 us, 88 by copies). What
 // has left the caches gains nothing by huge pages, nor by being marked as used before it is sent (Zen 3, 2 ranks, with
 // them and without: scatter of 16 MiB 3.2 and 2.6 ms, alltoall 5.8 and 5.1, allgather 5.3 and 4.8). But the shared
 // cache may still hold it (Zen 4, all 32 MiB, with them and without: 2 ranks, alltoall 0.43 and 0.89 ms, bcast 0.5
 // and 1.3; 4 ranks, allgather 1.06 and 1.71), which a scatter (0.97 and 0.67) or an allreduce (1.03 and 0.78) does not
 // gain by.
-static bool may_go_by_copies(const struct uno_coll *u, const struct uno_call *c, size_t bytes)
+bool uno_gathered_asks(const struct uno_coll *u, const struct uno_call *c, size_t bytes)
 {
+    if (!u->cma || u->flow.fixed >> c->kind & 1) return false;
     bool many = u->n >= MANY, in_place = c->sbuf == MPI_IN_PLACE;
     size_t all = bytes * uno_choose_footprint(c->kind, u->n);
     if (all > (c->kind == UNO_SCATTER || c->kind == UNO_ALLREDUCE ? u->flow.cold : u->flow.far)) return false;
@@ -113,7 +114,6 @@ static void say(struct uno_coll *u)
 
 bool uno_gathered(struct uno_coll *u, const struct uno_call *c, size_t bytes)
 {
-    if (!may_go_by_copies(u, c, bytes)) return false;
     struct range mine[2] = {{NULL, 0}, {NULL, 0}};
     uint32_t bit = UINT32_C(1) << c->kind;
     bool by_all = said_by_all(u) & bit, here = exposed(u, c, bytes, mine);

@@ -7,5 +7,8 @@
 #include "coll/build.h"
 #include "coll/segment.h"
 
+// Whether to ask at all, the same on all ranks: it costs a phase.
+bool uno_gathered_asks(const struct uno_coll *u, const struct uno_call *c, size_t bytes);
+
 // The same on all ranks, who must all ask. Counts a use of the buffers where the answer is no (copies count their own).
 bool uno_gathered(struct uno_coll *u, const struct uno_call *c, size_t bytes);

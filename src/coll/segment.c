@@ -69,6 +69,7 @@ struct plan {
     bool spread;
     size_t window, each, depth, cached, cold, far;    // bytes of a window, windows in a wide slot, windows under way
     uint32_t fixed;
+    struct uno_trial_plan trials;
     size_t alone, call_worth;
     size_t copies[UNO_COLL_KINDS], windows[UNO_COLL_KINDS], messages[UNO_COLL_KINDS];
 };
@@ -105,6 +106,7 @@ static struct plan make_plan(const struct uno_coll *u)
             p.window ? uno_choose_from((enum uno_coll_kind)kind, UNO_ALG_WINDOWS, u->n, p.crowded) : SIZE_MAX;
         if (uno_choose_is_fixed((enum uno_coll_kind)kind, p.crowded)) p.fixed |= UINT32_C(1) << kind;
     }
+    p.trials = uno_trial_plan(u->n, p.crowded);
     return p;
 }
 
@@ -120,7 +122,8 @@ static int set_up(struct uno_coll *u)
     if (c->rank == 0 && u->near) plan = make_plan(u);
     int err = uno_coll_bcast(c, &plan, sizeof plan, 0);
     if (err) return err;
-    if (!u->near) return uno_fail(MPI_ERR_NO_MEM, "no memory for the collectives of %d ranks", u->n);
+    u->trials = uno_trials_new(&plan.trials);
+    if (!u->near || !u->trials) return uno_fail(MPI_ERR_NO_MEM, "no memory for the collectives of %d ranks", u->n);
     if (plan.first < 0) return MPI_SUCCESS;
     for (int r = 0; r < u->n; r++) {
         int proc = uno_comm_proc(c, r);
@@ -163,6 +166,7 @@ static void free_coll(struct MPI_ABI_Comm *comm)
     }
     uno_cache_drop(u);
     uno_hier_free(u->hier);
+    free(u->trials);
     free(u->near);
     free(u->scratch);
     free(u);

@@ -37,6 +37,7 @@ struct uno_line {
 
 struct uno_hier;
 struct uno_sched;
+struct uno_trials;
 
 // A rank of the communicator: where it is woken, what it tells.
 struct uno_neighbour {
@@ -106,12 +107,13 @@ struct uno_coll {
     size_t wide_first, wide_chunks;
     struct uno_tree tree;
     struct uno_flow flow;
-    _Atomic uint32_t *left;      // ranks that let go of the segment
-    struct uno_job_head *job;    // that of rank 0
-    size_t first, chunks;        // place in its heap
-    char *scratch;               // pieces of peers' data under reduction
-    bool settled;                // `on` is known
-    struct uno_sched *idle;      // kept schedules (cache.h)
+    struct uno_trials *trials;    // of ways that its collectives may go (trial.h)
+    _Atomic uint32_t *left;       // ranks that let go of the segment
+    struct uno_job_head *job;     // that of rank 0
+    size_t first, chunks;         // place in its heap
+    char *scratch;                // pieces of peers' data under reduction
+    bool settled;                 // `on` is known
+    struct uno_sched *idle;       // kept schedules (cache.h)
     int nidle;
     unsigned built, reused;    // schedules
     unsigned walks;            // large calls that walk to and fro (large.c)
@@ -129,6 +131,16 @@ struct uno_coll *uno_coll_of(struct MPI_ABI_Comm *comm, int *err);
 // Their own files give back what else hangs there: cache.c, hier.c.
 void uno_cache_drop(struct uno_coll *u);
 void uno_hier_free(struct uno_hier *h);
+
+// Likewise trial.c: what rank 0 plans for all; what a communicator keeps, which free() gives back (NULL: memory is
+// out).
+struct uno_trial_plan {
+    uint32_t kinds;    // bit per kind: it is tried
+    unsigned first;    // calls before the first trial
+    size_t least;      // bytes from which on
+};
+struct uno_trial_plan uno_trial_plan(int n, bool crowded);
+struct uno_trials *uno_trials_new(const struct uno_trial_plan *plan);
 
 // Begins a phase in which this rank posts so many bytes: waits until their place is free. A phase in which it only
 // reads begins with a plain ++u->phase.

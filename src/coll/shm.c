@@ -8,6 +8,7 @@
 #include "base/pvar.h"
 #include "coll/build.h"
 #include "coll/gathered.h"
+#include "coll/trial.h"
 
 static _Atomic uint64_t small, large;
 static const struct uno_pvar counts[] = {
@@ -44,6 +45,91 @@ static int run_large(struct uno_coll *u, const struct uno_call *c, size_t bytes)
     return err;
 }
 
+// These have no other way than the slots in place.
+static bool stays_in_slots(const struct uno_call *c)
+{
+    bool whole = c->kind == UNO_ALLTOALL || c->kind == UNO_REDUCE_SCATTER || c->kind == UNO_REDUCE_SCATTER_BLOCK;
+    return whole && c->sbuf == MPI_IN_PLACE;
+}
+
+// What a rank posts of it in a slot.
+static size_t posted(const struct uno_coll *u, const struct uno_call *c, size_t bytes)
+{
+    bool others = c->kind == UNO_ALLTOALL || c->kind == UNO_SCATTER;
+    return others ? bytes * (size_t)(u->n - 1) : bytes;
+}
+
+static bool fits(struct uno_coll *u, size_t slot)
+{
+    return slot <= u->room || uno_seg_widen(u, slot);
+}
+
+static enum uno_alg ruled(struct uno_coll *u, const struct uno_call *c, size_t bytes)
+{
+    size_t windows = u->windows[c->kind], messages = u->messages[c->kind], slot = posted(u, c, bytes);
+    if (bytes >= messages && (bytes < windows || windows < messages)) return UNO_ALG_MESSAGES;
+    if (bytes >= windows && uno_seg_widen(u, u->flow.bytes) && u->wide) return UNO_ALG_WINDOWS;
+    if (u->spread && !u->widened && slot > UNO_SEG_SMALL && u->phase > UNO_SEG_SPREAD_AFTER) uno_seg_widen(u, slot);
+    if (bytes >= u->copies[c->kind] && u->cma && !stays_in_slots(c)) return UNO_ALG_COPIES;
+    return fits(u, slot) ? UNO_ALG_SLOTS : UNO_ALG_COPIES;
+}
+
+#define KIND(k) (UINT32_C(1) << (k))
+#define BY_WINDOWS                                                                                                     \
+    (KIND(UNO_BCAST) | KIND(UNO_REDUCE) | KIND(UNO_ALLREDUCE) | KIND(UNO_ALLGATHER) | KIND(UNO_ALLGATHERV) |           \
+     KIND(UNO_ALLTOALL) | KIND(UNO_REDUCE_SCATTER))
+#define BY_MESSAGES (KIND(UNO_SCATTER) | KIND(UNO_ALLGATHER) | KIND(UNO_ALLGATHERV) | KIND(UNO_ALLTOALL))
+#define TRIED (BY_WINDOWS | BY_MESSAGES | KIND(UNO_GATHER) | KIND(UNO_REDUCE_SCATTER_BLOCK))
+#define RUN_AHEAD (KIND(UNO_BCAST) | KIND(UNO_REDUCE) | KIND(UNO_GATHER) | KIND(UNO_SCATTER))
+#define LEAST_AHEAD (128 << 10)
+#define LEAST_COPIES (8 << 10)
+#define LEAST_WINDOWS (16 << 10)
+
+// The ways that a call may go, for trials. None: those that fold in another order, or whose root learns the way itself,
+// and short ones in which ranks that share cores run ahead of each other: what a call takes then says nothing.
+static unsigned ways_of(const struct uno_coll *u, const struct uno_call *c, size_t bytes)
+{
+    size_t slot = posted(u, c, bytes), widest = u->spread ? u->stride : u->wide_most;
+    uint32_t kind = KIND(c->kind);
+    if (!(kind & TRIED) || stays_in_slots(c)) return 0;
+    if (c->kind == UNO_GATHER && bytes >= u->windows[c->kind]) return 0;
+    if (u->crowded && bytes < LEAST_AHEAD && kind & RUN_AHEAD) return 0;
+    unsigned ways = slot <= u->room || (!u->widened && slot <= widest) ? UNO_TRIAL_BIT(UNO_ALG_SLOTS) : 0;
+    if (bytes >= LEAST_COPIES && u->cma) ways |= UNO_TRIAL_BIT(UNO_ALG_COPIES);
+    if (bytes >= LEAST_WINDOWS && kind & BY_WINDOWS && u->flow.bytes && (u->wide || !u->widened))
+        ways |= UNO_TRIAL_BIT(UNO_ALG_WINDOWS);
+    return kind & BY_MESSAGES ? ways | UNO_TRIAL_BIT(UNO_ALG_MESSAGES) : ways;
+}
+
+static enum uno_alg choose_way(struct uno_coll *u, const struct uno_call *c, size_t bytes)
+{
+    enum uno_alg way = ruled(u, c, bytes);
+    bool far = way == UNO_ALG_MESSAGES || (way == UNO_ALG_WINDOWS && c->kind != UNO_GATHER);
+    if (far && uno_gathered_asks(u, c, bytes)) return uno_gathered(u, c, bytes) ? UNO_ALG_COPIES : way;
+    if (bytes < u->trials->plan.least || !(u->trials->plan.kinds >> c->kind & 1)) return way;
+    unsigned ways = ways_of(u, c, bytes);
+    return ways ? uno_trial_way(u, c->kind, bytes, way, ways) : way;
+}
+
+static int run_windows(struct uno_coll *u, const struct uno_call *c, size_t bytes)
+{
+    uno_count_add(&large, 1);
+    if (c->kind == UNO_ALLTOALL) return uno_windows_alltoall(u, c, bytes);
+    if (!uno_coll_reduces(c->kind)) return uno_windows_spread(u, c, bytes);
+    uno_windows_reduce(u, c, bytes);
+    return MPI_SUCCESS;
+}
+
+static int run_by(struct uno_coll *u, const struct uno_call *c, size_t bytes, enum uno_alg way)
+{
+    if (way == UNO_ALG_MESSAGES) return UNO_SHM_DECLINED;
+    if (way == UNO_ALG_WINDOWS && c->kind != UNO_GATHER && uno_seg_widen(u, u->flow.bytes) && u->wide)
+        return run_windows(u, c, bytes);
+    if (way != UNO_ALG_SLOTS || !fits(u, posted(u, c, bytes))) return run_large(u, c, bytes);
+    uno_count_add(&small, 1);
+    return uno_small_run(u, c, bytes);
+}
+
 int uno_shm_run(const struct uno_call *c)
 {
     int err = MPI_SUCCESS;
@@ -53,30 +139,16 @@ int uno_shm_run(const struct uno_call *c)
     bool varied =
         c->kind == UNO_GATHERV || c->kind == UNO_SCATTERV || c->kind == UNO_ALLTOALLV || c->kind == UNO_ALLTOALLW;
     if (varied) return run_large(u, c, 0);
-    size_t bytes = uno_call_bytes(c), slot = bytes;
+    size_t bytes = uno_call_bytes(c);
     if (bytes == 0 && c->kind != UNO_BARRIER) return MPI_SUCCESS;
     unsigned ready = UNO_TYPE_PREDEFINED | UNO_TYPE_PLAIN;
     if (uno_coll_reduces(c->kind) && (c->rtype->flags & ready) != ready) return UNO_SHM_DECLINED;
-    if (c->kind == UNO_ALLTOALL || c->kind == UNO_SCATTER) slot = bytes * (size_t)(u->n - 1);
-    size_t from = u->windows[c->kind];
-    bool messages = bytes >= u->messages[c->kind] && (bytes < from || from < u->messages[c->kind]),
-         windows = !messages && bytes >= from && uno_seg_widen(u, u->flow.bytes) && u->wide;
-    if (windows && c->kind == UNO_GATHER) return run_large(u, c, bytes);
-    if ((messages || windows) && u->cma && !(u->flow.fixed >> c->kind & 1) && uno_gathered(u, c, bytes))
-        return run_large(u, c, bytes);
-    if (messages) return UNO_SHM_DECLINED;
-    if (windows) {
-        uno_count_add(&large, 1);
-        if (c->kind == UNO_ALLTOALL) return uno_windows_alltoall(u, c, bytes);
-        if (!uno_coll_reduces(c->kind)) return uno_windows_spread(u, c, bytes);
-        uno_windows_reduce(u, c, bytes);
-        return MPI_SUCCESS;
-    }
-    // These have no other way than the slots in place.
-    bool whole = c->kind == UNO_ALLTOALL || c->kind == UNO_REDUCE_SCATTER || c->kind == UNO_REDUCE_SCATTER_BLOCK;
-    bool slots = bytes < u->copies[c->kind] || !u->cma || (whole && c->sbuf == MPI_IN_PLACE);
-    if (u->spread && !u->widened && slot > UNO_SEG_SMALL && u->phase > UNO_SEG_SPREAD_AFTER) uno_seg_widen(u, slot);
-    if (!slots || (slot > u->room && !uno_seg_widen(u, slot))) return run_large(u, c, bytes);
-    uno_count_add(&small, 1);
-    return uno_small_run(u, c, bytes);
+    err = run_by(u, c, bytes, choose_way(u, c, bytes));
+    if (err != UNO_SHM_DECLINED) uno_trial_end(u->trials);
+    return err;
+}
+
+void uno_shm_over(const struct MPI_ABI_Comm *comm)
+{
+    if (comm->coll && comm->coll->trials) uno_trial_end(comm->coll->trials);
 }

@@ -10,6 +10,9 @@
 // Blocking calls on intracommunicators. UNO_SHM_DECLINED, 0 or an error class.
 int uno_shm_run(const struct uno_call *c) UNO_MUST_USE;
 
+// A call that was declined is over: it may have been declined as a trial (trial.h).
+void uno_shm_over(const struct MPI_ABI_Comm *comm);
+
 // The parts. c was found fit (by what all ranks know) in shm.c.
 int uno_small_run(struct uno_coll *u, const struct uno_call *c, size_t bytes) UNO_MUST_USE;
 void uno_tree_run(struct uno_coll *u, const struct uno_call *c, size_t bytes);

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which way costs the ranks of a communicator least, by trials (trial.h). Called by shm.c, and by coll.c when a call is
+// over.
+//
+// Always holds: all ranks see the same calls in the same order, and what was said of them, so all keep the same. What
+// is said the i-th time lies in the line of flow that says which windows are ready, in words of its own for even and
+// odd i, and is overwritten by the rank's time i + 2, before which it has seen that all have said time i + 1, having
+// read time i.
+#include "coll/trial.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fail.h"
+#include "base/param.h"
+#include "base/pvar.h"
+#include "base/wait.h"
+
+static struct uno_param first = UNO_PARAM_INT(
+    "coll_trials", 128, 0, 1 << 20,
+    "calls of a collective of 4 KiB or more inside a host, of one power of two of bytes, after which another way than "
+    "that of the rules is tried, and taken if it takes less time; sooner beyond 512 KiB (0: never)");
+UNO_PARAM_DECLARE(first);
+
+static _Atomic uint64_t tried, taken;
+static const struct uno_pvar counts[] = {
+    UNO_PVAR_COUNTER("coll_trials_made", &tried, "trials of another way for a collective inside a host"),
+    UNO_PVAR_COUNTER("coll_trials_won", &taken, "of coll_trials_made, those after which the other way was taken"),
+    UNO_PVAR_END};
+UNO_PVARS_DECLARE(counts);
+
+#define RANKS 64                   // at most: each looks at what all say
+#define LEAST (16 << 10)           // bytes; where each rank has a core, what is shorter is over before it is timed
+#define LEAST_CROWDED (4 << 10)    // likewise where ranks outnumber cores
+#define LARGE (1 << 20)
+#define LONG (64 << 10)
+#define SLOTS UNO_SEG_LINES
+#define SOON (64 << 20)    // the bytes of as many calls as come before the first trial of large ones
+#define COPIES_LATER 32    // times as many calls, at most, come before the first trial against copies
+#define MOST_REST 4        // and between two trials, of short calls twice as many
+#define FEW 8              // but at least so many calls
+#define WORST 5            // a way that has lost every time is left out 2^5 - 1 times
+#define WORST_NEAR 3       // one that lost by little
+#define HOPELESS 3         // times as long as the way as it is, at first sight
+#define ABSURD 8           // likewise, and not to be expected to change
+#define STALE 16           // calls that wait for a trial to end before it is given up
+#define WON(rival, as_is) ((rival)*16 < (as_is)*15)
+
+// The calls of a trial: as it is; the rival's first, which is not timed; the rival's; before ranks look at what all
+// have said, so that nobody waits for it.
+struct course {
+    unsigned as_is, warm, rival, grace;
+};
+
+// A first look costs little; what it does not rule out is looked at for longer. Short calls for as long as it takes to
+// go once through all slots: until then these are cold.
+static struct course course_of(const struct uno_trial *t, size_t bytes)
+{
+    if (bytes >= LARGE) return t->again ? (struct course){4, 1, 4, 1} : (struct course){2, 1, 1, 1};
+    if (!t->again) return (struct course){4, 1, 2, 4};
+    return bytes < LONG ? (struct course){16, SLOTS, 16, 4} : (struct course){8, 8, 8, 4};
+}
+
+struct uno_trial_plan uno_trial_plan(int n, bool crowded)
+{
+    struct uno_trial_plan p = {.first = (unsigned)first.num, .least = crowded ? LEAST_CROWDED : LEAST};
+    for (int kind = 0; kind < UNO_COLL_KINDS && p.first && n <= RANKS; kind++)
+        if (!uno_choose_is_said((enum uno_coll_kind)kind)) p.kinds |= UINT32_C(1) << kind;
+    return p;
+}
+
+struct uno_trials *uno_trials_new(const struct uno_trial_plan *plan)
+{
+    struct uno_trials *t = calloc(1, sizeof *t);
+    if (t) t->plan = *plan;
+    return t;
+}
+
+// Each rank's sums: of calls as it is, of the rival's.
+static _Atomic uint32_t *word_of(const struct uno_coll *u, int r, int which)
+{
+    _Atomic uint32_t *own = (_Atomic uint32_t *)(void *)u->flow.line[2 * (size_t)r].data + 4;
+    return own + 2 * (u->trials->said % 2) + which;
+}
+
+static void wait_said(struct uno_coll *u)
+{
+    for (int r = 0; r < u->n && u->trials->said_at; r++)
+        if (r != u->me) uno_seg_wait_done(u, r, u->trials->said_at);
+    u->trials->said_at = 0;
+}
+
+static void say(struct uno_coll *u, const struct course *c)
+{
+    struct uno_trials *t = u->trials;
+    wait_said(u);
+    t->said++;
+    for (int i = 0; i < 2; i++) {
+        uint64_t each = t->sum[i] / (i ? c->rival : c->as_is);
+        // Relaxed: the done line publishes it, of a phase in which nobody posts.
+        atomic_store_explicit(word_of(u, u->me, i), each < UINT32_MAX ? (uint32_t)each : UINT32_MAX,
+                              memory_order_relaxed);
+    }
+    t->said_at = ++u->phase;
+    uno_seg_done(u, t->said_at);
+}
+
+static uint64_t sum_of(const struct uno_coll *u, int which)
+{
+    uint64_t all = 0;
+    // Relaxed: the done lines, waited for, have published them.
+    for (int r = 0; r < u->n; r++) all += atomic_load_explicit(word_of(u, r, which), memory_order_relaxed);
+    return all;
+}
+
+static void rest(struct uno_coll *u, struct uno_trial *t, unsigned calls)
+{
+    t->step = 0;
+    t->again = false;
+    t->left = t->rest = calls;
+    if (u->trials->open == t) u->trials->open = NULL;
+}
+
+// Copies take their time once pages are gathered (base/huge.h).
+static unsigned first_rest(const struct uno_coll *u, const struct uno_trial *t, size_t bytes)
+{
+    size_t n = SOON / bytes, most = u->trials->plan.first * (t->way == UNO_ALG_COPIES ? COPIES_LATER : 1);
+    if (n < FEW) n = FEW;
+    return (unsigned)(n < most ? n : most);
+}
+
+static void lose(struct uno_coll *u, struct uno_trial *t, size_t bytes, uint64_t as_is, uint64_t rival)
+{
+    uint8_t *lost = &t->lost[t->rival - UNO_ALG_SLOTS], worst = rival > as_is + as_is / 4 ? WORST : WORST_NEAR;
+    *lost = (uint8_t)(*lost + (t->again ? 1 : 2));
+    if (*lost > worst || rival > ABSURD * as_is) *lost = worst;
+    t->skip[t->rival - UNO_ALG_SLOTS] = (uint8_t)((1u << *lost) - 1);
+    unsigned most = u->trials->plan.first * (bytes < LONG ? 2 * MOST_REST : MOST_REST);
+    rest(u, t, 2 * t->rest < most ? 2 * t->rest : most);
+}
+
+static void judge(struct uno_coll *u, struct uno_trial *t, size_t bytes)
+{
+    wait_said(u);
+    uint64_t as_is = sum_of(u, 0), rival = sum_of(u, 1);
+    uno_log(3, "%s of %zu bytes over %d ranks: %s %llu ticks, %s %llu", uno_coll_word(t->kind), bytes, u->n,
+            uno_alg_word(t->way), (unsigned long long)as_is, uno_alg_word(t->rival), (unsigned long long)rival);
+    uno_count_add(&tried, 1);
+    if (!t->again && rival <= HOPELESS * as_is) {
+        t->again = true;
+        t->step = 0;
+        t->left = SLOTS;    // until the way as it is is no longer cold either
+    } else if (!WON(rival, as_is)) {
+        lose(u, t, bytes, as_is, rival);
+    } else {
+        uno_log(2, "%s of %zu bytes over %d ranks: %s instead of %s", uno_coll_word(t->kind), bytes, u->n,
+                uno_alg_word(t->rival), uno_alg_word(t->way));
+        uno_count_add(&taken, 1);
+        t->way = t->rival;
+        memset(t->lost, 0, sizeof t->lost);
+        memset(t->skip, 0, sizeof t->skip);
+        rest(u, t, first_rest(u, t, bytes));
+    }
+}
+
+// The next one to be tried. False: none may.
+static bool pick_rival(struct uno_trial *t, unsigned ways)
+{
+    for (int i = 0; i < UNO_TRIAL_WAYS; i++) {
+        t->rival = t->rival + 1 < UNO_ALG_SLOTS + UNO_TRIAL_WAYS ? (uint8_t)(t->rival + 1) : UNO_ALG_SLOTS;
+        if (t->rival == t->way || !(ways & UNO_TRIAL_BIT(t->rival))) continue;
+        uint8_t *skip = &t->skip[t->rival - UNO_ALG_SLOTS];
+        if (!*skip) return true;
+        --*skip;
+    }
+    return false;
+}
+
+static bool begin(struct uno_coll *u, struct uno_trial *t, unsigned ways)
+{
+    struct uno_trials *all = u->trials;
+    if (all->open && all->open != t) {
+        t->left = 1;
+        if (++all->others < STALE) return false;
+        rest(u, all->open, all->open->rest);
+    }
+    if (!t->again && !pick_rival(t, ways)) {
+        t->left = t->rest;
+        return false;
+    }
+    all->open = t;
+    all->sum[0] = all->sum[1] = 0;
+    return true;
+}
+
+// One that is like its neighbour of the same rule begins where that has come to.
+static void begin_as(const struct uno_trials *all, struct uno_trial *t, unsigned ways)
+{
+    for (int i = 0; i < UNO_TRIALS; i++) {
+        const struct uno_trial *near = &all->of[i];
+        bool is_near = near->bits && (near->bits + 1 == t->bits || near->bits == t->bits + 1);
+        if (is_near && near->kind == t->kind && near->ruled == t->ruled && ways & UNO_TRIAL_BIT(near->way))
+            t->way = near->way;
+    }
+}
+
+static struct uno_trial *find(struct uno_coll *u, enum uno_coll_kind kind, size_t bytes, enum uno_alg ruled,
+                              unsigned ways)
+{
+    unsigned bits = 64u - (unsigned)__builtin_clzll(bytes - 1);
+    struct uno_trial *t = &u->trials->of[(kind * 7 + bits + ruled * 21) % UNO_TRIALS];
+    if (t->kind == kind && t->bits == bits && t->ruled == ruled) return t;
+    if (u->trials->open == t) u->trials->open = NULL;
+    *t = (struct uno_trial){.kind = (uint8_t)kind,
+                            .bits = (uint8_t)bits,
+                            .ruled = (uint8_t)ruled,
+                            .way = (uint8_t)ruled,
+                            .rival = (uint8_t)ruled};
+    begin_as(u->trials, t, ways);
+    t->left = t->rest = first_rest(u, t, bytes);
+    return t;
+}
+
+// Its slots are not yet as long as they will be. (u->spread is what a rank has still to do about that.)
+static bool is_growing(const struct uno_coll *u, const struct uno_trial *t)
+{
+    if (t->way != UNO_ALG_SLOTS) return false;
+    return u->widened ? u->spread_from < UINT64_MAX && u->phase < u->spread_from : u->spread;
+}
+
+static enum uno_alg timed(struct uno_trials *all, uint8_t way, bool rival)
+{
+    all->rival = rival;
+    all->began = uno_ticks() | 1;
+    return (enum uno_alg)way;
+}
+
+enum uno_alg uno_trial_way(struct uno_coll *u, enum uno_coll_kind kind, size_t bytes, enum uno_alg ruled, unsigned ways)
+{
+    struct uno_trials *all = u->trials;
+    struct uno_trial *t = find(u, kind, bytes, ruled, ways);
+    all->began = 0;
+    if (!(ways & UNO_TRIAL_BIT(t->way))) return ruled;
+    if (t->step == 0 && (is_growing(u, t) || --t->left > 0 || !begin(u, t, ways))) return (enum uno_alg)t->way;
+    struct course c = course_of(t, bytes);
+    unsigned i = t->step++;
+    all->others = 0;
+    if (i < c.as_is) return timed(all, t->way, false);
+    i -= c.as_is;
+    if (i < c.warm) return (enum uno_alg)t->rival;
+    i -= c.warm;
+    if (i < c.rival) return timed(all, t->rival, true);
+    if (i == c.rival) say(u, &c);
+    if (i == c.rival + c.grace) judge(u, t, bytes);
+    return (enum uno_alg)t->way;
+}
+
+void uno_trial_time(struct uno_trials *t)
+{
+    t->sum[t->rival] += uno_ticks() - t->began;
+    t->began = 0;
+}

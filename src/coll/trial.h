@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Trials: a blocking collective in a host goes as the rules say (choose.h) until another way has cost its ranks less.
+// Which one does may change with the cores that the ranks are given, within seconds. So a communicator tries, for each
+// kind and power of two of bytes, the ways that there are, one after the other: ranks time some calls of the way as it
+// is and some of its rival, each says what its calls took, and all go by the sum. A rival that wins is tried once more
+// in more calls before it takes over; one that loses by far is left out for longer and longer. Used by shm.c and
+// coll.c.
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "coll/choose.h"
+#include "coll/segment.h"
+
+#define UNO_TRIALS 64       // kinds and sizes of which a communicator keeps what was tried
+#define UNO_TRIAL_WAYS 4    // slots, copies, windows, messages
+#define UNO_TRIAL_BIT(way) (1u << ((way)-UNO_ALG_SLOTS))
+
+// One kind, one power of two, one rule.
+struct uno_trial {
+    uint8_t kind, bits;    // bits of the bytes, 0: free
+    uint8_t ruled, way, rival;
+    bool again;                      // it was not ruled out at first sight
+    uint16_t step;                   // of the trial under way, 0: none
+    uint32_t left, rest;             // calls until the next one, and how many there were at first
+    uint8_t lost[UNO_TRIAL_WAYS];    // how far a way has lost, and how often it is still left out
+    uint8_t skip[UNO_TRIAL_WAYS];
+};
+
+// What a communicator keeps for them.
+struct uno_trials {
+    struct uno_trial_plan plan;
+    bool rival;                // the call under way is a rival's
+    unsigned others;           // calls that others wanted the trial to end
+    struct uno_trial *open;    // the one under way: one at a time
+    uint64_t began;            // ticks at which the call under way began that is timed, 0: none
+    uint64_t sum[2];           // ticks of this rank in calls of the way as it is, of its rival
+    uint64_t said, said_at;    // how often it has told them, the phase that published the last time
+    struct uno_trial of[UNO_TRIALS];
+};
+
+// The way of the next call of a kind that is tried, the same on all ranks. ruled: what the rules say; ways: bits of
+// those that it may go.
+enum uno_alg uno_trial_way(struct uno_coll *u, enum uno_coll_kind kind, size_t bytes, enum uno_alg ruled,
+                           unsigned ways);
+
+// The call is over: for uno_trial_end() below.
+void uno_trial_time(struct uno_trials *t);
+
+static inline void uno_trial_end(struct uno_trials *t)
+{
+    if (__builtin_expect(t->began != 0, 0)) uno_trial_time(t);
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// run: np=2,3,4,8 set=coll_trials=2
+// run: np=4 set=coll_trials=2 set=coll_window=4096 set=shm_cma=0
+// run: np=2,4 set=coll_trials=0
+// Collectives that try another way every other call: all data are right, whichever way they went, roots and late ranks
+// change, sizes alternate, and a reduction gives the same bits each time. Without trials there are none.
+#include <stdlib.h>
+#include <string.h>
+
+#include "../check.h"
+
+enum { TURNS = 400, SIZES = 4, MOST = 300 << 10 };
+static const int sizes[SIZES] = {4 << 10, 20000, 130 << 10, MOST};    // bytes
+static int me, n, *out, *in;
+static double *sums, *first[SIZES][3];
+
+static unsigned long long made(void)
+{
+    static MPI_T_pvar_session session;
+    static MPI_T_pvar_handle handle;
+    static int ready;
+    unsigned long long value;
+    int level, index, count;
+    if (!ready) {
+        CHECK(MPI_T_init_thread(MPI_THREAD_SINGLE, &level) == MPI_SUCCESS);
+        CHECK(MPI_T_pvar_session_create(&session) == MPI_SUCCESS);
+        CHECK(MPI_T_pvar_get_index("coll_trials_made", MPI_T_PVAR_CLASS_COUNTER, &index) == MPI_SUCCESS);
+        CHECK(MPI_T_pvar_handle_alloc(session, index, NULL, &handle, &count) == MPI_SUCCESS);
+        CHECK(MPI_T_pvar_start(session, handle) == MPI_SUCCESS);
+        ready = 1;
+    }
+    CHECK(MPI_T_pvar_read(session, handle, &value) == MPI_SUCCESS);
+    return value;
+}
+
+static int value_of(int turn, int from, int to, int i)
+{
+    return turn * 1009 + from * 131 + to * 17 + i;
+}
+
+// Blocks of `count` from one rank: to is the rank that gets it, 0 where all get the same.
+static void fill(int turn, int blocks, int count)
+{
+    for (int b = 0; b < blocks; b++)
+        for (int i = 0; i < count; i += 1 + (i > 64 ? 61 : 0)) out[b * count + i] = value_of(turn, me, b, i);
+}
+
+static void check(int turn, const int *at, int from, int to, int count)
+{
+    for (int i = 0; i < count; i += 1 + (i > 64 ? 61 : 0)) CHECK(at[i] == value_of(turn, from, to, i));
+}
+
+static void move(int turn, int count)
+{
+    int root = turn / 7 % n;
+    fill(turn, n, count);
+    CHECK(MPI_Alltoall(out, count, MPI_INT, in, count, MPI_INT, MPI_COMM_WORLD) == MPI_SUCCESS);
+    for (int r = 0; r < n; r++) check(turn, in + r * count, r, me, count);
+    CHECK(MPI_Allgather(out, count, MPI_INT, in, count, MPI_INT, MPI_COMM_WORLD) == MPI_SUCCESS);
+    for (int r = 0; r < n; r++) check(turn, in + r * count, r, 0, count);
+    CHECK(MPI_Gather(out, count, MPI_INT, in, count, MPI_INT, root, MPI_COMM_WORLD) == MPI_SUCCESS);
+    for (int r = 0; r < n && me == root; r++) check(turn, in + r * count, r, 0, count);
+    CHECK(MPI_Scatter(out, count, MPI_INT, in, count, MPI_INT, root, MPI_COMM_WORLD) == MPI_SUCCESS);
+    check(turn, in, root, me, count);
+    CHECK(MPI_Bcast(me == root ? out : in, count, MPI_INT, root, MPI_COMM_WORLD) == MPI_SUCCESS);
+    if (me != root) check(turn, in, root, 0, count);
+}
+
+static void same_bits(double **kept, const double *now, int count)
+{
+    size_t bytes = (size_t)count * sizeof(double);
+    if (!*kept) {
+        *kept = malloc(bytes);
+        memcpy(*kept, now, bytes);
+    }
+    CHECK(memcmp(now, *kept, bytes) == 0);
+}
+
+// Sums that round: the same bits as in the first call of that kind and size.
+static void reduce(int size, int count)
+{
+    double *all = sums + count;
+    int each = count / n, root = size % n;
+    for (int i = 0; i < count; i++) sums[i] = 1.0 / (1 + i % 1000 + 3 * me);
+    CHECK(MPI_Allreduce(sums, all, count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD) == MPI_SUCCESS);
+    same_bits(&first[size][0], all, count);
+    memset(all, 0, (size_t)count * sizeof(double));
+    CHECK(MPI_Reduce(sums, all, count, MPI_DOUBLE, MPI_SUM, root, MPI_COMM_WORLD) == MPI_SUCCESS);
+    if (me == root) same_bits(&first[size][1], all, count);
+    CHECK(MPI_Reduce_scatter_block(sums, all, each, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD) == MPI_SUCCESS);
+    same_bits(&first[size][2], all, each);
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &me);
+    MPI_Comm_size(MPI_COMM_WORLD, &n);
+    out = malloc((size_t)n * MOST);
+    in = malloc((size_t)n * MOST);
+    sums = malloc((size_t)2 * MOST);
+    CHECK(made() == 0);
+    volatile long busy = 0;
+    for (int turn = 0; turn < TURNS; turn++) {
+        int size = turn < TURNS / 2 ? turn / 50 % SIZES : turn % SIZES;
+        for (long k = 0; k < (turn * 7 + me) % 5 * 3000; k++) busy += k;
+        move(turn, sizes[size] / (int)sizeof(int));
+        reduce(size, sizes[size] / (int)sizeof(double));
+    }
+    const char *trials = getenv("UNISONO_COLL_TRIALS");
+    CHECK((made() > 0) == !(trials && strcmp(trials, "0") == 0));
+    for (int i = 0; i < 3 * SIZES; i++) free(first[i / 3][i % 3]);
+    free(out);
+    free(in);
+    free(sums);
+    MPI_Finalize();
+    return 0;
+}
