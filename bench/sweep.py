@@ -26,7 +26,8 @@ MEMORY = 2 << 30  # bytes of message buffers that a job may take
 ROWS_PER_JOB = 4  # what a job that hangs takes with it; seconds, so that the machine stays the same meanwhile
 SAMPLING = {2: 0.01}  # seconds per size
 SAMPLING_CROWDED = 0.03
-SAMPLING_LARGE = 0.1  # some 100 calls of the first large sizes, as the OSU suite times: buffers in use, not new ones
+SAMPLING_MIDDLE = {2: 0.03}
+SAMPLING_LARGE = 0.1  # also of the middle ones of crowded ranks: buffers in use, and ways that have been tried
 
 
 def buffers(row, size, np):
@@ -64,7 +65,9 @@ def jobs(o):
 
 
 def job(np, piece, rows, sizes, checked, o):
-    own = SAMPLING_LARGE if piece == "large" else SAMPLING.get(np, SAMPLING_CROWDED)
+    own = SAMPLING.get(np, SAMPLING_CROWDED)
+    if piece in ("middle", "large"):
+        own = SAMPLING_LARGE if piece == "large" else SAMPLING_MIDDLE.get(np, SAMPLING_LARGE)
     seconds = "0.002" if o.quick else o.time or str(own)
     # Half the first size comes before and is not kept: OSU, too, comes to a size by all smaller ones, and what a
     # library grows for a communicator that is used much, it has by then.

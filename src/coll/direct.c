@@ -214,7 +214,8 @@ bool uno_build_direct(struct uno_sched *s, const struct uno_call *c)
     struct direct d = {.s = s, .c = c, .n = s->view.size, .me = s->view.rank};
     unsigned plain = UNO_TYPE_PREDEFINED | UNO_TYPE_PLAIN;
     if (!u || !u->on || !u->cma || d.n > MOST_RANKS || !fits(c) || uno_call_bytes(c) < (size_t)least.num) return false;
-    if (uno_call_bytes(c) >= u->messages[c->kind]) return false;
+    // A blocking call that comes here goes by messages (shm.c).
+    if (s->form == UNO_BLOCKING || uno_call_bytes(c) >= u->messages[c->kind]) return false;
     if (c->op && (c->rtype->flags & plain) != plain) return false;
     if (c->kind == UNO_ALLGATHER || c->kind == UNO_ALLGATHERV)
         allgather(d);

@@ -35,6 +35,8 @@ UNO_PARAM_DECLARE(window);
 
 #define PAGE 4096
 #define WINDOWS_PER_PROCESSOR 4
+#define SPREAD_BYTES (8 << 20)    // posted in wide slots that are not yet spread
+#define SPREAD_SOONEST 128        // but at least so many phases
 
 // ---- making and freeing ----
 
@@ -218,7 +220,7 @@ static struct wide_place take_wide(const struct uno_coll *u)
 }
 
 // Rank 0 takes the memory and tells where.
-static void make_wide(struct uno_coll *u)
+static void make_wide(struct uno_coll *u, size_t bytes)
 {
     struct wide_place p = {.first = -1};
     u->widened = true;
@@ -242,12 +244,14 @@ static void make_wide(struct uno_coll *u)
     if (!u->spread) return;
     u->room = u->stride;
     u->narrow = UNO_SEG_SMALL;
-    u->spread_from = u->phase + UNO_SEG_SPREAD_AFTER;
+    uint64_t after = SPREAD_BYTES / bytes;
+    if (after < SPREAD_SOONEST) after = SPREAD_SOONEST;
+    u->spread_from = u->phase + (after < UNO_SEG_SPREAD_AFTER ? after : UNO_SEG_SPREAD_AFTER);
 }
 
 bool uno_seg_widen(struct uno_coll *u, size_t bytes)
 {
-    if (!u->widened && bytes <= (u->spread ? u->stride : u->wide_most)) make_wide(u);
+    if (!u->widened && bytes <= (u->spread ? u->stride : u->wide_most)) make_wide(u, bytes);
     return bytes <= u->room;
 }
 

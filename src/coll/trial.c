@@ -37,13 +37,16 @@ UNO_PVARS_DECLARE(counts);
 #define SLOTS UNO_SEG_LINES
 #define SOON (64 << 20)    // the bytes of as many calls as come before the first trial of large ones
 #define COPIES_LATER 32    // times as many calls, at most, come before the first trial against copies
-#define MOST_REST 4        // and between two trials, of short calls twice as many
+#define MOST_REST 4        // and between two trials
 #define FEW 8              // but at least so many calls
 #define WORST 5            // a way that has lost every time is left out 2^5 - 1 times
 #define WORST_NEAR 3       // one that lost by little
 #define HOPELESS 3         // times as long as the way as it is, at first sight
 #define ABSURD 8           // likewise, and not to be expected to change
-#define STALE 16           // calls that wait for a trial to end before it is given up
+#define GATHERED                                                                                                       \
+    (16 << 20)      // bytes that copies move before pages are gathered (base/huge.h): the first time, they do so
+#define STALE 16    // calls that wait for a trial to end before it is given up
+#define OTHER(a, b) ((a)*2 > (b)*3)    // it costs more by half
 #define WON(rival, as_is) ((rival)*16 < (as_is)*15)
 
 // The calls of a trial: as it is; the rival's first, which is not timed; the rival's; before ranks look at what all
@@ -56,9 +59,10 @@ struct course {
 // go once through all slots: until then these are cold.
 static struct course course_of(const struct uno_trial *t, size_t bytes)
 {
+    if (t->rival == t->way) return (struct course){bytes >= LARGE ? 2 : 4, 0, 0, 4};
     if (bytes >= LARGE) return t->again ? (struct course){4, 1, 4, 1} : (struct course){2, 1, 1, 1};
     if (!t->again) return (struct course){4, 1, 2, 4};
-    return bytes < LONG ? (struct course){16, SLOTS, 16, 4} : (struct course){8, 8, 8, 4};
+    return bytes < LONG ? (struct course){16, SLOTS, 16, 4} : (struct course){8, t->uses ? t->uses : 8, 8, 4};
 }
 
 struct uno_trial_plan uno_trial_plan(int n, bool crowded)
@@ -96,7 +100,8 @@ static void say(struct uno_coll *u, const struct course *c)
     wait_said(u);
     t->said++;
     for (int i = 0; i < 2; i++) {
-        uint64_t each = t->sum[i] / (i ? c->rival : c->as_is);
+        unsigned calls = i ? c->rival : c->as_is;
+        uint64_t each = calls ? t->sum[i] / calls : 0;
         // Relaxed: the done line publishes it, of a phase in which nobody posts.
         atomic_store_explicit(word_of(u, u->me, i), each < UINT32_MAX ? (uint32_t)each : UINT32_MAX,
                               memory_order_relaxed);
@@ -129,13 +134,20 @@ static unsigned first_rest(const struct uno_coll *u, const struct uno_trial *t, 
     return (unsigned)(n < most ? n : most);
 }
 
-static void lose(struct uno_coll *u, struct uno_trial *t, size_t bytes, uint64_t as_is, uint64_t rival)
+// What it costs has changed: who lost before may win now.
+static void compare(struct uno_trial *t, uint64_t as_is)
+{
+    if (OTHER(as_is, t->cost) || OTHER(t->cost, as_is)) memset(t->skip, 0, sizeof t->skip);
+    t->cost = as_is;
+}
+
+static void lose(struct uno_coll *u, struct uno_trial *t, uint64_t as_is, uint64_t rival)
 {
     uint8_t *lost = &t->lost[t->rival - UNO_ALG_SLOTS], worst = rival > as_is + as_is / 4 ? WORST : WORST_NEAR;
     *lost = (uint8_t)(*lost + (t->again ? 1 : 2));
     if (*lost > worst || rival > ABSURD * as_is) *lost = worst;
     t->skip[t->rival - UNO_ALG_SLOTS] = (uint8_t)((1u << *lost) - 1);
-    unsigned most = u->trials->plan.first * (bytes < LONG ? 2 * MOST_REST : MOST_REST);
+    unsigned most = u->trials->plan.first * MOST_REST;
     rest(u, t, 2 * t->rest < most ? 2 * t->rest : most);
 }
 
@@ -145,35 +157,44 @@ static void judge(struct uno_coll *u, struct uno_trial *t, size_t bytes)
     uint64_t as_is = sum_of(u, 0), rival = sum_of(u, 1);
     uno_log(3, "%s of %zu bytes over %d ranks: %s %llu ticks, %s %llu", uno_coll_word(t->kind), bytes, u->n,
             uno_alg_word(t->way), (unsigned long long)as_is, uno_alg_word(t->rival), (unsigned long long)rival);
+    if (!t->again) compare(t, as_is);
+    if (t->rival == t->way) {
+        rest(u, t, t->rest);
+        return;
+    }
     uno_count_add(&tried, 1);
     if (!t->again && rival <= HOPELESS * as_is) {
+        bool first_copies = t->rival == UNO_ALG_COPIES && !t->copied && !OTHER(rival, as_is);
+        t->uses = (uint16_t)(first_copies && bytes >= LONG ? GATHERED / bytes : 0);
+        t->copied |= first_copies;
         t->again = true;
         t->step = 0;
         t->left = SLOTS;    // until the way as it is is no longer cold either
     } else if (!WON(rival, as_is)) {
-        lose(u, t, bytes, as_is, rival);
+        lose(u, t, as_is, rival);
     } else {
         uno_log(2, "%s of %zu bytes over %d ranks: %s instead of %s", uno_coll_word(t->kind), bytes, u->n,
                 uno_alg_word(t->rival), uno_alg_word(t->way));
         uno_count_add(&taken, 1);
         t->way = t->rival;
+        t->clear = rival * 6 < as_is * 5;
         memset(t->lost, 0, sizeof t->lost);
         memset(t->skip, 0, sizeof t->skip);
         rest(u, t, first_rest(u, t, bytes));
     }
 }
 
-// The next one to be tried. False: none may.
-static bool pick_rival(struct uno_trial *t, unsigned ways)
+// The next one to be tried; none: the way as it is, which is timed alone.
+static void pick_rival(struct uno_trial *t, unsigned ways)
 {
     for (int i = 0; i < UNO_TRIAL_WAYS; i++) {
         t->rival = t->rival + 1 < UNO_ALG_SLOTS + UNO_TRIAL_WAYS ? (uint8_t)(t->rival + 1) : UNO_ALG_SLOTS;
         if (t->rival == t->way || !(ways & UNO_TRIAL_BIT(t->rival))) continue;
         uint8_t *skip = &t->skip[t->rival - UNO_ALG_SLOTS];
-        if (!*skip) return true;
+        if (!*skip) return;
         --*skip;
     }
-    return false;
+    t->rival = t->way;
 }
 
 static bool begin(struct uno_coll *u, struct uno_trial *t, unsigned ways)
@@ -184,22 +205,20 @@ static bool begin(struct uno_coll *u, struct uno_trial *t, unsigned ways)
         if (++all->others < STALE) return false;
         rest(u, all->open, all->open->rest);
     }
-    if (!t->again && !pick_rival(t, ways)) {
-        t->left = t->rest;
-        return false;
-    }
+    if (!t->again) pick_rival(t, ways);
     all->open = t;
     all->sum[0] = all->sum[1] = 0;
     return true;
 }
 
-// One that is like its neighbour of the same rule begins where that has come to.
+// One that is like its neighbour of the same rule begins where that has come to, if that was clear.
 static void begin_as(const struct uno_trials *all, struct uno_trial *t, unsigned ways)
 {
     for (int i = 0; i < UNO_TRIALS; i++) {
         const struct uno_trial *near = &all->of[i];
         bool is_near = near->bits && (near->bits + 1 == t->bits || near->bits == t->bits + 1);
-        if (is_near && near->kind == t->kind && near->ruled == t->ruled && ways & UNO_TRIAL_BIT(near->way))
+        if (is_near && near->clear && near->kind == t->kind && near->ruled == t->ruled &&
+            ways & UNO_TRIAL_BIT(near->way))
             t->way = near->way;
     }
 }
@@ -221,11 +240,13 @@ static struct uno_trial *find(struct uno_coll *u, enum uno_coll_kind kind, size_
     return t;
 }
 
-// Its slots are not yet as long as they will be. (u->spread is what a rank has still to do about that.)
-static bool is_growing(const struct uno_coll *u, const struct uno_trial *t)
+// Its slots are not yet as long as they will be, or nobody has gone once along them: pages that a rank has not yet read
+// cost. (u->spread is what a rank has still to do about that.)
+static bool is_growing(const struct uno_coll *u, const struct uno_trial *t, size_t bytes)
 {
     if (t->way != UNO_ALG_SLOTS) return false;
-    return u->widened ? u->spread_from < UINT64_MAX && u->phase < u->spread_from : u->spread;
+    if (!u->widened) return u->spread;
+    return u->spread_from < UINT64_MAX && u->phase < u->spread_from + UNO_SEG_WIDE_DEPTH * (u->stride / bytes);
 }
 
 static enum uno_alg timed(struct uno_trials *all, uint8_t way, bool rival)
@@ -241,7 +262,7 @@ enum uno_alg uno_trial_way(struct uno_coll *u, enum uno_coll_kind kind, size_t b
     struct uno_trial *t = find(u, kind, bytes, ruled, ways);
     all->began = 0;
     if (!(ways & UNO_TRIAL_BIT(t->way))) return ruled;
-    if (t->step == 0 && (is_growing(u, t) || --t->left > 0 || !begin(u, t, ways))) return (enum uno_alg)t->way;
+    if (t->step == 0 && (is_growing(u, t, bytes) || --t->left > 0 || !begin(u, t, ways))) return (enum uno_alg)t->way;
     struct course c = course_of(t, bytes);
     unsigned i = t->step++;
     all->others = 0;

@@ -22,10 +22,14 @@ struct uno_trial {
     uint8_t kind, bits;    // bits of the bytes, 0: free
     uint8_t ruled, way, rival;
     bool again;                      // it was not ruled out at first sight
+    bool clear;                      // the way as it is won by far
+    bool copied;                     // copies have been given the time to gather pages
+    uint16_t uses;                   // the calls that this takes, 0: none
     uint16_t step;                   // of the trial under way, 0: none
     uint32_t left, rest;             // calls until the next one, and how many there were at first
     uint8_t lost[UNO_TRIAL_WAYS];    // how far a way has lost, and how often it is still left out
     uint8_t skip[UNO_TRIAL_WAYS];
+    uint64_t cost;    // ticks of all ranks of a call as it is, the last time
 };
 
 // What a communicator keeps for them.
