@@ -35,17 +35,17 @@ UNO_PVARS_DECLARE(counts);
 #define LARGE (1 << 20)
 #define LONG (64 << 10)
 #define SLOTS UNO_SEG_LINES
-#define SOON (64 << 20)    // the bytes of as many calls as come before the first trial of large ones
-#define COPIES_LATER 32    // times as many calls, at most, come before the first trial against copies
-#define MOST_REST 4        // and between two trials
-#define FEW 8              // but at least so many calls
-#define WORST 5            // a way that has lost every time is left out 2^5 - 1 times
-#define WORST_NEAR 3       // one that lost by little
-#define HOPELESS 3         // times as long as the way as it is, at first sight
-#define ABSURD 8           // likewise, and not to be expected to change
-#define GATHERED                                                                                                       \
-    (16 << 20)      // bytes that copies move before pages are gathered (base/huge.h): the first time, they do so
-#define STALE 16    // calls that wait for a trial to end before it is given up
+#define SOON (64 << 20)                // the bytes of as many calls as come before the first trial of large ones
+#define COPIES_LATER 32                // times as many calls, at most, come before the first trial against copies
+#define MOST_REST 4                    // and between two trials
+#define FEW 8                          // but at least so many calls
+#define WORST 5                        // a way that has lost every time is left out 2^5 - 1 times
+#define WORST_NEAR 3                   // one that lost by little
+#define HOPELESS 3                     // times as long as the way as it is, at first sight
+#define ABSURD 8                       // likewise, and not to be expected to change
+#define GATHERED (16 << 20)            // bytes that copies move before pages are gathered (base/huge.h)
+#define LAPS 4                         // along the slots, until they lie in the caches
+#define STALE 16                       // calls that wait for a trial to end before it is given up
 #define OTHER(a, b) ((a)*2 > (b)*3)    // it costs more by half
 #define WON(rival, as_is) ((rival)*16 < (as_is)*15)
 
@@ -57,12 +57,13 @@ struct course {
 
 // A first look costs little; what it does not rule out is looked at for longer. Short calls for as long as it takes to
 // go once through all slots: until then these are cold.
-static struct course course_of(const struct uno_trial *t, size_t bytes)
+static struct course course_of(const struct uno_trial *t)
 {
-    if (t->rival == t->way) return (struct course){bytes >= LARGE ? 2 : 4, 0, 0, 4};
-    if (bytes >= LARGE) return t->again ? (struct course){4, 1, 4, 1} : (struct course){2, 1, 1, 1};
+    size_t most = (size_t)1 << t->bits;    // bytes: those of this call may be fewer
+    if (t->rival == t->way) return (struct course){most >= LARGE ? 2 : 4, 0, 0, 4};
+    if (most >= LARGE) return t->again ? (struct course){4, 1, 4, 1} : (struct course){2, 1, 1, 1};
     if (!t->again) return (struct course){4, 1, 2, 4};
-    return bytes < LONG ? (struct course){16, SLOTS, 16, 4} : (struct course){8, t->uses ? t->uses : 8, 8, 4};
+    return most < LONG ? (struct course){16, SLOTS, 16, 4} : (struct course){8, t->uses ? t->uses : 8, 8, 4};
 }
 
 struct uno_trial_plan uno_trial_plan(int n, bool crowded)
@@ -129,9 +130,11 @@ static void rest(struct uno_coll *u, struct uno_trial *t, unsigned calls)
 // Copies take their time once pages are gathered (base/huge.h).
 static unsigned first_rest(const struct uno_coll *u, const struct uno_trial *t, size_t bytes)
 {
-    size_t n = SOON / bytes, most = u->trials->plan.first * (t->way == UNO_ALG_COPIES ? COPIES_LATER : 1);
+    size_t n = SOON / bytes, most = u->trials->plan.first, gathered = 2 * GATHERED / bytes;
     if (n < FEW) n = FEW;
-    return (unsigned)(n < most ? n : most);
+    if (n > most) n = most;
+    if (gathered > most * COPIES_LATER) gathered = most * COPIES_LATER;
+    return (unsigned)(t->way == UNO_ALG_COPIES && n < gathered ? gathered : n);
 }
 
 // What it costs has changed: who lost before may win now.
@@ -151,6 +154,14 @@ static void lose(struct uno_coll *u, struct uno_trial *t, uint64_t as_is, uint64
     rest(u, t, 2 * t->rest < most ? 2 * t->rest : most);
 }
 
+// Their rings' pages and their schedule are new then.
+static bool is_first_of_messages(struct uno_trial *t)
+{
+    bool first_time = t->rival == UNO_ALG_MESSAGES && !t->sent;
+    t->sent |= t->rival == UNO_ALG_MESSAGES;
+    return first_time;
+}
+
 static void judge(struct uno_coll *u, struct uno_trial *t, size_t bytes)
 {
     wait_said(u);
@@ -163,9 +174,9 @@ static void judge(struct uno_coll *u, struct uno_trial *t, size_t bytes)
         return;
     }
     uno_count_add(&tried, 1);
-    if (!t->again && rival <= HOPELESS * as_is) {
+    if (!t->again && rival <= (is_first_of_messages(t) ? ABSURD : HOPELESS) * as_is) {
         bool first_copies = t->rival == UNO_ALG_COPIES && !t->copied && !OTHER(rival, as_is);
-        t->uses = (uint16_t)(first_copies && bytes >= LONG ? GATHERED / bytes : 0);
+        t->uses = (uint16_t)(first_copies ? GATHERED >> t->bits : 0);
         t->copied |= first_copies;
         t->again = true;
         t->step = 0;
@@ -240,13 +251,13 @@ static struct uno_trial *find(struct uno_coll *u, enum uno_coll_kind kind, size_
     return t;
 }
 
-// Its slots are not yet as long as they will be, or nobody has gone once along them: pages that a rank has not yet read
-// cost. (u->spread is what a rank has still to do about that.)
+// Its slots are not yet as long as they will be, or have not been gone along often enough to be in the caches.
+// (u->spread is what a rank has still to do about that.)
 static bool is_growing(const struct uno_coll *u, const struct uno_trial *t, size_t bytes)
 {
     if (t->way != UNO_ALG_SLOTS) return false;
     if (!u->widened) return u->spread;
-    return u->spread_from < UINT64_MAX && u->phase < u->spread_from + UNO_SEG_WIDE_DEPTH * (u->stride / bytes);
+    return u->spread_from < UINT64_MAX && u->phase < u->spread_from + LAPS * UNO_SEG_WIDE_DEPTH * (u->stride / bytes);
 }
 
 static enum uno_alg timed(struct uno_trials *all, uint8_t way, bool rival)
@@ -263,7 +274,7 @@ enum uno_alg uno_trial_way(struct uno_coll *u, enum uno_coll_kind kind, size_t b
     all->began = 0;
     if (!(ways & UNO_TRIAL_BIT(t->way))) return ruled;
     if (t->step == 0 && (is_growing(u, t, bytes) || --t->left > 0 || !begin(u, t, ways))) return (enum uno_alg)t->way;
-    struct course c = course_of(t, bytes);
+    struct course c = course_of(t);
     unsigned i = t->step++;
     all->others = 0;
     if (i < c.as_is) return timed(all, t->way, false);

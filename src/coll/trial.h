@@ -23,6 +23,7 @@ struct uno_trial {
     uint8_t ruled, way, rival;
     bool again;                      // it was not ruled out at first sight
     bool clear;                      // the way as it is won by far
+    bool sent;                       // messages have been tried
     bool copied;                     // copies have been given the time to gather pages
     uint16_t uses;                   // the calls that this takes, 0: none
     uint16_t step;                   // of the trial under way, 0: none
@@ -49,7 +50,7 @@ struct uno_trials {
 enum uno_alg uno_trial_way(struct uno_coll *u, enum uno_coll_kind kind, size_t bytes, enum uno_alg ruled,
                            unsigned ways);
 
-// The call is over: for uno_trial_end() below.
+// A call that is timed is over.
 void uno_trial_time(struct uno_trials *t);
 
 static inline void uno_trial_end(struct uno_trials *t)
