@@ -127,14 +127,20 @@ static void rest(struct uno_coll *u, struct uno_trial *t, unsigned calls)
     if (u->trials->open == t) u->trials->open = NULL;
 }
 
+static unsigned short_rest(const struct uno_coll *u, size_t bytes)
+{
+    size_t n = SOON / bytes, most = u->trials->plan.first;
+    if (n < FEW) n = FEW;
+    return (unsigned)(n < most ? n : most);
+}
+
 // Copies take their time once pages are gathered (base/huge.h).
 static unsigned first_rest(const struct uno_coll *u, const struct uno_trial *t, size_t bytes)
 {
-    size_t n = SOON / bytes, most = u->trials->plan.first, gathered = 2 * GATHERED / bytes;
-    if (n < FEW) n = FEW;
-    if (n > most) n = most;
-    if (gathered > most * COPIES_LATER) gathered = most * COPIES_LATER;
-    return (unsigned)(t->way == UNO_ALG_COPIES && n < gathered ? gathered : n);
+    unsigned n = short_rest(u, bytes), most = u->trials->plan.first * COPIES_LATER;
+    size_t gathered = 2 * GATHERED / bytes;
+    if (gathered > most) gathered = most;
+    return t->way == UNO_ALG_COPIES && n < gathered ? (unsigned)gathered : n;
 }
 
 // What it costs has changed: who lost before may win now.
@@ -191,7 +197,7 @@ static void judge(struct uno_coll *u, struct uno_trial *t, size_t bytes)
         t->clear = rival * 6 < as_is * 5;
         memset(t->lost, 0, sizeof t->lost);
         memset(t->skip, 0, sizeof t->skip);
-        rest(u, t, first_rest(u, t, bytes));
+        rest(u, t, short_rest(u, bytes));
     }
 }
 
