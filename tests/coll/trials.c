@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "../check.h"
+#include "counted.h"
 
 enum { TURNS = 400, SIZES = 4, MOST = 300 << 10 };
 static const int sizes[SIZES] = {4 << 10, 20000, 130 << 10, MOST};    // bytes
@@ -16,21 +17,7 @@ static double *sums, *first[SIZES][3];
 
 static unsigned long long made(void)
 {
-    static MPI_T_pvar_session session;
-    static MPI_T_pvar_handle handle;
-    static int ready;
-    unsigned long long value;
-    int level, index, count;
-    if (!ready) {
-        CHECK(MPI_T_init_thread(MPI_THREAD_SINGLE, &level) == MPI_SUCCESS);
-        CHECK(MPI_T_pvar_session_create(&session) == MPI_SUCCESS);
-        CHECK(MPI_T_pvar_get_index("coll_trials_made", MPI_T_PVAR_CLASS_COUNTER, &index) == MPI_SUCCESS);
-        CHECK(MPI_T_pvar_handle_alloc(session, index, NULL, &handle, &count) == MPI_SUCCESS);
-        CHECK(MPI_T_pvar_start(session, handle) == MPI_SUCCESS);
-        ready = 1;
-    }
-    CHECK(MPI_T_pvar_read(session, handle, &value) == MPI_SUCCESS);
-    return value;
+    return counted("coll_trials_made");
 }
 
 static int value_of(int turn, int from, int to, int i)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "../check.h"
+#include "counted.h"
 
 enum { MOST = 10000, TURNS = 300, COMMS = 3000, AT_ONCE = 200, BLOCK = 2500 };    // ints
 static int me, n;
@@ -16,21 +17,7 @@ static int data[MOST], all[8 * BLOCK], out[8 * BLOCK];
 // The calls that went through slots.
 static unsigned long long through_slots(void)
 {
-    static MPI_T_pvar_session session;
-    static MPI_T_pvar_handle handle;
-    static int ready;
-    unsigned long long value;
-    int level, index, count;
-    if (!ready) {
-        CHECK(MPI_T_init_thread(MPI_THREAD_SINGLE, &level) == MPI_SUCCESS);
-        CHECK(MPI_T_pvar_session_create(&session) == MPI_SUCCESS);
-        CHECK(MPI_T_pvar_get_index("coll_shm_small", MPI_T_PVAR_CLASS_COUNTER, &index) == MPI_SUCCESS);
-        CHECK(MPI_T_pvar_handle_alloc(session, index, NULL, &handle, &count) == MPI_SUCCESS);
-        CHECK(MPI_T_pvar_start(session, handle) == MPI_SUCCESS);
-        ready = 1;
-    }
-    CHECK(MPI_T_pvar_read(session, handle, &value) == MPI_SUCCESS);
-    return value;
+    return counted("coll_shm_small");
 }
 
 static int value_of(int turn, int i)
