@@ -24,10 +24,8 @@ PIECES = [("small", range(14), True), ("middle", range(14, 20), True), ("large",
 QUICK = [("quick", [3, 12, 16], True)]
 MEMORY = 2 << 30  # bytes of message buffers that a job may take
 ROWS_PER_JOB = 4  # what a job that hangs takes with it; seconds, so that the machine stays the same meanwhile
-SAMPLING = {2: 0.01}  # seconds per size
-SAMPLING_CROWDED = 0.03
-SAMPLING_MIDDLE = {2: 0.03}
-SAMPLING_LARGE = 0.1  # also of the middle ones of crowded ranks: buffers in use, and ways that have been tried
+# Seconds per size, of two ranks and of more: larger ones until buffers are in use and ways have been tried.
+SAMPLING = {"small": (0.01, 0.03), "middle": (0.03, 0.1), "large": (0.1, 0.1)}
 
 
 def buffers(row, size, np):
@@ -65,10 +63,7 @@ def jobs(o):
 
 
 def job(np, piece, rows, sizes, checked, o):
-    own = SAMPLING.get(np, SAMPLING_CROWDED)
-    if piece in ("middle", "large"):
-        own = SAMPLING_LARGE if piece == "large" else SAMPLING_MIDDLE.get(np, SAMPLING_LARGE)
-    seconds = "0.002" if o.quick else o.time or str(own)
+    seconds = str(0.002 if o.quick else o.time or SAMPLING[piece][np > 2])
     # Half the first size comes before and is not kept: OSU, too, comes to a size by all smaller ones, and what a
     # library grows for a communicator that is used much, it has by then.
     run_up = [sizes[0] // 2] if sizes and sizes[0] > 1 and not o.quick else []

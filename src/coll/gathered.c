@@ -29,13 +29,12 @@ struct range {
     size_t bytes;
 };
 
-// Where ranks outnumber cores and the caches
-// hold all buffers, a reduction's windows stay in them (Zen 3, 4 ranks, allreduce of 256 KiB 50 us, 88 by copies). What
-// has left the caches gains nothing by huge pages, nor by being marked as used before it is sent (Zen 3, 2 ranks, with
-// them and without: scatter of 16 MiB 3.2 and 2.6 ms, alltoall 5.8 and 5.1, allgather 5.3 and 4.8). But the shared
-// cache may still hold it (Zen 4, all 32 MiB, with them and without: 2 ranks, alltoall 0.43 and 0.89 ms, bcast 0.5
-// and 1.3; 4 ranks, allgather 1.06 and 1.71), which a scatter (0.97 and 0.67) or an allreduce (1.03 and 0.78) does not
-// gain by.
+// Where ranks outnumber cores and the caches hold all buffers, a reduction's windows stay in them (Zen 3, 4 ranks,
+// allreduce of 256 KiB 50 us, 88 by copies). What has left the caches gains nothing by huge pages, nor by being marked
+// as used before it is sent (Zen 3, 2 ranks, with them and without: scatter of 16 MiB 3.2 and 2.6 ms, alltoall 5.8 and
+// 5.1, allgather 5.3 and 4.8). But the shared cache may still hold it (Zen 4, all 32 MiB, with them and without: 2
+// ranks, alltoall 0.43 and 0.89 ms, bcast 0.5 and 1.3; 4 ranks, allgather 1.06 and 1.71), which a scatter (0.97 and
+// 0.67) or an allreduce (1.03 and 0.78) does not gain by.
 bool uno_gathered_asks(const struct uno_coll *u, const struct uno_call *c, size_t bytes)
 {
     if (!u->cma || u->flow.fixed >> c->kind & 1) return false;
@@ -95,11 +94,9 @@ static uint32_t said_by_all(struct uno_coll *u)
 {
     uint32_t all = UINT32_MAX;
     if (!u->flow.said_at) return 0;
-    for (int r = 0; r < u->n; r++) {
-        if (r != u->me) uno_seg_wait_done(u, r, u->flow.said_at);
-        // Relaxed: the done line, waited for just now, has published it.
-        all &= atomic_load_explicit(word_of(u, r, u->flow.calls), memory_order_relaxed);
-    }
+    uno_seg_wait_all_done(u, u->flow.said_at);
+    // Relaxed: the done lines, waited for just now, have published them.
+    for (int r = 0; r < u->n; r++) all &= atomic_load_explicit(word_of(u, r, u->flow.calls), memory_order_relaxed);
     return all;
 }
 

@@ -77,12 +77,6 @@ int uno_large_finish(struct uno_large *j)
     return j->error;
 }
 
-void uno_large_wait_done(struct uno_coll *u, uint64_t k)
-{
-    for (int i = 1; i < u->n; i++) uno_seg_wait_done(u, (u->me + i) % u->n, k);
-    u->safe = k > u->safe ? k : u->safe;
-}
-
 // As much as keeps all ranks busy equally long. A root makes n - 1 calls where the others make one; a call costs about
 // as much as call_worth bytes. Nothing up to the bytes that one rank had better copy alone, and where ranks outnumber
 // cores: there the others have the root's core, too, and a share only makes them wait for the root.

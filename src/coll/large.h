@@ -31,7 +31,6 @@ static inline bool uno_large_is_plain(struct uno_block b)
 
 void uno_large_keep(struct uno_large *j, int err);         // the first error stays
 int uno_large_finish(struct uno_large *j) UNO_MUST_USE;    // unpacks what is not plain, frees; the error kept
-void uno_large_wait_done(struct uno_coll *u, uint64_t k);
 
 // Plain addresses: the block's own or that of a packed copy, NULL (and the error is kept) when memory is out. to read
 // the bytes of b; all blocks of the send buffer side by side; to fill, and uno_large_finish() unpacks.

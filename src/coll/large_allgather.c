@@ -19,5 +19,5 @@ void uno_large_allgather(struct uno_large *j)
     }
     if (!in_place && last) uno_block_copy_own(u->n, uno_recv_block(c, u->me), own);
     uno_seg_done(u, k);
-    uno_large_wait_done(u, k);
+    uno_seg_wait_all_done(u, k);
 }

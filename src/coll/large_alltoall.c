@@ -23,7 +23,7 @@ void uno_large_alltoall(struct uno_large *j)
     }
     if (last) uno_block_copy_own(u->n, to, from);
     uno_seg_done(u, k);
-    uno_large_wait_done(u, k);
+    uno_seg_wait_all_done(u, k);
 }
 
 // ---- blocks that have left the caches, of the v and w forms: two ranks exchange them in windows or by messages ----
@@ -128,5 +128,5 @@ void uno_large_alltoallv(struct uno_large *j)
     if (last) uno_block_copy_own(u->n, to, from);
     uno_seg_all_seen(u, k);
     uno_seg_done(u, k);
-    if (lent) uno_large_wait_done(u, k);
+    if (lent) uno_seg_wait_all_done(u, k);
 }

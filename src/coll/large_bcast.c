@@ -26,7 +26,7 @@ int uno_large_bcast(struct uno_coll *u, const struct uno_call *c, size_t bytes)
     }
     uno_seg_done(u, k);
     if (root)
-        uno_large_wait_done(u, k);
+        uno_seg_wait_all_done(u, k);
     else if (share)
         uno_seg_wait_done(u, c->root, k);
     return uno_large_finish(&j);

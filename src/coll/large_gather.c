@@ -82,7 +82,7 @@ void uno_large_gather(struct uno_large *j)
             if (all && from) uno_large_keep(j, uno_seg_pull(u, r, all + (size_t)r * bytes, from, mine.share));
         }
         uno_seg_done(u, k);
-        uno_large_wait_done(u, k);
+        uno_seg_wait_all_done(u, k);
         return;
     }
     struct uno_block own = uno_send_block(c, 0);

@@ -177,7 +177,7 @@ static void run(struct job *j)
     combine_part(j, first, end, out, u->walks++ & 1);
     // Everybody's buffers are free, and what others hand out has come, once all are done.
     uno_seg_done(u, k);
-    uno_large_wait_done(u, k);
+    uno_seg_wait_all_done(u, k);
 }
 
 // Whether the root of a reduce had better combine all: its n - 1 calls copy all bytes then, instead of a part of 1 / n,

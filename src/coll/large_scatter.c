@@ -29,7 +29,7 @@ void uno_large_scatter(struct uno_large *j)
             if (all && to) uno_large_keep(j, uno_seg_push(u, r, to, all + (size_t)r * bytes, share));
         }
         uno_seg_done(u, k);
-        uno_large_wait_done(u, k);
+        uno_seg_wait_all_done(u, k);
         return;
     }
     struct uno_block to = uno_recv_block(c, 0);
@@ -195,5 +195,5 @@ void uno_large_scatterv(struct uno_large *j)
             uno_large_keep(j, uno_seg_push(u, r, there->addr, (const void *)(uintptr_t)e->addr, share));
     }
     uno_seg_done(u, k);
-    if (lent) uno_large_wait_done(u, k);
+    if (lent) uno_seg_wait_all_done(u, k);
 }

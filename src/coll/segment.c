@@ -402,3 +402,9 @@ void uno_seg_wait_done(struct uno_coll *u, int r, uint64_t k)
 {
     if (!reached(done_line(u, r), k)) wait_line(u, r, done_line(u, r), k);
 }
+
+void uno_seg_wait_all_done(struct uno_coll *u, uint64_t k)
+{
+    for (int i = 1; i < u->n; i++) uno_seg_wait_done(u, (u->me + i) % u->n, k);
+    u->safe = k > u->safe ? k : u->safe;
+}

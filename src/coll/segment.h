@@ -152,6 +152,7 @@ void uno_seg_wait(struct uno_coll *u, int r, uint64_t k);            // until ra
 void uno_seg_wait_all(struct uno_coll *u, uint64_t k);
 void uno_seg_done(struct uno_coll *u, uint64_t k);    // this rank reads nothing of phases up to k any more
 void uno_seg_wait_done(struct uno_coll *u, int r, uint64_t k);
+void uno_seg_wait_all_done(struct uno_coll *u, uint64_t k);
 
 // For lines outside the phases: until a line of rank r has stamp k; wakes rank r if it sleeps.
 void uno_seg_wait_line(struct uno_coll *u, int r, struct uno_line *line, uint64_t k);

@@ -90,8 +90,7 @@ static _Atomic uint32_t *word_of(const struct uno_coll *u, int r, int which)
 
 static void wait_said(struct uno_coll *u)
 {
-    for (int r = 0; r < u->n && u->trials->said_at; r++)
-        if (r != u->me) uno_seg_wait_done(u, r, u->trials->said_at);
+    if (u->trials->said_at) uno_seg_wait_all_done(u, u->trials->said_at);
     u->trials->said_at = 0;
 }
 
@@ -160,14 +159,6 @@ static void lose(struct uno_coll *u, struct uno_trial *t, uint64_t as_is, uint64
     rest(u, t, 2 * t->rest < most ? 2 * t->rest : most);
 }
 
-// Their rings' pages and their schedule are new then.
-static bool is_first_of_messages(struct uno_trial *t)
-{
-    bool first_time = t->rival == UNO_ALG_MESSAGES && !t->sent;
-    t->sent |= t->rival == UNO_ALG_MESSAGES;
-    return first_time;
-}
-
 static void judge(struct uno_coll *u, struct uno_trial *t, size_t bytes)
 {
     wait_said(u);
@@ -180,7 +171,10 @@ static void judge(struct uno_coll *u, struct uno_trial *t, size_t bytes)
         return;
     }
     uno_count_add(&tried, 1);
-    if (!t->again && rival <= (is_first_of_messages(t) ? ABSURD : HOPELESS) * as_is) {
+    // The pages of their rings and their schedule are new then.
+    bool first_messages = t->rival == UNO_ALG_MESSAGES && !t->sent;
+    t->sent |= first_messages;
+    if (!t->again && rival <= (first_messages ? ABSURD : HOPELESS) * as_is) {
         bool first_copies = t->rival == UNO_ALG_COPIES && !t->copied && !OTHER(rival, as_is);
         t->uses = (uint16_t)(first_copies ? GATHERED >> t->bits : 0);
         t->copied |= first_copies;
