@@ -128,14 +128,16 @@ __attribute__((constructor)) static void choose(void)
 // past the caches 0.38, 0.42, 0.72; far ones 0.52, 0.86, 1.58 and 0.44, 0.49, 0.85.)
 #define TIMED 256             // bytes: of shorter copies the clock is too coarse for
 #define TIMED_CROWDED 1024    // where ranks share cores, lines are often still there
-#define PROBED 4096           // of every PROBES-th copy that goes past the caches, so much does not
-#define PROBES 64
-#define AFTER_PAST 2    // times what they cost then, lines cost that did not go past the caches before
-#define SOME 64         // of so many plain copies, one is timed
+#define PROBED 4096           // of one in SOME copies that go past the caches, a quarter does not: at least so much,
+#define PROBED_MOST 16384     // at most that
+#define AFTER_PAST 2          // times what they cost then, lines cost that did not go past the caches before
+#define SOME 61               // of so many plain copies, one is timed; odd, since they come in patterns
+#define LONG 8192             // and of so many blocks of this size: a copy counts as often as it has bytes
+#define LONGEST 15            // blocks; a fourth of all is enough
 #define SEEN_LEAST 16
 static struct uno_copy_costs cost;
 static uint64_t clock_ticks;    // what timing takes by itself
-static _Atomic uint32_t seen, copies;
+static _Atomic uint32_t seen, copies = SOME - 1;
 static _Atomic size_t least = SIZE_MAX;
 
 static inline uint64_t begins(void)
@@ -195,18 +197,27 @@ static void timed(char *d, const char *s, size_t n, const char *told,
     see(uno_copy_mean(atomic_load_explicit(&seen, memory_order_relaxed), ps < SEEN_LEAST ? SEEN_LEAST : ps));
 }
 
+// Whether this copy is one to time. An allreduce that puts whole contributions into lines that are dear and parts of
+// the result into cheap ones, in turns, must not time the parts alone.
+static bool is_timed(uint32_t counts)
+{
+    // Relaxed: as in see().
+    uint32_t i = atomic_load_explicit(&copies, memory_order_relaxed);
+    atomic_store_explicit(&copies, i + counts, memory_order_relaxed);
+    return i / SOME != (i + counts) / SOME;
+}
+
 static void copy_to(char *d, const char *s, size_t n, const char *told,
                     void (*copy)(char *, const char *, size_t, const char *))
 {
-    // Relaxed: as in see(); so is the count.
-    uint32_t i = atomic_load_explicit(&copies, memory_order_relaxed);
-    atomic_store_explicit(&copies, i + 1, memory_order_relaxed);
+    // Relaxed: as in see().
     if (n < atomic_load_explicit(&least, memory_order_relaxed)) {
-        (i % SOME == 0 ? timed(d, s, n, told, copy, 1) : copy(d, s, n, told));
+        bool now = is_timed(1 + (n / LONG < LONGEST ? (uint32_t)(n / LONG) : LONGEST - 1));
+        (now ? timed(d, s, n, told, copy, 1) : copy(d, s, n, told));
         return;
     }
-    if (i % PROBES == 0) {
-        size_t k = n < 2 * PROBED ? n : PROBED;
+    if (is_timed(1)) {
+        size_t k = n < 2 * PROBED ? n : n < 4 * PROBED ? PROBED : n < 4 * PROBED_MOST ? n / 4 : PROBED_MOST;
         timed(d, s, k, told, copy, AFTER_PAST);
         d += k, s += k, n -= k;
     }

@@ -188,14 +188,17 @@ static void allreduce(struct uno_coll *u, const struct uno_call *c, size_t bytes
     uint64_t next = uno_seg_begin(u, most);
     f.skip = (size_t)at * size;
     f.count = end - at;
-    fold(u, c, &f, 0, u->n - 1, uno_seg_slot(u, u->me, next, most));
+    char *mine = (char *)c->rbuf + f.skip;
+    fold(u, c, &f, 0, u->n - 1, mine);
+    uno_seg_put(uno_seg_slot(u, u->me, next, most), mine, (size_t)f.count * size, UNO_SEG_EXCHANGE);
     uno_seg_post(u, next);
-    for (int i = 0; i < u->n; i++) {
+    for (int i = 1; i < u->n; i++) {
         int r = (u->me + i) % u->n;
         at = cut_count(c->rcount, u->n, r);
         end = cut_count(c->rcount, u->n, r + 1);
         uno_seg_wait(u, r, next);
-        memcpy((char *)c->rbuf + (size_t)at * size, uno_seg_slot(u, r, next, most), (size_t)(end - at) * size);
+        uno_seg_take((char *)c->rbuf + (size_t)at * size, uno_seg_slot(u, r, next, most), (size_t)(end - at) * size,
+                     UNO_SEG_EXCHANGE);
     }
     all_done(u, next);
 }
