@@ -81,21 +81,22 @@ static bool is_dense(const struct uno_large *j, uint32_t sizes[DENSE_RANKS], siz
     return fit && *all <= UNO_SEG_SLOT;
 }
 
+// The line with the stamp comes last, as a whole: ranks that look at it take it back each time.
 static void dense_give(const struct uno_large *j, uint64_t k, const uint32_t *sizes, size_t all)
 {
     struct uno_coll *u = j->u;
     uno_seg_claim(u, k, dense_slot(u, all));
     char *line = uno_seg_slot(u, u->me, k, UNO_SEG_INLINE), *to = dense_place(u, u->me, k, all);
     uint32_t *told = (uint32_t *)(void *)(line + sizeof(uint64_t));
-    *(uint64_t *)(void *)line = DENSE;
     for (int r = 0; r < u->n; r++) {
-        told[r] = sizes[r];
         if (sizes[r] > 0) {
             struct uno_block from = uno_send_block(j->c, r);
             uno_large_put(to, &from, sizes[r]);
         }
         to += uno_large_padded(sizes[r]);
     }
+    *(uint64_t *)(void *)line = DENSE;
+    for (int r = 0; r < u->n; r++) told[r] = sizes[r];
     uno_seg_post(u, k);
 }
 
