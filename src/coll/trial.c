@@ -34,7 +34,7 @@ UNO_PVARS_DECLARE(counts);
 #define LEAST_CROWDED (4 << 10)    // likewise where ranks outnumber cores
 #define LARGE (1 << 20)
 #define LONG (64 << 10)
-#define MIDDLE 19    // bits of bytes up to which messages are tried first, windows last: 512 KiB
+#define MIDDLE 19    // bits of bytes up to which messages are tried first; beyond, copies
 #define SLOTS UNO_SEG_LINES
 #define SOON (64 << 20)                // the bytes of as many calls as come before the first trial of large ones
 #define COPIES_LATER 32                // times as many calls, at most, come before the first trial against copies
@@ -246,7 +246,7 @@ static struct uno_trial *find(struct uno_coll *u, enum uno_coll_kind kind, size_
                             .bits = (uint8_t)bits,
                             .ruled = (uint8_t)ruled,
                             .way = (uint8_t)ruled,
-                            .rival = bits <= MIDDLE ? UNO_ALG_WINDOWS : (uint8_t)ruled};
+                            .rival = bits <= MIDDLE ? UNO_ALG_WINDOWS : UNO_ALG_SLOTS};
     begin_as(u->trials, t, ways);
     t->left = t->rest = first_rest(u, t, bytes);
     return t;
