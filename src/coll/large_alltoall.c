@@ -88,6 +88,22 @@ static bool has_block_above(const struct uno_large *j, size_t above)
     return false;
 }
 
+// What a rank sends to others altogether, behind the size of its slot; of two ranks, their entries say it.
+static uint64_t *all_sent(const struct uno_large *j, int r, uint64_t k)
+{
+    return (uint64_t *)(void *)uno_seg_slot(j->u, r, k, UNO_SEG_INLINE) + 1;
+}
+
+// How long blocks are, after all have posted their tables.
+static void learn_mean(const struct uno_large *j, uint64_t k)
+{
+    struct uno_coll *u = j->u;
+    uint64_t all = 0;
+    for (int r = 0; r < u->n; r++)
+        all += uno_large_is_lone(j) ? uno_large_entry_of(j, r, k, 1 - r)->bytes : *all_sent(j, r, k);
+    uno_seg_set_mean(u, all);
+}
+
 void uno_large_alltoallv(struct uno_large *j)
 {
     struct uno_coll *u = j->u;
@@ -96,6 +112,7 @@ void uno_large_alltoallv(struct uno_large *j)
     uno_large_lay_table(j, k, UNO_SEG_SLOT);
     size_t above = exchange_above(u);
     bool lent = false, swaps = false;
+    uint64_t sent = 0;
     if (above < SIZE_MAX && has_block_above(j, above)) {
         j->wide = u->room;    // no block goes there
         j->cold = above;
@@ -105,9 +122,12 @@ void uno_large_alltoallv(struct uno_large *j)
         struct uno_large_entry *e = uno_large_entry_of(j, u->me, k, r);
         uno_large_describe(j, r, e, uno_large_line(j));
         lent |= e->addr != 0;
+        sent += e->bytes;
     }
+    if (!uno_large_is_lone(j)) *all_sent(j, u->me, k) = sent;
     uno_seg_post(u, k);
     if (by_messages(j, k, above)) {
+        learn_mean(j, k);
         uno_seg_all_seen(u, k);
         uno_seg_done(u, k);
         j->error = UNO_SHM_DECLINED;
@@ -126,6 +146,7 @@ void uno_large_alltoallv(struct uno_large *j)
     }
     if (swaps) swap_all(j, k, above);
     if (last) uno_block_copy_own(u->n, to, from);
+    learn_mean(j, k);
     uno_seg_all_seen(u, k);
     uno_seg_done(u, k);
     if (lent) uno_seg_wait_all_done(u, k);

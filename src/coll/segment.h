@@ -105,6 +105,9 @@ struct uno_coll {
     size_t wide_most;            // bytes of wide ones
     size_t alone, call_worth;    // thresholds (base/thresholds.h), as rank 0 knows them
     size_t wide_first, wide_chunks;
+    size_t mean;             // bytes of a block of an alltoallv or w of late, the same on all ranks; 0: not known
+    unsigned by_messages;    // such calls that went by messages
+    uint64_t sent_at;        // the phase of the one under way in which ranks tell what they send, 0: none
     struct uno_tree tree;
     struct uno_flow flow;
     struct uno_trials *trials;    // of ways that its collectives may go (trial.h)
@@ -196,6 +199,13 @@ static inline char *uno_seg_slot(const struct uno_coll *u, int r, uint64_t k, si
 static inline void uno_seg_all_seen(struct uno_coll *u, uint64_t k)
 {
     u->safe = k - 1;
+}
+
+// All ranks have sent so many bytes to each other in an alltoallv.
+static inline void uno_seg_set_mean(struct uno_coll *u, uint64_t all)
+{
+    uint64_t n = (uint64_t)u->n;
+    u->mean = n > 1 ? (size_t)(all / (n * (n - 1))) : 0;
 }
 
 // Makes room for `bytes` in a slot if that may be (collective). False, alike on all ranks: there is none.

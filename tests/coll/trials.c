@@ -53,6 +53,26 @@ static void move(int turn, int count)
     if (me != root) check(turn, in, root, 0, count);
 }
 
+// Blocks that differ, from call to call, too: of `count`, or a third of it, and a few more.
+static int count_of(int turn, int from, int to, int count)
+{
+    return ((turn + from + to) % 5 ? count : count / 3) + from * 3 + to;
+}
+
+static void move_differing(int turn, int count)
+{
+    int counts[2][8], at[2][8], ends[2] = {0, 0};
+    for (int r = 0; r < n; r++) {
+        counts[0][r] = count_of(turn, me, r, count);
+        counts[1][r] = count_of(turn, r, me, count);
+        for (int i = 0; i < 2; i++) at[i][r] = ends[i], ends[i] += counts[i][r];
+        for (int i = 0; i < counts[0][r]; i++) out[at[0][r] + i] = value_of(turn, me, r, i);
+    }
+    CHECK(MPI_Alltoallv(out, counts[0], at[0], MPI_INT, in, counts[1], at[1], MPI_INT, MPI_COMM_WORLD) == MPI_SUCCESS);
+    for (int r = 0; r < n; r++)
+        for (int i = 0; i < counts[1][r]; i++) CHECK(in[at[1][r] + i] == value_of(turn, r, me, i));
+}
+
 static void same_bits(double **kept, const double *now, int count)
 {
     size_t bytes = (size_t)count * sizeof(double);
@@ -83,8 +103,8 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
     MPI_Comm_size(MPI_COMM_WORLD, &n);
-    out = malloc((size_t)n * MOST);
-    in = malloc((size_t)n * MOST);
+    out = malloc((size_t)n * (MOST + 256));
+    in = malloc((size_t)n * (MOST + 256));
     sums = malloc((size_t)2 * MOST);
     CHECK(made() == 0);
     volatile long busy = 0;
@@ -92,6 +112,7 @@ int main(int argc, char **argv)
         int size = turn < TURNS / 2 ? turn / 50 % SIZES : turn % SIZES;
         for (long k = 0; k < (turn * 7 + me) % 5 * 3000; k++) busy += k;
         move(turn, sizes[size] / (int)sizeof(int));
+        move_differing(turn, sizes[size] / (int)sizeof(int));
         reduce(size, sizes[size] / (int)sizeof(double));
     }
     const char *trials = getenv("UNISONO_COLL_TRIALS");
