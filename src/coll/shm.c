@@ -176,11 +176,11 @@ static bool goes_by_messages(struct uno_coll *u, const struct uno_call *c)
     bool exchange = c->kind == UNO_ALLTOALLV || c->kind == UNO_ALLTOALLW;
     size_t mean = u->mean;
     if (!exchange || c->sbuf == MPI_IN_PLACE || !u->cma || mean < u->trials->plan.least) return false;
-    if (!(u->trials->plan.kinds >> c->kind & 1)) return false;
     enum uno_alg tables = is_short(u, mean) ? UNO_ALG_SLOTS : UNO_ALG_COPIES,
                  start = is_far(u, mean) ? UNO_ALG_MESSAGES : tables;
     unsigned ways = UNO_TRIAL_BIT(tables) | UNO_TRIAL_BIT(UNO_ALG_MESSAGES);
-    if (uno_trial_way(u, c->kind, mean, start, ways) != UNO_ALG_MESSAGES) return false;
+    bool tried = u->trials->plan.kinds >> c->kind & 1;
+    if ((tried ? uno_trial_way(u, c->kind, mean, start, ways) : start) != UNO_ALG_MESSAGES) return false;
     if (u->by_messages++ % LOOK == 0) tell_sent(u, c);
     return true;
 }
