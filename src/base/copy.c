@@ -207,17 +207,29 @@ static bool is_timed(uint32_t counts)
     return i / SOME != (i + counts) / SOME;
 }
 
+static size_t least_of(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+// What does not go past the caches of such a copy that is timed.
+static size_t probed(size_t n)
+{
+    if (n < 2 * PROBED) return n;
+    return n < 4 * PROBED ? PROBED : least_of(n / 4, PROBED_MOST);
+}
+
 static void copy_to(char *d, const char *s, size_t n, const char *told,
                     void (*copy)(char *, const char *, size_t, const char *))
 {
     // Relaxed: as in see().
     if (n < atomic_load_explicit(&least, memory_order_relaxed)) {
-        bool now = is_timed(1 + (n / LONG < LONGEST ? (uint32_t)(n / LONG) : LONGEST - 1));
+        bool now = is_timed((uint32_t)least_of(1 + n / LONG, LONGEST));
         (now ? timed(d, s, n, told, copy, 1) : copy(d, s, n, told));
         return;
     }
     if (is_timed(1)) {
-        size_t k = n < 2 * PROBED ? n : n < 4 * PROBED ? PROBED : n < 4 * PROBED_MOST ? n / 4 : PROBED_MOST;
+        size_t k = probed(n);
         timed(d, s, k, told, copy, AFTER_PAST);
         d += k, s += k, n -= k;
     }

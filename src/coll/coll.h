@@ -45,6 +45,12 @@ static inline bool uno_coll_reduces(enum uno_coll_kind k)
     return k == UNO_REDUCE || k == UNO_ALLREDUCE || (k >= UNO_REDUCE_SCATTER && k <= UNO_EXSCAN);
 }
 
+// All send to all, and no rank knows what the others do.
+static inline bool uno_coll_exchanges_varied(enum uno_coll_kind k)
+{
+    return k == UNO_ALLTOALLV || k == UNO_ALLTOALLW;
+}
+
 // An array argument: counts or displacements, of int or of MPI_Count (MPI_Aint has the same width).
 struct uno_vector {
     const void *at;

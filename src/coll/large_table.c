@@ -9,11 +9,6 @@
 #include "coll/slot_copy.h"
 #include "core/pack.h"
 
-static bool all_exchange(const struct uno_large *j)
-{
-    return j->c->kind == UNO_ALLTOALLV || j->c->kind == UNO_ALLTOALLW;
-}
-
 static size_t in_lines(size_t bytes)
 {
     return (bytes + sizeof(struct uno_line) - 1) / sizeof(struct uno_line) * sizeof(struct uno_line);
@@ -109,7 +104,8 @@ void uno_large_take_bytes(struct uno_large *j, int r, const struct uno_large_ent
     size_t share = (size_t)e->share * UNO_SHARE_UNIT;
     if (e->bytes == 0 || !at) return;
     if (e->at)
-        uno_seg_take(at, (const char *)e + e->at, e->bytes, all_exchange(j) ? UNO_SEG_EXCHANGE : UNO_SEG_ONE_WAY);
+        uno_seg_take(at, (const char *)e + e->at, e->bytes,
+                     uno_coll_exchanges_varied(j->c->kind) ? UNO_SEG_EXCHANGE : UNO_SEG_ONE_WAY);
     else if (e->addr)
         uno_large_keep(j, uno_seg_pull(j->u, r, at + share, e->addr + share, e->bytes - share));
 }

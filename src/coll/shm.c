@@ -173,9 +173,9 @@ static bool is_far(const struct uno_coll *u, size_t bytes)
 
 static bool goes_by_messages(struct uno_coll *u, const struct uno_call *c)
 {
-    bool exchange = c->kind == UNO_ALLTOALLV || c->kind == UNO_ALLTOALLW;
     size_t mean = u->mean;
-    if (!exchange || c->sbuf == MPI_IN_PLACE || !u->cma || mean < u->trials->plan.least) return false;
+    if (!uno_coll_exchanges_varied(c->kind) || c->sbuf == MPI_IN_PLACE || !u->cma) return false;
+    if (mean < u->trials->plan.least) return false;
     enum uno_alg tables = is_short(u, mean) ? UNO_ALG_SLOTS : UNO_ALG_COPIES,
                  start = is_far(u, mean) ? UNO_ALG_MESSAGES : tables;
     unsigned ways = UNO_TRIAL_BIT(tables) | UNO_TRIAL_BIT(UNO_ALG_MESSAGES);
@@ -190,19 +190,23 @@ static int run_varied(struct uno_coll *u, const struct uno_call *c)
     return goes_by_messages(u, c) ? UNO_SHM_DECLINED : run_large(u, c, 0);
 }
 
+static int run_even(struct uno_coll *u, const struct uno_call *c)
+{
+    size_t bytes = uno_call_bytes(c);
+    if (bytes == 0 && c->kind != UNO_BARRIER) return MPI_SUCCESS;
+    unsigned ready = UNO_TYPE_PREDEFINED | UNO_TYPE_PLAIN;
+    if (uno_coll_reduces(c->kind) && (c->rtype->flags & ready) != ready) return UNO_SHM_DECLINED;
+    return run_by(u, c, bytes, choose_way(u, c, bytes));
+}
+
 int uno_shm_run(const struct uno_call *c)
 {
     int err = MPI_SUCCESS;
     if (c->kind >= UNO_NEIGHBOR_ALLGATHER || c->comm->inter || c->comm->size < 2) return UNO_SHM_DECLINED;
     struct uno_coll *u = uno_seg_get(c->comm, &err);
     if (!u) return err ? err : UNO_SHM_DECLINED;
-    bool varied =
-        c->kind == UNO_GATHERV || c->kind == UNO_SCATTERV || c->kind == UNO_ALLTOALLV || c->kind == UNO_ALLTOALLW;
-    size_t bytes = varied ? 0 : uno_call_bytes(c);
-    if (!varied && bytes == 0 && c->kind != UNO_BARRIER) return MPI_SUCCESS;
-    unsigned ready = UNO_TYPE_PREDEFINED | UNO_TYPE_PLAIN;
-    if (uno_coll_reduces(c->kind) && (c->rtype->flags & ready) != ready) return UNO_SHM_DECLINED;
-    err = varied ? run_varied(u, c) : run_by(u, c, bytes, choose_way(u, c, bytes));
+    bool varied = c->kind == UNO_GATHERV || c->kind == UNO_SCATTERV || uno_coll_exchanges_varied(c->kind);
+    err = varied ? run_varied(u, c) : run_even(u, c);
     if (err != UNO_SHM_DECLINED) uno_trial_end(u->trials);
     return err;
 }
