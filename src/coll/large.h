@@ -96,6 +96,12 @@ static inline size_t uno_large_line(const struct uno_large *j)
     return uno_large_is_lone(j) ? UNO_SEG_INLINE : uno_large_stride(j->u);
 }
 
+// Whether a block shares the stamp's line with its entry.
+static inline bool uno_large_is_beside(size_t bytes)
+{
+    return sizeof(struct uno_large_entry) + bytes <= UNO_SEG_INLINE;
+}
+
 // The bytes of a block in a slot.
 static inline size_t uno_large_padded(size_t bytes)
 {
@@ -106,6 +112,9 @@ static inline size_t uno_large_padded(size_t bytes)
 void uno_large_lay_table(struct uno_large *j, uint64_t k, size_t blocks);
 // The same without a table: the entry lies beside the stamp.
 void uno_large_lay_block(struct uno_large *j, uint64_t k, size_t bytes);
+
+// Until rank r has posted such an entry; a short block, if it is as long as it may be, comes with it.
+void uno_large_wait_beside(const struct uno_large *j, int r, uint64_t k);
 
 // Copies or packs a block into a slot. (Not passed by value: see below.)
 void uno_large_put(char *to, const struct uno_block *from, size_t bytes);

@@ -114,7 +114,9 @@ static void gatherv_give(struct uno_large *j)
     int root = j->c->root;
     uint64_t k = ++u->phase;
     struct uno_large_entry *mine = gatherv_given(u, u->me, k);
-    uno_large_lay_block(j, k, uno_block_bytes(uno_send_block(j->c, 0)));
+    size_t bytes = uno_block_bytes(uno_send_block(j->c, 0));
+    uno_large_lay_block(j, k, bytes);
+    if (!uno_large_is_beside(bytes)) uno_seg_ask(u, k, j->free, bytes);
     uno_large_describe(j, 0, mine, UNO_SEG_INLINE);
     uno_seg_post(u, k);
     struct uno_large_place there = {0};
@@ -194,7 +196,7 @@ void uno_large_gatherv(struct uno_large *j)
     struct uno_windows_part part[WINDOWS_RANKS];
     for (int i = 1; i < u->n; i++) {
         int r = (u->me + i) % u->n;
-        uno_seg_wait(u, r, k);
+        uno_large_wait_beside(j, r, k);
         if (!told && gatherv_given(u, r, k)->addr) {
             gatherv_tell(j, k);
             told = true;

@@ -91,7 +91,7 @@ static uint64_t exchange_addresses(struct job *j)
     uint64_t k = uno_seg_begin(u, sizeof mine);
     memcpy(uno_seg_slot(u, u->me, k, sizeof mine), &mine, sizeof mine);
     uno_seg_post(u, k);
-    uno_seg_wait_all(u, k);
+    uno_seg_wait_all(u, k, 0);
     for (int r = 0; r < u->n; r++) memcpy(&j->peer[r], uno_seg_slot(u, r, k, sizeof mine), sizeof mine);
     uno_seg_all_seen(u, k);
     return k;

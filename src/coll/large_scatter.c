@@ -87,6 +87,7 @@ static void dense_give(const struct uno_large *j, uint64_t k, const uint32_t *si
     struct uno_coll *u = j->u;
     uno_seg_claim(u, k, dense_slot(u, all));
     char *line = uno_seg_slot(u, u->me, k, UNO_SEG_INLINE), *to = dense_place(u, u->me, k, all);
+    uno_seg_ask(u, k, to, all);
     uint32_t *told = (uint32_t *)(void *)(line + sizeof(uint64_t));
     for (int r = 0; r < u->n; r++) {
         if (sizes[r] > 0) {
@@ -114,14 +115,20 @@ static void dense_take(struct uno_large *j, uint64_t k, const char *line, char *
         uno_seg_take(at, dense_place(u, j->c->root, k, all) + before, e.bytes, UNO_SEG_ONE_WAY);
 }
 
-// Asks for this rank's block where it lies if all are as long, because the line that says so has to come first.
-static void dense_soon(const struct uno_large *j, uint64_t k, size_t mine)
+// Waits for the root, and asks for this rank's block where it lies if all are as long, because the line that says so
+// has to come first.
+static void dense_wait(const struct uno_large *j, uint64_t k, size_t mine)
 {
-    const struct uno_coll *u = j->u;
+    struct uno_coll *u = j->u;
     int root = j->c->root;
     size_t each = uno_large_padded(mine), all = each * (size_t)(u->n - 1);
-    if (u->n > DENSE_RANKS || dense_slot(u, all) <= UNO_SEG_INLINE || all > UNO_SEG_SLOT) return;
-    uno_copy_soon(dense_place(u, root, k, all) + each * (size_t)(u->me - (u->me > root)), mine);
+    if (u->n > DENSE_RANKS || dense_slot(u, all) <= UNO_SEG_INLINE || all > UNO_SEG_SLOT) {
+        uno_seg_wait(u, root, k);
+        return;
+    }
+    const char *at = dense_place(u, root, k, all) + each * (size_t)(u->me - (u->me > root));
+    uno_copy_soon(at, mine);
+    uno_seg_wait_soon(u, root, k, at, mine);
 }
 
 // ---- a table ----
@@ -134,8 +141,7 @@ static void scatterv_take(struct uno_large *j)
     struct uno_block to = uno_recv_block(j->c, 0);
     char *at = uno_large_writable(j, to);
     uint64_t k = ++u->phase;
-    dense_soon(j, k, uno_block_bytes(to));
-    uno_seg_wait(u, root, k);
+    dense_wait(j, k, uno_block_bytes(to));
     const char *line = uno_seg_slot(u, root, k, UNO_SEG_INLINE);
     if (*(const uint64_t *)(const void *)line == DENSE) {
         dense_take(j, k, line, at, uno_block_bytes(to));

@@ -62,6 +62,12 @@ void uno_large_lay_block(struct uno_large *j, uint64_t k, size_t bytes)
     j->end = j->free + slot;
 }
 
+void uno_large_wait_beside(const struct uno_large *j, int r, uint64_t k)
+{
+    size_t bytes = uno_block_bytes(uno_recv_block(j->c, r));
+    uno_seg_wait_soon(j->u, r, k, uno_seg_slot(j->u, r, k, UNO_SEG_TINY), uno_large_is_beside(bytes) ? 0 : bytes);
+}
+
 void uno_large_lay_table(struct uno_large *j, uint64_t k, size_t blocks)
 {
     size_t table = uno_large_is_lone(j) ? 0 : (size_t)j->u->n * uno_large_stride(j->u);
@@ -86,17 +92,19 @@ void uno_large_put(char *to, const struct uno_block *from, size_t bytes)
 void uno_large_describe(struct uno_large *j, int i, struct uno_large_entry *e, size_t line)
 {
     struct uno_block b = uno_send_block(j->c, i);
-    *e = (struct uno_large_entry){.bytes = uno_block_bytes(b)};
-    if (e->bytes == 0) return;
-    char *at = sizeof *e + e->bytes <= line ? (char *)(e + 1) : slot_place(j, e->bytes);
-    if (!at) {
+    struct uno_large_entry told = {.bytes = uno_block_bytes(b)};
+    bool beside = sizeof *e + told.bytes <= line;
+    char *at = beside ? (char *)(e + 1) : slot_place(j, told.bytes);
+    if (told.bytes > 0 && (beside || at)) {
+        uno_copy_ask((char *)e, sizeof *e);
+        told.at = (int32_t)(at - (char *)e);
+        uno_large_put(at, &b, told.bytes);
+    } else if (told.bytes > 0) {
         const char *lent = uno_large_readable(j, b);
-        if (lent && (!j->cold || e->bytes <= j->cold)) uno_huge_use(lent, e->bytes);
-        e->addr = (uint64_t)(uintptr_t)lent;
-        return;
+        if (lent && (!j->cold || told.bytes <= j->cold)) uno_huge_use(lent, told.bytes);
+        told.addr = (uint64_t)(uintptr_t)lent;
     }
-    e->at = (int32_t)(at - (char *)e);
-    uno_large_put(at, &b, e->bytes);
+    *e = told;
 }
 
 void uno_large_take_bytes(struct uno_large *j, int r, const struct uno_large_entry *e, char *at)

@@ -365,6 +365,7 @@ uint64_t uno_seg_begin(struct uno_coll *u, size_t bytes)
 {
     uint64_t k = ++u->phase;
     uno_seg_claim(u, k, bytes);
+    if (bytes > UNO_SEG_INLINE) uno_seg_ask(u, k, uno_seg_slot(u, u->me, k, bytes), bytes);
     return k;
 }
 
@@ -381,12 +382,6 @@ void uno_seg_wait(struct uno_coll *u, int r, uint64_t k)
 {
     struct uno_line *line = uno_seg_line(u, r, k);
     if (!reached(line, k)) wait_line(u, r, line, k);
-}
-
-void uno_seg_wait_all(struct uno_coll *u, uint64_t k)
-{
-    for (int r = 0; r < u->n; r++)
-        if (r != u->me) uno_seg_wait(u, r, k);
 }
 
 void uno_seg_done(struct uno_coll *u, uint64_t k)

@@ -149,10 +149,12 @@ struct uno_trials *uno_trials_new(const struct uno_trial_plan *plan);
 // reads begins with a plain ++u->phase.
 uint64_t uno_seg_begin(struct uno_coll *u, size_t bytes);
 void uno_seg_claim(struct uno_coll *u, uint64_t k, size_t bytes);    // the same for a phase that it has begun
-void uno_seg_lend(struct uno_coll *u, uint64_t k);                   // its wide slot is filled by others in phase k
-void uno_seg_post(struct uno_coll *u, uint64_t k);                   // stamps, wakes those that sleep
-void uno_seg_wait(struct uno_coll *u, int r, uint64_t k);            // until rank r has posted in phase k
-void uno_seg_wait_all(struct uno_coll *u, uint64_t k);
+void uno_seg_ask(struct uno_coll *u, uint64_t k, const char *at, size_t bytes);    // few lines that it will fill
+void uno_seg_lend(struct uno_coll *u, uint64_t k);           // its wide slot is filled by others in phase k
+void uno_seg_post(struct uno_coll *u, uint64_t k);           // stamps, wakes those that sleep
+void uno_seg_wait(struct uno_coll *u, int r, uint64_t k);    // until rank r has posted in phase k
+void uno_seg_wait_soon(struct uno_coll *u, int r, uint64_t k, const char *at, size_t bytes);    // and reads these then
+void uno_seg_wait_all(struct uno_coll *u, uint64_t k, size_t bytes);                            // as many from each
 void uno_seg_done(struct uno_coll *u, uint64_t k);    // this rank reads nothing of phases up to k any more
 void uno_seg_wait_done(struct uno_coll *u, int r, uint64_t k);
 void uno_seg_wait_all_done(struct uno_coll *u, uint64_t k);

@@ -38,7 +38,7 @@ void uno_seg_agree_on_cma(struct uno_coll *u)
     uint64_t k = uno_seg_begin(u, sizeof ok);
     *uno_seg_slot(u, u->me, k, 1) = ok;
     uno_seg_post(u, k);
-    uno_seg_wait_all(u, k);
+    uno_seg_wait_all(u, k, 0);
     u->cma = true;
     for (int r = 0; r < u->n; r++)
         if (!*uno_seg_slot(u, r, k, 1)) u->cma = false;

@@ -81,9 +81,9 @@ static void barrier(struct uno_coll *u)
     uint64_t k = uno_seg_begin(u, 0);
     if (!u->crowded) {
         uno_seg_post(u, k);
-        uno_seg_wait_all(u, k);
+        uno_seg_wait_all(u, k, 0);
     } else if (u->me == 0) {
-        uno_seg_wait_all(u, k);
+        uno_seg_wait_all(u, k, 0);
         uno_seg_post(u, k);
     } else {
         uno_seg_post(u, k);
@@ -96,8 +96,9 @@ static void bcast(struct uno_coll *u, const struct uno_call *c, size_t bytes)
 {
     if (u->me != c->root) {
         uint64_t k = ++u->phase;
-        uno_seg_wait(u, c->root, k);
-        get(uno_seg_slot(u, c->root, k, bytes), c->rbuf, c->rcount, c->rtype, UNO_SEG_ONE_WAY);
+        const char *slot = uno_seg_slot(u, c->root, k, bytes);
+        uno_seg_wait_soon(u, c->root, k, slot, bytes);
+        get(slot, c->rbuf, c->rcount, c->rtype, UNO_SEG_ONE_WAY);
         uno_seg_done(u, k);
         return;
     }
@@ -160,7 +161,7 @@ static void reduce(struct uno_coll *u, const struct uno_call *c, size_t bytes)
     bool in_place = c->sbuf == MPI_IN_PLACE;
     uint64_t k = in_place ? uno_seg_begin(u, bytes) : ++u->phase;
     if (in_place) uno_seg_copy(uno_seg_slot(u, u->me, k, bytes), c->rbuf, bytes);
-    uno_seg_wait_all(u, k);
+    uno_seg_wait_all(u, k, bytes);
     struct fold f = whole(u, c, k, bytes);
     fold(u, c, &f, 0, u->n - 1, c->rbuf);
     uno_seg_all_seen(u, k);
@@ -175,7 +176,7 @@ static MPI_Count cut_count(MPI_Count count, int n, int i)
 static void allreduce(struct uno_coll *u, const struct uno_call *c, size_t bytes)
 {
     uint64_t k = post_contribution(u, c, bytes);
-    uno_seg_wait_all(u, k);
+    uno_seg_wait_all(u, k, bytes);
     uno_seg_all_seen(u, k);
     struct fold f = whole(u, c, k, bytes);
     if ((size_t)(u->n - 2) * bytes <= (size_t)split_min.num || c->rcount < u->n) {
@@ -217,7 +218,7 @@ static void reduce_scatter(struct uno_coll *u, const struct uno_call *c, size_t 
         uno_seg_done(u, k);
         return;
     }
-    uno_seg_wait_all(u, k);
+    uno_seg_wait_all(u, k, bytes);
     struct fold f = whole(u, c, k, bytes);
     f.skip = (size_t)(at * c->rtype->size);
     f.count = mine;
@@ -231,7 +232,7 @@ static void scan(struct uno_coll *u, const struct uno_call *c, size_t bytes)
     uint64_t k = post_contribution(u, c, bytes);
     int last = c->kind == UNO_SCAN ? u->me : u->me - 1;
     for (int r = last; r >= 0; r--)
-        if (r != u->me) uno_seg_wait(u, r, k);
+        if (r != u->me) uno_seg_wait_soon(u, r, k, uno_seg_slot(u, r, k, bytes), bytes);
     struct fold f = whole(u, c, k, bytes);
     if (last >= 0) fold(u, c, &f, 0, last, c->rbuf);
     uno_seg_done(u, k);
@@ -250,8 +251,9 @@ static void gather(struct uno_coll *u, const struct uno_call *c, size_t bytes)
     if (c->sbuf != MPI_IN_PLACE) keep_own(c, 0, u->me);
     for (int i = 1; i < u->n; i++) {
         int r = (u->me + i) % u->n;
-        uno_seg_wait(u, r, k);
-        get(uno_seg_slot(u, r, k, bytes), nth(c->rbuf, r, c->rcount, c->rtype), c->rcount, c->rtype, UNO_SEG_ONE_WAY);
+        const char *from = uno_seg_slot(u, r, k, bytes);
+        uno_seg_wait_soon(u, r, k, from, bytes);
+        get(from, nth(c->rbuf, r, c->rcount, c->rtype), c->rcount, c->rtype, UNO_SEG_ONE_WAY);
     }
     uno_seg_done(u, k);
 }
@@ -267,9 +269,9 @@ static void scatter(struct uno_coll *u, const struct uno_call *c, size_t bytes)
     size_t all = bytes * (size_t)(u->n - 1);
     if (u->me != c->root) {
         uint64_t k = ++u->phase;
-        uno_seg_wait(u, c->root, k);
-        get(uno_seg_slot(u, c->root, k, all) + place_for(c->root, u->me, bytes), c->rbuf, c->rcount, c->rtype,
-            UNO_SEG_ONE_WAY);
+        const char *from = uno_seg_slot(u, c->root, k, all) + place_for(c->root, u->me, bytes);
+        uno_seg_wait_soon(u, c->root, k, from, bytes);
+        get(from, c->rbuf, c->rcount, c->rtype, UNO_SEG_ONE_WAY);
         uno_seg_done(u, k);
         return;
     }
@@ -298,8 +300,9 @@ static void allgather(struct uno_coll *u, const struct uno_call *c, size_t bytes
     if (!in_place) keep_own(c, 0, u->me);
     for (int i = 1; i < u->n; i++) {
         int r = (u->me + i) % u->n;
-        uno_seg_wait(u, r, k);
-        get(uno_seg_slot(u, r, k, bytes), nth(c->rbuf, r, c->rcount, c->rtype), c->rcount, c->rtype, UNO_SEG_EXCHANGE);
+        const char *from = uno_seg_slot(u, r, k, bytes);
+        uno_seg_wait_soon(u, r, k, from, bytes);
+        get(from, nth(c->rbuf, r, c->rcount, c->rtype), c->rcount, c->rtype, UNO_SEG_EXCHANGE);
     }
     all_done(u, k);
 }
@@ -323,9 +326,9 @@ static void allgatherv(struct uno_coll *u, const struct uno_call *c, size_t byte
         get(slot, own, mine, c->rtype, UNO_SEG_EXCHANGE);
     for (int i = 1; i < u->n; i++) {
         int r = (u->me + i) % u->n;
-        uno_seg_wait(u, r, k);
-        get(uno_seg_slot(u, r, k, bytes), nth(c->rbuf, 1, uno_at(c->rdispls, r), c->rtype), uno_at(c->rcounts, r),
-            c->rtype, UNO_SEG_EXCHANGE);
+        const char *from = uno_seg_slot(u, r, k, bytes);
+        uno_seg_wait_soon(u, r, k, from, bytes);
+        get(from, nth(c->rbuf, 1, uno_at(c->rdispls, r), c->rtype), uno_at(c->rcounts, r), c->rtype, UNO_SEG_EXCHANGE);
     }
     all_done(u, k);
 }
@@ -346,9 +349,9 @@ static void alltoall(struct uno_coll *u, const struct uno_call *c, size_t bytes)
     if (!in_place) keep_own(c, u->me, u->me);
     for (int i = 1; i < u->n; i++) {
         int r = (u->me + i) % u->n;
-        uno_seg_wait(u, r, k);
-        get(uno_seg_slot(u, r, k, all) + place_for(r, u->me, bytes), nth(c->rbuf, r, c->rcount, c->rtype), c->rcount,
-            c->rtype, UNO_SEG_EXCHANGE);
+        const char *from = uno_seg_slot(u, r, k, all) + place_for(r, u->me, bytes);
+        uno_seg_wait_soon(u, r, k, from, bytes);
+        get(from, nth(c->rbuf, r, c->rcount, c->rtype), c->rcount, c->rtype, UNO_SEG_EXCHANGE);
     }
     all_done(u, k);
 }
