@@ -114,7 +114,8 @@ struct shm_link {
     uint64_t rx_ctx;
     int32_t rx_src;
     struct shm_round rx_round;
-    uint64_t got, got_told;    // byte ring: given back
+    uint64_t got, got_told;     // byte ring: given back
+    uint32_t few, few_taken;    // bytes of the last message there that had few; how many lines were taken by then
     // The message being delivered: its position, how far it has come, what says so, and where it lies.
     uint64_t read_at, read_ready;
     const _Atomic uint64_t *read_put;

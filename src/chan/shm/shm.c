@@ -21,6 +21,7 @@
 #define TELL_SLOTS (SHM_SLOTS / 4)        // slots taken before the sender is told
 #define DATA_MAX (SHM_LEAST_BYTES / 4)    // pieces of a streamed message, and layouts that are packed at once; or eager
 #define MOURN 1024                        // polls between two looks whether a process of another job has ended
+#define FEW 512                           // bytes of a message that are asked for before it is there
 #define PER_LINK 32                       // messages taken from one ring before the next one has its turn
 
 static struct {
@@ -87,10 +88,19 @@ static void take_bytes(struct shm_link *l, const struct uno_hdr *h)
     }
     l->got = at + shm_rounded(h->bytes);
     bool tell = l->got - l->got_told >= l->rx_round.room / 4;
+    l->few = h->bytes <= FEW && !uno_patience.crowded ? (uint32_t)h->bytes : 0;
+    l->few_taken = l->taken;
     if (tell) uno_copy_own((char *)&l->rx->bytes_taken, sizeof l->rx->bytes_taken);
     begin_reading(l, h, at, &l->rx->put, l->rx->bytes + shm_round_place(&l->rx_round, at));
     hand_up(l, h, NULL);
     if (tell) tell_bytes(l);
+}
+
+// After a message of few bytes the next one will be another: they come together with its line, and not after it (two
+// chiplets, lat 64 and 128 B: 0.37 to 0.31 us).
+static void ask_for_next(const struct shm_link *l)
+{
+    uno_copy_soon(l->rx->bytes + shm_round_place(&l->rx_round, l->got), l->few);
 }
 
 static inline uint64_t peek(const char *at)
@@ -309,6 +319,7 @@ static int shm_poll_link(struct uno_link *link)
     if (l->listening)
         while (n < PER_LINK && take_message(l)) n++;
     l->polling = false;
+    if (n == 0 && l->few && l->few_taken == l->taken) ask_for_next(l);
     if (__builtin_expect(l->owes_ring, 0)) {
         l->owes_ring = false;
         uno_door_ring(l->door);
