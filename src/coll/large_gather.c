@@ -23,7 +23,7 @@ static struct uno_large_place plan_blocks(struct uno_large *j, const void *at, s
     if (windows && !gathered) {
         if (!j->way) j->way = uno_windows_gather_way(u);
         p.way = j->way;
-        p.share = in_place ? bytes / UNO_SHARE_UNIT * UNO_SHARE_UNIT : uno_windows_gather_share(u, bytes);
+        p.share = uno_windows_gather_share(u, bytes, in_place);
     } else {
         p.share = in_place ? uno_large_root_share(u, bytes) : uno_large_late_share(u, bytes, gathered);
     }
@@ -60,6 +60,13 @@ static void gather_own(struct uno_large *j, char *all)
     }
 }
 
+// Where ranks share cores and hand in windows, the root copies its own block last: it is done as soon, and the others
+// leave earlier (4 ranks on 2 cores, 16 MiB: the root 4.1 ms, the others 3.8, or 2.8).
+static bool is_own_last(const struct uno_large *j)
+{
+    return j->way && j->u->crowded;
+}
+
 // The other way round: the owners write, and a root in place reads a share.
 void uno_large_gather(struct uno_large *j)
 {
@@ -71,7 +78,8 @@ void uno_large_gather(struct uno_large *j)
         char *all = uno_large_writable(j, (struct uno_block){first.at, first.count * u->n, first.type});
         struct uno_large_place mine = plan_blocks(j, all, bytes * (size_t)u->n, bytes);
         uint64_t k = uno_large_tell_place(u, mine);
-        if (all) gather_own(j, all);
+        bool last = is_own_last(j);
+        if (all && !last) gather_own(j, all);
         struct uno_windows_part part[WINDOWS_RANKS];
         for (int r = 0; r < u->n && mine.way; r++)
             part[r] = (struct uno_windows_part){all ? all + (size_t)r * bytes : NULL, mine.share};
@@ -81,6 +89,7 @@ void uno_large_gather(struct uno_large *j)
             uint64_t from = uno_large_told(u, r, k).addr;
             if (all && from) uno_large_keep(j, uno_seg_pull(u, r, all + (size_t)r * bytes, from, mine.share));
         }
+        if (all && last) gather_own(j, all);
         uno_seg_done(u, k);
         uno_seg_wait_all_done(u, k);
         return;
@@ -192,7 +201,8 @@ void uno_large_gatherv(struct uno_large *j)
     uint64_t k = ++u->phase;
     bool told = gatherv_is_large(j);
     if (told) gatherv_tell(j, k);
-    if (c->sbuf != MPI_IN_PLACE) uno_block_copy_own(u->n, uno_recv_block(c, u->me), uno_send_block(c, 0));
+    bool own = c->sbuf != MPI_IN_PLACE, last = is_own_last(j);
+    if (own && !last) uno_block_copy_own(u->n, uno_recv_block(c, u->me), uno_send_block(c, 0));
     struct uno_windows_part part[WINDOWS_RANKS];
     for (int i = 1; i < u->n; i++) {
         int r = (u->me + i) % u->n;
@@ -204,6 +214,7 @@ void uno_large_gatherv(struct uno_large *j)
         part[r] = gatherv_block(j, r, k);
     }
     if (j->way) uno_windows_collect(u, k, j->way, part);
+    if (own && last) uno_block_copy_own(u->n, uno_recv_block(c, u->me), uno_send_block(c, 0));
     uno_seg_all_seen(u, k);
     uno_seg_done(u, k);
     for (int r = 0; r < u->n && told; r++)

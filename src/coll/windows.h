@@ -62,8 +62,9 @@ struct uno_windows uno_windows_join(struct uno_coll *u, uint64_t k);
 
 enum uno_windows_way { UNO_WINDOWS_NONE, UNO_WINDOWS_NEAR, UNO_WINDOWS_PAST };
 
-enum uno_windows_way uno_windows_gather_way(struct uno_coll *u);            // of the next call, for its root
-size_t uno_windows_gather_share(const struct uno_coll *u, size_t bytes);    // that goes in windows, from the start
+// Of the next call, for its root; what goes in windows of a block, from the start (in_place: the root has no own one).
+enum uno_windows_way uno_windows_gather_way(struct uno_coll *u);
+size_t uno_windows_gather_share(const struct uno_coll *u, size_t bytes, bool in_place);
 void uno_windows_hand_in(struct uno_coll *u, uint64_t k, int root, enum uno_windows_way way,
                          struct uno_windows_part own, size_t share);
 void uno_windows_collect(struct uno_coll *u, uint64_t k, enum uno_windows_way way, const struct uno_windows_part *part);

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Large gathers in a host in windows (windows.h): the start of each block, which its rank copies, window by window, to
-// its own wide slot, and the root out of it. Before, while the root copies its own block, the others copy the rest of
-// theirs across processes. Called by large_gather.c, within its phase.
+// its own wide slot, and the root out of it. Where each rank has a core, the others copy the rest of theirs across
+// processes before, while the root copies its own block. Called by large_gather.c, within its phase.
 //
 // With n ranks on p cores, m bytes of a block, o to copy a byte of the root's own, x to copy one across, r to read one
 // and write it to a window, w to take it out and write it to memory, q = min(n, p) - 1 cores for the others:
 //   o m + (n - 1) w (m - o m q / (n - 1) / x)    while r (n - 1) / q is less than w (n - 1)
+//   (n - 1) w m, and then o m of the root        where ranks share cores
 //   x m (n - 1) / q                              by copies alone
 //
 // Windows that are written past the caches are better where cores are far from each other, others where they are near,
 // which changes: the root times both, and says which.
 //
 // Always holds: window i of a rank is filled anew when the root has taken window i of all ranks.
-#include "base/job.h"
 #include "base/thresholds.h"
 #include "base/wait.h"
 #include "coll/large.h"
@@ -36,11 +36,9 @@ enum uno_windows_way uno_windows_gather_way(struct uno_coll *u)
     return past ? UNO_WINDOWS_PAST : UNO_WINDOWS_NEAR;
 }
 
-size_t uno_windows_gather_share(const struct uno_coll *u, size_t bytes)
+size_t uno_windows_gather_share(const struct uno_coll *u, size_t bytes, bool in_place)
 {
-    size_t others = (size_t)u->n - 1, cores = u->job->processors ? u->job->processors - 1 : others;
-    if (cores > others) cores = others;
-    size_t rest = bytes / 100 * (size_t)uno_thresholds.meanwhile * cores / others;
+    size_t rest = in_place || u->crowded ? 0 : bytes / 100 * (size_t)uno_thresholds.meanwhile;
     return (bytes - rest) / UNO_SHARE_UNIT * UNO_SHARE_UNIT;
 }
 
