@@ -190,6 +190,9 @@ static void use_spread_slots(void)
     EXPECT(uno_choose_from(UNO_ALLTOALL, UNO_ALG_WINDOWS, 8, true) == SIZE_MAX);
     EXPECT(uno_choose_from(UNO_ALLTOALL, UNO_ALG_MESSAGES, 4, true) == (4 << 20) + 1);
     EXPECT(uno_choose_from(UNO_ALLTOALL, UNO_ALG_MESSAGES, 8, true) == SIZE_MAX);
+    EXPECT(uno_choose_from(UNO_REDUCE_SCATTER, UNO_ALG_WINDOWS, 2, false) == (16 << 20) + 1);
+    EXPECT(uno_choose_from(UNO_REDUCE_SCATTER, UNO_ALG_WINDOWS, 4, false) == SIZE_MAX);
+    EXPECT(uno_choose_from(UNO_REDUCE_SCATTER_BLOCK, UNO_ALG_WINDOWS, 4, true) == (8 << 20) + 1);
     EXPECT(uno_choose_is_fixed(UNO_ALLREDUCE, true) && !uno_choose_is_fixed(UNO_ALLREDUCE, false));
     EXPECT(!uno_choose_is_fixed(UNO_ALLGATHER, true));
 }
