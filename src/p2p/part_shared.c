@@ -127,18 +127,10 @@ static _Atomic uint32_t *stamp_of(const struct part *p, char *record)
     return (_Atomic uint32_t *)(void *)(record + p->record - sizeof(uint32_t));
 }
 
-// Asks for the lines that this activation will write: they come while the user's program marks partitions.
-static void prepare_stage(struct part *p)
-{
-    const char *at = record_of(p, 0), *end = at + (size_t)p->chunks * (size_t)p->records * p->record;
-    for (; at < end; at += UNO_LINE) __builtin_prefetch(at, 1);
-}
-
 void part_shared_start(struct part *p)
 {
     p->turn++;
     p->first = 0;
-    if (p->mode == PART_STAGED && p->send) prepare_stage(p);
     if (p->mode == PART_DIRECT && p->send) atomic_store_explicit(&p->last_put, uno_ticks(), memory_order_relaxed);
     if (p->send) {
         part_count_send(p->bytes);
