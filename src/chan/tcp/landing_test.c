@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Pieces of a large message that come twice at a time, by a connection that the sender has given up and by the one that
-// it was given to instead. One process, whose connections lead to the test itself.
+// it was given to instead, and beside a message that goes straight to its receive. One process, whose connections lead
+// to the test itself.
 #include <sys/socket.h>
 
 #include "chan/tcp/tcp.h"
@@ -20,13 +21,16 @@ static struct {
     uint64_t seq;
 } far[WAYS];
 
+#define NOTE ((size_t)TCP_GRAIN / 2)    // bytes of a message that goes straight to its receive
+
 static struct tcp_pull pull;
+static char note[NOTE], noted[NOTE];
 static char sent[PIECES * PIECE], landed[PIECES * PIECE + 1];
 static int ends;
 
 static void note_end(uint64_t token, size_t bytes, int failed)
 {
-    CHECK(token == 1 && bytes == sizeof sent && !failed);
+    CHECK(bytes == (token == 1 ? sizeof sent : sizeof note) && !failed);
     ends++;
 }
 
@@ -136,8 +140,57 @@ static void pieces_twice_at_a_time(void **state)
             assert_int_equal(run_ranks(2, &uno_tcp, twice_body, NULL), 0);
 }
 
+static void *into_note(struct uno_link *link, const struct uno_hdr *h, uint64_t *token)
+{
+    CHECK(link == &far[MAIN].link->base && h->bytes == sizeof note);
+    *token = 2;
+    return noted;
+}
+
+static void give_note(void)
+{
+    struct tcp_frame f = {
+        .seq = ++far[MAIN].seq, .ack = 1, .h = {.kind = UNO_EAGER, .chan = TCP_MESSAGE, .bytes = sizeof note}};
+    tcp_check(&f.data_check, NULL, note, sizeof note);
+    tcp_check(&f.check, NULL, &f.data_check, sizeof f - sizeof f.check);
+    give(MAIN, &f, sizeof f);
+    give(MAIN, note, sizeof note / 2);
+}
+
+// The main connection breaks in the middle of a piece, and the next one brings a message while the lane brings that
+// piece.
+static void beside_a_message_body(void)
+{
+    if (me == 0) return;
+    accept_transfer();
+    fill_bytes(note, SEED + 1, sizeof note);
+    on_header = into_note;
+    begin_piece(MAIN, 0, 0);
+    cut(MAIN);
+    tcp_hang_up(far[MAIN].link);
+    far[MAIN].seq--;
+    join(MAIN);
+    give_note();
+    for (size_t which = 0; which < PIECES; which++) {
+        begin_piece(LANE, which, 0);
+        end_piece(LANE, which);
+    }
+    CHECK(ends == 1 && same_bytes(landed, SEED, sizeof sent));
+    give(MAIN, note + sizeof note / 2, sizeof note / 2);
+    CHECK(ends == 2 && same_bytes(noted, SEED + 1, sizeof note));
+    _exit(0);
+}
+
+static void pieces_beside_a_message(void **state)
+{
+    (void)state;
+    setenv("UNISONO_TCP_INTERFACE", "lo", 1);
+    assert_int_equal(run_ranks(2, &uno_tcp, beside_a_message_body, NULL), 0);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(pieces_twice_at_a_time)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(pieces_twice_at_a_time),
+                                       cmocka_unit_test(pieces_beside_a_message)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,7 +25,8 @@ static void acknowledge_soon(struct tcp_link *l, size_t bytes)
     if (l->untold > (size_t)uno_tcp_buffer.num / 4) l->tell = true;
 }
 
-// A payload is read straight from here on; what the buffer holds of it is moved.
+// A payload is read straight from here on; what the buffer holds of it is moved. landing.c looks at what connections
+// read of a PIECE: nothing of one before must be left where this is a MESSAGE.
 static void begin_straight(struct tcp_link *l, const struct tcp_frame *f, char *dst)
 {
     l->at += sizeof *f;
@@ -35,6 +36,7 @@ static void begin_straight(struct tcp_link *l, const struct tcp_frame *f, char *
     l->in.dst = dst;
     l->in.got = n;
     l->in.f = *f;
+    if (f->h.chan != TCP_PIECE) l->in.landing = NULL;
     tcp_sum_begin(&l->in.sum, tcp_key_of(&l->in_keys, TCP_PAYLOAD));
     tcp_sum_add(&l->in.sum, dst, n);
     l->in_keys.next++;
