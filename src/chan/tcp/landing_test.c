@@ -157,7 +157,7 @@ static void give_note(void)
     give(MAIN, note, sizeof note / 2);
 }
 
-// The main connection breaks in the middle of a piece, and the next one brings a message while the lane brings that
+// The main connection breaks in the middle of a piece and, made again, brings a message while the lane brings that
 // piece.
 static void beside_a_message_body(void)
 {
