@@ -9,12 +9,9 @@
 #include "coll/segment.h"
 #include "core/word.h"
 
-#define FEW 512      // bytes
-#define LOOKS 400    // before the channels are polled too
-
 static inline bool is_few(const struct uno_coll *u, size_t bytes)
 {
-    return bytes <= FEW && !u->crowded;
+    return bytes <= UNO_COPY_AHEAD && !u->crowded;
 }
 
 void uno_seg_ask(struct uno_coll *u, uint64_t k, const char *at, size_t bytes)
@@ -29,7 +26,7 @@ void uno_seg_wait_soon(struct uno_coll *u, int r, uint64_t k, const char *at, si
     struct uno_line *line = uno_seg_line(u, r, k);
     struct uno_patience p = {0};
     while (is_few(u, bytes) && !uno_word_reached(&line->stamp, k)) {
-        if (p.looks == LOOKS || !uno_patience_spin(&p)) break;
+        if (p.looks == UNO_WORD_LOOKS || !uno_patience_spin(&p)) break;
         uno_copy_soon(at, bytes);
     }
     uno_seg_wait_line(u, r, line, k);

@@ -5,9 +5,9 @@
 //
 // With n ranks on p cores, m bytes of a block, o to copy a byte of the root's own, x to copy one across, r to read one
 // and write it to a window, w to take it out and write it to memory, q = min(n, p) - 1 cores for the others:
-//   o m + (n - 1) w (m - o m q / (n - 1) / x)    while r (n - 1) / q is less than w (n - 1)
-//   (n - 1) w m, and then o m of the root        where ranks share cores
-//   x m (n - 1) / q                              by copies alone
+//   o m + (n - 1) w (m - o m / x)            where each rank has a core
+//   (n - 1) w m, and then o m of the root    where ranks share cores, while r / q is less than w
+//   x m (n - 1) / q                          by copies alone
 //
 // Windows that are written past the caches are better where cores are far from each other, others where they are near,
 // which changes: the root times both, and says which.

@@ -7,8 +7,6 @@
 #include "core/progress.h"
 #include "core/world.h"
 
-#define LOOKS 400    // at the word, before the channels are polled too
-
 struct wanted {
     struct uno_poller poller;
     bool (*is_there)(void *arg);
@@ -45,7 +43,7 @@ static int wait_on(struct wanted *w, struct uno_patience *patience, const struct
 int uno_word_wait_for(bool (*is_there)(void *arg), void *arg, const struct MPI_ABI_Comm *comm, int peer)
 {
     struct uno_patience patience = {0};
-    while (patience.looks < LOOKS && uno_patience_spin(&patience))
+    while (patience.looks < UNO_WORD_LOOKS && uno_patience_spin(&patience))
         if (is_there(arg)) return MPI_SUCCESS;
     return wait_on(&(struct wanted){.is_there = is_there, .arg = arg}, &patience, comm, peer);
 }
@@ -64,7 +62,7 @@ static bool is_reached(void *arg)
 int uno_word_wait(const _Atomic uint64_t *word, uint64_t least, const struct MPI_ABI_Comm *comm, int peer)
 {
     struct uno_patience patience = {0};
-    while (patience.looks < LOOKS && uno_patience_spin(&patience))
+    while (patience.looks < UNO_WORD_LOOKS && uno_patience_spin(&patience))
         if (uno_word_reached(word, least)) return MPI_SUCCESS;
     struct at_least a = {word, least};
     return wait_on(&(struct wanted){.is_there = is_reached, .arg = &a}, &patience, comm, peer);

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define UNO_WORD_LOOKS 400    // at the word, before the channels are polled too
+
 struct MPI_ABI_Comm;
 
 static inline bool uno_word_reached(const _Atomic uint64_t *word, uint64_t least)

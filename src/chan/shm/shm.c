@@ -21,7 +21,6 @@
 #define TELL_SLOTS (SHM_SLOTS / 4)        // slots taken before the sender is told
 #define DATA_MAX (SHM_LEAST_BYTES / 4)    // pieces of a streamed message, and layouts that are packed at once; or eager
 #define MOURN 1024                        // polls between two looks whether a process of another job has ended
-#define FEW 512                           // bytes of a message that are asked for before it is there
 #define PER_LINK 32                       // messages taken from one ring before the next one has its turn
 
 static struct {
@@ -88,7 +87,7 @@ static void take_bytes(struct shm_link *l, const struct uno_hdr *h)
     }
     l->got = at + shm_rounded(h->bytes);
     bool tell = l->got - l->got_told >= l->rx_round.room / 4;
-    l->few = h->bytes <= FEW && !uno_patience.crowded ? (uint32_t)h->bytes : 0;
+    l->few = h->bytes <= UNO_COPY_AHEAD && !uno_patience.crowded ? (uint32_t)h->bytes : 0;
     l->few_taken = l->taken;
     if (tell) uno_copy_own((char *)&l->rx->bytes_taken, sizeof l->rx->bytes_taken);
     begin_reading(l, h, at, &l->rx->put, l->rx->bytes + shm_round_place(&l->rx_round, at));
