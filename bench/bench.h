@@ -33,7 +33,7 @@ struct opts {
     int each;                   // 1: one operation per sample
     int window, threads, parts, parts_recv, depth, groups, ranks, tests;
     int root;    // -1: rotating
-    int in_place, no_check, quick, bounded, idle;
+    int in_place, no_check, quick, bounded, idle, line;
     int level;    // thread level asked for, -1: what the rows need
     int session, bridge, map_reverse, win;
     enum sync sync;
@@ -215,6 +215,10 @@ int bench_coll_counts(struct run *r);
 void bench_coll_op(struct run *r, long n);
 void bench_coll_end(struct run *r);
 
+// line.c: --line. Both collective; microseconds that a cache line takes from core to core, on rank 0.
+int bench_line_begin(MPI_Comm world);    // 0, or -1 with the reason on stderr
+double bench_line(int rank, int ranks);
+
 // out.c
 void bench_out_begin(const struct opts *o, MPI_Comm world, int level);
 void bench_out_row(const struct run *r, const char *variant);
@@ -223,6 +227,7 @@ struct figures {
     struct stats extra[BENCH_EXTRAS];
     int nextra, batch, checked;
     double rank_min, rank_mean, rank_max, skew;    // over ranks: medians of the per-sample values, seconds
+    double line[2];                                // us from core to core before and after; 0: not measured
     double drift, drift_bound;                     // of the clocks' offsets by the end, where start times were agreed
     long late;
     const char *stop, *sync;
@@ -239,8 +244,9 @@ int bench_rows_on(MPI_Comm comm, int argc, char **argv);
 
 // tools that need no MPI
 int bench_floor(const struct opts *o);
-void bench_pin_nth(int which);            // this process to the allowed core of that number
-char *bench_huge_buffer(size_t bytes);    // on huge pages where there are some; NULL: no memory
+double bench_floor_line(int cpu, int other);    // seconds that a cache line takes between these two
+void bench_pin_nth(int which);                  // this process to the allowed core of that number
+char *bench_huge_buffer(size_t bytes);          // on huge pages where there are some; NULL: no memory
 int bench_costs(void);
 int bench_hello(const struct opts *o);
 int bench_launches(const struct opts *o);

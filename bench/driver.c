@@ -167,15 +167,17 @@ static int run_variant(struct run *r, const char *variant)
 {
     int n, failed = 0;
     const long *sizes = default_sizes(r->k, r->o, &n);
+    double line = r->o->line ? bench_line(r->rank, r->size) : 0;
     for (int i = 0; i < n; i++) {
         if (!take_size(r, sizes[i])) continue;
         if (attempt(r)) {
             if (r->rank == 0) bench_out_skip(r->k->name, variant, r->skip);
             break;
         }
-        struct figures f = {0};
+        struct figures f = {.line = {line}};
         if (i == 0 && r->rank == 0) bench_out_row(r, variant);
         failed += bench_measure(r, &f);
+        if (r->o->line) f.line[1] = line = bench_line(r->rank, r->size);
         if (r->rank == 0) bench_out_line(r, variant, &f);
         if (r->k->teardown) r->k->teardown(r);
     }

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -44,14 +45,20 @@ static double lowest(double *sample)
     return sample[SAMPLES / 10];
 }
 
+static void pin(int cpu)
+{
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    sched_setaffinity(0, sizeof one, &one);
+}
+
 void bench_pin_nth(int which)
 {
-    cpu_set_t may, one;
+    cpu_set_t may;
     if (sched_getaffinity(0, sizeof may, &may)) return;
-    CPU_ZERO(&one);
     for (int cpu = 0, seen = 0; cpu < CPU_SETSIZE; cpu++)
-        if (CPU_ISSET(cpu, &may) && seen++ == which) CPU_SET(cpu, &one);
-    if (CPU_COUNT(&one)) sched_setaffinity(0, sizeof one, &one);
+        if (CPU_ISSET(cpu, &may) && seen++ == which) return pin(cpu);
 }
 
 static void put(struct slot *s, uint32_t seq)
@@ -115,6 +122,33 @@ static double slots(int me, uint32_t *at, int turns, void (*run)(int, uint32_t, 
         sample[s] = (bench_now() - start) / turns;
     }
     return lowest(sample);
+}
+
+struct bouncer {
+    int me, cpu;
+    double one_way;
+};
+
+static void *bouncing(void *arg)
+{
+    struct bouncer *b = arg;
+    uint32_t at = 1;
+    pin(b->cpu);
+    b->one_way = slots(b->me, &at, 100, bounce) / 2;
+    return NULL;
+}
+
+double bench_floor_line(int cpu, int other)
+{
+    struct bouncer end[2] = {{0, cpu, 0}, {1, other, 0}};
+    pthread_t thread[2];
+    if (!sh) sh = mmap(NULL, sizeof *sh, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (sh == MAP_FAILED) return sh = NULL, 0;
+    memset(sh, 0, sizeof *sh);    // the slots count from 1 again
+    for (int i = 0; i < 2; i++)
+        if (pthread_create(&thread[i], NULL, bouncing, &end[i])) abort();
+    for (int i = 0; i < 2; i++) pthread_join(thread[i], NULL);
+    return end[0].one_way;
 }
 
 // The two halves of one transfer: the parent's buffer goes to the child's. Returns 0, or errno where the kernel forbids

@@ -168,6 +168,7 @@ static int run_chosen(const struct opts *o, MPI_Comm world, int level)
     bench_clock_sync(world, 1);
     bench_out_begin(o, world, level);
     settle(world);
+    if (o->line && bench_line_begin(world)) return 2;
     for (int i = 0; i < chosen_count; i++) {
         failed += bench_run(chosen[i].k, chosen[i].mode, chosen[i].variant, o, world);
         MPI_Barrier(world);

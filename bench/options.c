@@ -83,6 +83,8 @@ static const struct option table[] = {
     {"--json", NULL, TEXT, AT(json), NULL, "also write one JSON record per (row, size) to this file"},
     {"--raw", NULL, TEXT, AT(raw), NULL, "also write all samples to this file"},
     {"--label", NULL, TEXT, AT(label), NULL, "name of this run in the records"},
+    {"--line", NULL, FLAG, AT(line), NULL,
+     "records tell what a cache line took from core to core before and after each figure (one host, JSON)"},
     {"--quick", NULL, FLAG, AT(quick), NULL, "few sizes, 30 samples, at most 20 ms per size"},
 };
 enum { OPTIONS = sizeof table / sizeof *table };
@@ -281,6 +283,7 @@ static int check_words(const struct opts *o)
         return 2;
     }
     if (o->session && o->bridge) return complain("what --bridge spawns has no parents in", "--session", NULL);
+    if (o->line && o->groups > 1) return complain("groups would measure at once with", "--line", NULL);
     int logic = o->op && o->op[0] == 'b';
     if (logic && o->type && (!strcmp(o->type, "float") || !strcmp(o->type, "double")))
         return complain("a bitwise --op has no meaning on --type", o->type, NULL);

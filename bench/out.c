@@ -164,6 +164,7 @@ static void record(FILE *f, const struct run *r, const char *variant, const stru
             ", \"batch\": %d, \"stop\": \"%s\", \"sync\": \"%s\", \"checked\": %s, \"window\": %d, \"threads\": %d, "
             "\"parts\": %d",
             g->batch, g->stop, g->sync, g->checked ? "true" : "false", r->window, opt->threads, opt->parts);
+    if (g->line[1] > 0) fprintf(f, ", \"line_us\": [%.4g, %.4g]", g->line[0], g->line[1]);
     if (rated(r) && s->median > 0) fprintf(f, ", \"MB_s\": %.6g", r->payload / s->median * 1e-6);
     if (r->msgs > 0 && s->median > 0) fprintf(f, ", \"Mmsg_s\": %.6g", r->msgs / s->median * 1e-6);
     for (int e = 0; e < g->nextra; e++) {

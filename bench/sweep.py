@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The sweep: every power of two from 1 B to 64 MiB for messages and collectives, on 2, 4 and 8 ranks, over all MPIs.
 
-Used by compare (`--sets sweep`). Rounds are interleaved over the MPIs. Between two jobs the way of a cache line from
-core to core is measured: virtual cores may be threads of one core for a while, and everything is two to three times
-faster then; verdict.py compares jobs of the same state only. A job is a group of rows at a range of sizes; one that
-does not end in time is named, what it had printed counts, and that MPI is not asked for this job again.
+Used by compare (`--sets sweep`). Rounds are interleaved over the MPIs. Before and after each figure the job itself
+measures the way of a cache line from core to core (`--line`): virtual cores may be threads of one core for a while, or
+of two chiplets, and figures are two to five times as high then; verdict.py compares those of the same state only. A job
+is a group of rows at a range of sizes; one that does not end in time is named, what it had printed counts, and that MPI
+is not asked for this job again.
 """
 
 import json
@@ -22,8 +23,9 @@ ROWS = [*PAIR_ROWS, *PAIRS_ROWS[::2], *VECTOR_ROWS, *BLOCK_ROWS]
 # Name, sizes as powers of two, whether the data are checked (64 MiB would be filled and read six times).
 PIECES = [("small", range(14), True), ("middle", range(14, 20), True), ("large", range(20, 27), False)]
 QUICK = [("quick", [3, 12, 16], True)]
+KEPT = ["row", "size", "value", "line_us"]  # of a record; line_us: before and after it, absent where not measured
 MEMORY = 2 << 30  # bytes of message buffers that a job may take
-ROWS_PER_JOB = 4  # what a job that hangs takes with it; seconds, so that the machine stays the same meanwhile
+ROWS_PER_JOB = 4  # what a job that hangs takes with it
 # Seconds per size, of two ranks and of more: larger ones until buffers are in use and ways have been tried.
 SAMPLING = {"small": (0.01, 0.03), "middle": (0.03, 0.1), "large": (0.1, 0.1)}
 
@@ -68,7 +70,7 @@ def job(np, piece, rows, sizes, checked, o):
     # library grows for a communicator that is used much, it has by then.
     run_up = [sizes[0] // 2] if sizes and sizes[0] > 1 and not o.quick else []
     words = ",".join(map(str, [*run_up, *sizes]))
-    args = [*rows, "--sizes", words, "--sync", o.sync, "--time", seconds]
+    args = [*rows, "--sizes", words, "--sync", o.sync, "--time", seconds, "--line"]
     return {"np": np, "piece": piece, "rows": rows, "sizes": sizes, "args": args + ([] if checked else ["--no-check"])}
 
 
@@ -76,23 +78,16 @@ def name_of(one):
     return f"np {one['np']} {one['piece']} {'+'.join(one['rows'])}"
 
 
-def line_time(mpi, run, o):
-    """Microseconds that a cache line takes from core to core now; None if it cannot be measured."""
-    status, out, _ = run([*o.wrap_words, mpi.binary, "floor", "--quick", "--format", "json"], mpi.environ(), 20)
-    records = [json.loads(text) for text in out.splitlines() if text.startswith("{")]
-    return next((r["value"] for r in records if r["row"] == "slot-lat"), None) if status == 0 else None
-
-
 def kept(out, sizes):
-    """What the verdict needs of a job's output at these sizes: the library, [[row, size, value]]."""
+    """What the verdict needs of a job's output at these sizes: the library, [[row, size, value, line times]]."""
     lines = [text for text in out.splitlines() if text.startswith("{") and text.endswith("}")]
     records = [record for record in map(json.loads, lines) if "value" in record]
     library = " ".join(records[0]["library"].split()) if records else ""
-    return library, [[r["row"], r["size"], r["value"]] for r in records if r["size"] in sizes]
+    return library, [[*map(r.get, KEPT)] for r in records if r["size"] in sizes]
 
 
 def one_job(mpi, one, run, o):
-    """A run of the sweep's raw data, without the line times."""
+    """A run of the sweep's raw data."""
     words = [*o.wrap_words, *mpi.command(one["np"], [*one["args"], "--format", "json"])]
     status, out, err = run(words, mpi.environ(), o.timeout)
     library, records = kept(out, one["sizes"])
@@ -106,7 +101,7 @@ def one_job(mpi, one, run, o):
 
 
 def measure(mpis, o, run, progress):
-    """Raw data of all rounds: a list of runs, each with the line time before and after it."""
+    """Raw data of all rounds: a list of runs."""
     found = []
     try:
         rounds(mpis, o, run, progress, found)
@@ -119,7 +114,6 @@ def measure(mpis, o, run, progress):
 def rounds(mpis, o, run, progress, found):
     left_out, begun = set(), time.monotonic()
     stamp = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime())
-    line = line_time(mpis[0], run, o)
     for turn in range(o.rounds):
         for one in jobs(o):
             for mpi in mpis:
@@ -128,9 +122,7 @@ def rounds(mpis, o, run, progress, found):
                 spent = time.monotonic() - begun
                 progress(f"round {turn + 1}/{o.rounds}, {spent:.0f} s: {name_of(one)[:60]} on {mpi.title}")
                 result = one_job(mpi, one, run, o)
-                after = line_time(mpis[0], run, o)
-                found.append({**result, "turn": f"{stamp}/{turn}", "line": [line, after]})
-                line = after
+                found.append({**result, "turn": f"{stamp}/{turn}"})
                 if "failed" in result:
                     left_out.add((mpi.name, name_of(one)))
                     peers.say(f"compare: {mpi.title}: {name_of(one)}: {result['failed']}; not asked again")

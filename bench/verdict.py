@@ -9,39 +9,50 @@ import json
 import math
 import re
 import statistics
+from bisect import bisect
 
 import peers
 import sweep
 
 SLOWER = 1.05  # a row is behind from here on, and ahead below its inverse
 APART = 1.5  # line times that differ by more belong to two states of the machine
+NEAR, RARE = 1.2, 0.01  # with fewer than this share of all within that factor, a line time was disturbed
 BEGIN, END = "<!-- sweep: written by bench/compare -->", "<!-- end of the sweep -->"
 
 
 def borders(lines):
-    """Where the states of the machine part: the middle of each gap of more than APART between the line times seen."""
+    """Where the states of the machine part: the middle of each gap of more than APART between the usual line times."""
     seen = sorted(line for line in lines if line)
-    return [math.sqrt(a * b) for a, b in zip(seen, seen[1:], strict=False) if b > APART * a]
+    usual = [x for x in seen if bisect(seen, NEAR * x) - bisect(seen, x / NEAR) >= RARE * len(seen)]
+    return [math.sqrt(a * b) for a, b in zip(usual, usual[1:], strict=False) if b > APART * a]
 
 
-def state_of(run, limits):
-    """The state that a job ran in, as a number from the fastest on; None if it changed meanwhile or is not known."""
-    before, after = (None if line is None else sum(line > limit for limit in limits) for line in run["line"])
+def line_times(runs):
+    """All that were measured."""
+    return [line for run in runs for *_, lines in run["records"] for line in lines or []]
+
+
+def state_of(lines, limits):
+    """A figure's state as a number, the fastest 0; None if it changed meanwhile or is not known."""
+    if not lines:
+        return None
+    before, after = (sum(line > limit for limit in limits) for line in lines)
     return before if before == after else None
 
 
 def collected(runs, limits):
-    """{(np, row, size): {state: {mpi: {turn: value}}}} and the line times {state: [us]}."""
-    points, lines = {}, {}
+    """{(np, row, size): {state: {mpi: {turn: value}}}}, the line times {state: [us]}, how many figures are left out."""
+    points, times, moved = {}, {}, 0
     for run in runs:
-        state = state_of(run, limits)
-        if state is None:
-            continue
-        lines.setdefault(state, []).extend(run["line"])
-        for row, size, value in run["records"]:
+        for row, size, value, lines in run["records"]:
+            state = state_of(lines, limits)
+            if state is None:
+                moved += 1
+                continue
+            times.setdefault(state, []).extend(lines)
             per = points.setdefault((run["np"], row, int(size)), {}).setdefault(state, {})
             per.setdefault(run["mpi"], {})[run["turn"]] = value
-    return points, lines
+    return points, times, moved
 
 
 def spread(ours, best):
@@ -73,8 +84,7 @@ def figure(value):
 
 def verdict(runs, machine, sync):
     """The record of a processor."""
-    limits = borders([line for run in runs for line in run["line"]])
-    points, lines = collected(runs, limits)
+    points, times, moved = collected(runs, borders(line_times(runs)))
     rows = {}
     for (np, row, size), states in points.items():
         one = judge(states)
@@ -85,8 +95,8 @@ def verdict(runs, machine, sync):
         "machine": machine,
         "versions": {run["mpi"]: run["library"] for run in runs if run["library"]},
         "sync": sync,
-        "lines_us": {str(s): figure(statistics.median(x)) for s, x in sorted(lines.items())},
-        "moved": sum(state_of(run, limits) is None for run in runs),
+        "lines_us": {str(s): figure(statistics.median(x)) for s, x in sorted(times.items())},
+        "moved": moved,
         "failed": sorted({f"{peers.TITLES[r['mpi']]}: {r['job']}: {r['failed']}" for r in runs if "failed" in r}),
         "rows": {np: {row: in_order(sizes) for row, sizes in per.items()} for np, per in rows.items()},
     }
@@ -218,7 +228,7 @@ def section(records):
             f"### {m.get('processor')} ({m.get('model_code', '')}), {m.get('cores')} cores"
             f"{', virtual' if m.get('virtual') else ''}",
             f"{m.get('date')}, kernel {m.get('kernel')}; a line from core to core takes {states} (states of the "
-            f"machine; {record['moved']} jobs in which it changed are left out). "
+            f"machine; {record['moved']} figures during which it changed are left out). "
             f"Collectives: {how.get(record['sync'])}. " + "; ".join(record["versions"].values()) + ".",
             markdown(*count_table(record)),
             markdown(*row_table(record)),
