@@ -123,6 +123,7 @@ void uno_large_put(char *to, const struct uno_block *from, size_t bytes);
 // written in words and read wider would wait for the stores to the entries before it, whose lines others hold.)
 void uno_large_describe(struct uno_large *j, int i, struct uno_large_entry *e, size_t line);
 // e: in rank r's slot. room: bytes that there are for it.
+int uno_large_truncated(int r, size_t bytes, size_t room);    // the error of a block that does not fit
 bool uno_large_fits(struct uno_large *j, int r, const struct uno_large_entry *e, size_t room);
 // at: where the bytes go, NULL when there was no memory for them; the sender writes its share of them itself.
 void uno_large_take_bytes(struct uno_large *j, int r, const struct uno_large_entry *e, char *at);

@@ -3,7 +3,7 @@
 // that copies across memory, time per byte b; all ranks at once:
 //   2 a + c + m b                        the owners read while the root copies its own block
 //   2 a + (n - 1) c + m b (n - 1) / n    in place: the root writes the start of each block, too
-// scatterv: blocks that fit the slot of the root wait there; of few ranks, if all do, one behind the other.
+// scatterv: blocks that fit the slot of the root wait there; of few ranks, if all do, dense.c has done it.
 #include <string.h>
 
 #include "base/huge.h"
@@ -43,94 +43,6 @@ void uno_large_scatter(struct uno_large *j)
     if (p.share) uno_seg_wait_done(u, c->root, k);
 }
 
-// ---- dense: the stamp's line says how long each block is, and has them all if they fit there ----
-
-#define DENSE UINT64_MAX    // where a table's line has an address or a size
-#define DENSE_RANKS ((UNO_SEG_INLINE - 8) / 4)
-
-static size_t dense_head(const struct uno_coll *u)
-{
-    return uno_large_padded(sizeof(uint64_t) + (size_t)u->n * sizeof(uint32_t));
-}
-
-// The bytes to claim, and to look for, for `all` bytes of blocks.
-static size_t dense_slot(const struct uno_coll *u, size_t all)
-{
-    if (dense_head(u) + all <= UNO_SEG_INLINE) return UNO_SEG_INLINE;
-    return all > UNO_SEG_INLINE ? all : UNO_SEG_INLINE + 1;
-}
-
-static char *dense_place(const struct uno_coll *u, int root, uint64_t k, size_t all)
-{
-    size_t slot = dense_slot(u, all);
-    return uno_seg_slot(u, root, k, slot) + (slot > UNO_SEG_INLINE ? 0 : dense_head(u));
-}
-
-// Whether all blocks may go that way. sizes: their bytes, of which `all` have the sum.
-static bool is_dense(const struct uno_large *j, uint32_t sizes[DENSE_RANKS], size_t *all)
-{
-    struct uno_coll *u = j->u;
-    bool fit = u->n <= DENSE_RANKS;
-    *all = 0;
-    for (int r = 0; r < u->n; r++) {
-        size_t bytes = r == u->me ? 0 : uno_block_bytes(uno_send_block(j->c, r));
-        fit = fit && bytes <= j->most && bytes <= UNO_SEG_SLOT;
-        if (fit) sizes[r] = (uint32_t)bytes;
-        *all += uno_large_padded(bytes);
-    }
-    return fit && *all <= UNO_SEG_SLOT;
-}
-
-// The line with the stamp comes last, as a whole: ranks that look at it take it back each time.
-static void dense_give(const struct uno_large *j, uint64_t k, const uint32_t *sizes, size_t all)
-{
-    struct uno_coll *u = j->u;
-    uno_seg_claim(u, k, dense_slot(u, all));
-    char *line = uno_seg_slot(u, u->me, k, UNO_SEG_INLINE), *to = dense_place(u, u->me, k, all);
-    uno_seg_ask(u, k, to, all);
-    uint32_t *told = (uint32_t *)(void *)(line + sizeof(uint64_t));
-    for (int r = 0; r < u->n; r++) {
-        if (sizes[r] > 0) {
-            struct uno_block from = uno_send_block(j->c, r);
-            uno_large_put(to, &from, sizes[r]);
-        }
-        to += uno_large_padded(sizes[r]);
-    }
-    *(uint64_t *)(void *)line = DENSE;
-    for (int r = 0; r < u->n; r++) told[r] = sizes[r];
-    uno_seg_post(u, k);
-}
-
-static void dense_take(struct uno_large *j, uint64_t k, const char *line, char *at, size_t room)
-{
-    struct uno_coll *u = j->u;
-    const uint32_t *sizes = (const uint32_t *)(const void *)(line + sizeof(uint64_t));
-    size_t all = 0, before = 0;
-    for (int r = 0; r < u->n; r++) {
-        if (r == u->me) before = all;
-        all += uno_large_padded(sizes[r]);
-    }
-    struct uno_large_entry e = {.bytes = sizes[u->me]};
-    if (e.bytes > 0 && uno_large_fits(j, j->c->root, &e, room) && at)
-        uno_seg_take(at, dense_place(u, j->c->root, k, all) + before, e.bytes, UNO_SEG_ONE_WAY);
-}
-
-// Waits for the root, and asks for this rank's block where it lies if all are as long, because the line that says so
-// has to come first.
-static void dense_wait(const struct uno_large *j, uint64_t k, size_t mine)
-{
-    struct uno_coll *u = j->u;
-    int root = j->c->root;
-    size_t each = uno_large_padded(mine), all = each * (size_t)(u->n - 1);
-    if (u->n > DENSE_RANKS || dense_slot(u, all) <= UNO_SEG_INLINE || all > UNO_SEG_SLOT) {
-        uno_seg_wait(u, root, k);
-        return;
-    }
-    const char *at = dense_place(u, root, k, all) + each * (size_t)(u->me - (u->me > root));
-    uno_copy_soon(at, mine);
-    uno_seg_wait_soon(u, root, k, at, mine);
-}
-
 // ---- a table ----
 
 // What is too large for the slot is read from where it lies; where the root writes a share, it is told where to.
@@ -140,14 +52,8 @@ static void scatterv_take(struct uno_large *j)
     int root = j->c->root;
     struct uno_block to = uno_recv_block(j->c, 0);
     char *at = uno_large_writable(j, to);
-    uint64_t k = ++u->phase;
-    dense_wait(j, k, uno_block_bytes(to));
-    const char *line = uno_seg_slot(u, root, k, UNO_SEG_INLINE);
-    if (*(const uint64_t *)(const void *)line == DENSE) {
-        dense_take(j, k, line, at, uno_block_bytes(to));
-        uno_seg_done(u, k);
-        return;
-    }
+    uint64_t k = u->phase;
+    uno_seg_wait(u, root, k);
     const struct uno_large_entry *e = uno_large_entry_of(j, root, k, u->me);
     bool shared = e->share > 0;
     if (shared) {
@@ -161,6 +67,15 @@ static void scatterv_take(struct uno_large *j)
     if (shared) uno_seg_wait_done(u, root, k);
 }
 
+static size_t all_bytes(const struct uno_large *j)
+{
+    size_t all = 0;
+    for (int r = 0; r < j->u->n; r++)
+        if (r != j->u->me) all += uno_large_padded(uno_block_bytes(uno_send_block(j->c, r)));
+    return all;
+}
+
+// In the phase that dense.c has begun.
 void uno_large_scatterv(struct uno_large *j)
 {
     struct uno_coll *u = j->u;
@@ -171,16 +86,8 @@ void uno_large_scatterv(struct uno_large *j)
     }
     bool in_place = c->rbuf == MPI_IN_PLACE;
     struct uno_block to = uno_recv_block(c, 0), from = uno_send_block(c, u->me);
-    uint64_t k = ++u->phase;
-    size_t all;
-    uint32_t sizes[DENSE_RANKS] = {0};
-    if (is_dense(j, sizes, &all)) {
-        dense_give(j, k, sizes, all);
-        if (!in_place) uno_block_copy(to, from);
-        uno_seg_done(u, k);
-        return;
-    }
-    uno_large_lay_table(j, k, all);
+    uint64_t k = u->phase;
+    uno_large_lay_table(j, k, all_bytes(j));
     bool lent = false;
     for (int r = 0; r < u->n; r++) {
         if (r == u->me) continue;

@@ -118,11 +118,15 @@ void uno_large_take_bytes(struct uno_large *j, int r, const struct uno_large_ent
         uno_large_keep(j, uno_seg_pull(j->u, r, at + share, e->addr + share, e->bytes - share));
 }
 
+int uno_large_truncated(int r, size_t bytes, size_t room)
+{
+    return uno_fail(MPI_ERR_TRUNCATE, "rank %d sends %zu bytes, recvcounts leave room for %zu", r, bytes, room);
+}
+
 bool uno_large_fits(struct uno_large *j, int r, const struct uno_large_entry *e, size_t room)
 {
     if (e->bytes <= room) return true;
-    uno_large_keep(j, uno_fail(MPI_ERR_TRUNCATE, "rank %d sends %llu bytes, recvcounts leave room for %zu", r,
-                               (unsigned long long)e->bytes, room));
+    uno_large_keep(j, uno_large_truncated(r, (size_t)e->bytes, room));
     return false;
 }
 

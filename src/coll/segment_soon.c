@@ -1,22 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Few lines of a slot that come together with the stamp's (segment.h): their writer asks for all of them before it
-// fills the first, their reader at each look at the stamp. Between two chiplets each way that one waits for after the
-// other costs as much as the stamp (2 ranks, 64 B: bcast 0.37 to 0.31 us, scatter 0.40 to 0.32, gatherv of 512 B 0.52
-// to 0.38). A writer of many lines loses them too often before it is done (1 KiB: 0.16 to 0.26). Called by segment.c,
-// small.c, large*.c.
+// fills the first, their reader, where it has a core of its own, at each look at the stamp. Between two chiplets each
+// way that one waits for after the other costs as much as the stamp (2 ranks, 64 B: bcast 0.37 to 0.31 us, scatter 0.40
+// to 0.32, gatherv of 512 B 0.52 to 0.38; 4 ranks on two cores, scatterv of 64 B 0.28 to 0.22). A writer of many lines
+// loses them too often before it is done (1 KiB: 0.16 to 0.26). Called by segment.c, small.c, large*.c, dense.c.
 #include "base/copy.h"
 #include "base/patience.h"
 #include "coll/segment.h"
 #include "core/word.h"
 
-static inline bool is_few(const struct uno_coll *u, size_t bytes)
-{
-    return bytes <= UNO_COPY_AHEAD && !u->crowded;
-}
-
 void uno_seg_ask(struct uno_coll *u, uint64_t k, const char *at, size_t bytes)
 {
-    if (!is_few(u, bytes)) return;
+    if (bytes > UNO_COPY_AHEAD) return;
     uno_copy_ask(at, bytes);
     uno_copy_ask((const char *)uno_seg_line(u, u->me, k), sizeof(struct uno_line));
 }
@@ -25,7 +20,8 @@ void uno_seg_wait_soon(struct uno_coll *u, int r, uint64_t k, const char *at, si
 {
     struct uno_line *line = uno_seg_line(u, r, k);
     struct uno_patience p = {0};
-    while (is_few(u, bytes) && !uno_word_reached(&line->stamp, k)) {
+    bool few = bytes <= UNO_COPY_AHEAD && !u->crowded;
+    while (few && !uno_word_reached(&line->stamp, k)) {
         if (p.looks == UNO_WORD_LOOKS || !uno_patience_spin(&p)) break;
         uno_copy_soon(at, bytes);
     }

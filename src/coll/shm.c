@@ -17,6 +17,12 @@ static const struct uno_pvar counts[] = {
     UNO_PVAR_END};
 UNO_PVARS_DECLARE(counts);
 
+static int run_scatterv(struct uno_coll *u, const struct uno_call *c)
+{
+    int err = uno_dense_scatterv(u, c);
+    return err == UNO_SHM_DECLINED ? uno_large_move(u, c) : err;
+}
+
 static int pick_large(struct uno_coll *u, const struct uno_call *c, size_t bytes)
 {
     if (!u->cma) return UNO_SHM_DECLINED;
@@ -32,8 +38,8 @@ static int pick_large(struct uno_coll *u, const struct uno_call *c, size_t bytes
     case UNO_ALLTOALL:
     case UNO_ALLTOALLV:
     case UNO_ALLTOALLW: return in_place || u->n > UNO_SEG_SLOT / 64 ? UNO_SHM_DECLINED : uno_large_move(u, c);
-    case UNO_GATHERV:
-    case UNO_SCATTERV: return u->n > UNO_SEG_SLOT / 64 ? UNO_SHM_DECLINED : uno_large_move(u, c);
+    case UNO_GATHERV: return u->n > UNO_SEG_SLOT / 64 ? UNO_SHM_DECLINED : uno_large_move(u, c);
+    case UNO_SCATTERV: return u->n > UNO_SEG_SLOT / 64 ? UNO_SHM_DECLINED : run_scatterv(u, c);
     default: return uno_large_move(u, c);
     }
 }

@@ -15,6 +15,7 @@ void uno_shm_over(const struct MPI_ABI_Comm *comm);
 
 // The parts. c was found fit (by what all ranks know) in shm.c.
 int uno_small_run(struct uno_coll *u, const struct uno_call *c, size_t bytes) UNO_MUST_USE;
+int uno_dense_scatterv(struct uno_coll *u, const struct uno_call *c) UNO_MUST_USE;    // begins the phase in any case
 void uno_tree_run(struct uno_coll *u, const struct uno_call *c, size_t bytes);
 void uno_windows_reduce(struct uno_coll *u, const struct uno_call *c, size_t bytes);
 int uno_windows_spread(struct uno_coll *u, const struct uno_call *c, size_t bytes) UNO_MUST_USE;

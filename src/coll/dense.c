@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Short scatterv in a host: in the slot of the root all blocks lie one behind the other, and the stamp's line says how
+// long each is, and has them all if they fit there: of four ranks 16 bytes each. Only the root knows whether they are
+// as short as that: it says so in that line, where a table (large_scatter.c) begins with an address or a size. Called
+// by shm.c.
+#include <string.h>
+
+#include "base/copy.h"
+#include "coll/large.h"
+#include "coll/shm.h"
+#include "coll/slot_copy.h"
+#include "core/pack.h"
+
+// The line's first bytes: how long the blocks are, of the ranks in order without the root. MARK stands among them where
+// no address and no size of a slot has its highest bits set.
+#define MARK UINT16_MAX
+#define MARK_AT 3
+#define MOST_RANKS 24
+
+static inline int place_in(int i)
+{
+    return i < MARK_AT ? i : i + 1;
+}
+
+// Bytes of the line that these are.
+static inline size_t head_bytes(const struct uno_coll *u)
+{
+    size_t places = u->n - 1 > MARK_AT ? (size_t)u->n : MARK_AT + 1;
+    return uno_large_padded(places * sizeof(uint16_t));
+}
+
+static inline bool is_inline(const struct uno_coll *u, size_t all)
+{
+    return head_bytes(u) + all <= UNO_SEG_INLINE;
+}
+
+// The bytes to claim, and to look for, for `all` bytes of blocks.
+static inline size_t slot_for(const struct uno_coll *u, size_t all)
+{
+    if (is_inline(u, all)) return UNO_SEG_INLINE;
+    return all > UNO_SEG_INLINE ? all : UNO_SEG_INLINE + 1;
+}
+
+static inline char *place_of(const struct uno_coll *u, int root, uint64_t k, size_t all)
+{
+    if (is_inline(u, all)) return uno_seg_slot(u, root, k, UNO_SEG_INLINE) + head_bytes(u);
+    return uno_seg_slot(u, root, k, slot_for(u, all));
+}
+
+// Whether all blocks may go that way: those that would in an even scatter, while a slot has room. all: their sum.
+static bool measure(const struct uno_coll *u, const struct uno_call *c, uint16_t sizes[MOST_RANKS], size_t *all)
+{
+    size_t most = u->copies[UNO_SCATTER] > UNO_SEG_INLINE ? u->copies[UNO_SCATTER] - 1 : UNO_SEG_INLINE;
+    if (most > UNO_SEG_SLOT) most = UNO_SEG_SLOT;
+    *all = 0;
+    for (int r = 0, i = 0; r < u->n; r++) {
+        if (r == u->me) continue;
+        size_t bytes = (size_t)(uno_at(c->scounts, r) * c->stype->size);
+        if (bytes > most) return false;
+        sizes[i++] = (uint16_t)bytes;
+        *all += uno_large_padded(bytes);
+    }
+    return *all <= UNO_SEG_SLOT;
+}
+
+// The line with the stamp comes last, as a whole: ranks that look at it take it back each time.
+static void give(struct uno_coll *u, const struct uno_call *c, const uint16_t *sizes, size_t all)
+{
+    uint64_t k = u->phase;
+    uno_seg_claim(u, k, slot_for(u, all));
+    char *line = uno_seg_slot(u, u->me, k, UNO_SEG_INLINE), *to = place_of(u, u->me, k, all);
+    uno_seg_ask(u, k, to, all);
+    for (int r = 0, i = 0; r < u->n; r++) {
+        if (r == u->me) continue;
+        size_t bytes = sizes[i++];
+        const char *from = (const char *)c->sbuf + uno_at(c->sdispls, r) * c->stype->extent;
+        if (bytes > 0 && c->stype->flags & UNO_TYPE_PLAIN) {
+            uno_seg_put(to, from, bytes, UNO_SEG_ONE_WAY);
+        } else if (bytes > 0) {
+            struct uno_packer p;
+            uno_packer_init(&p, from, uno_at(c->scounts, r), c->stype);
+            uno_pack(&p, to, bytes);
+        }
+        to += uno_large_padded(bytes);
+    }
+    uint16_t *told = (uint16_t *)(void *)line;
+    for (int i = 0; i < u->n - 1; i++) told[place_in(i)] = sizes[i];
+    told[MARK_AT] = MARK;
+    uno_seg_post(u, k);
+}
+
+// (Not by blocks, which small.c says to be slow behind a post.)
+static void keep_own(const struct uno_call *c, int me)
+{
+    const char *from = (const char *)c->sbuf + uno_at(c->sdispls, me) * c->stype->extent;
+    size_t n = (size_t)(uno_at(c->scounts, me) * c->stype->size), m = (size_t)(c->rcount * c->rtype->size);
+    if (n > 0 && m > 0 && c->stype->flags & c->rtype->flags & UNO_TYPE_PLAIN)
+        memmove(c->rbuf, from, n < m ? n : m);
+    else
+        uno_block_copy(uno_recv_block(c, 0), uno_send_block(c, me));
+}
+
+static int take(struct uno_coll *u, const struct uno_call *c, const uint16_t *told)
+{
+    uint64_t k = u->phase;
+    int mine = u->me - (u->me > c->root), err = MPI_SUCCESS;
+    size_t all = 0, before = 0, room = (size_t)(c->rcount * c->rtype->size);
+    for (int i = 0; i < u->n - 1; i++) {
+        if (i == mine) before = all;
+        all += uno_large_padded(told[place_in(i)]);
+    }
+    size_t bytes = told[place_in(mine)];
+    const char *from = place_of(u, c->root, k, all) + before;
+    if (bytes > room) {
+        err = uno_large_truncated(c->root, bytes, room);
+    } else if (bytes > 0 && c->rtype->flags & UNO_TYPE_PLAIN) {
+        uno_seg_take(c->rbuf, from, bytes, UNO_SEG_ONE_WAY);
+    } else if (bytes > 0) {
+        struct uno_packer p;
+        uno_packer_init(&p, c->rbuf, c->rcount, c->rtype);
+        uno_unpack(&p, from, bytes);
+    }
+    uno_seg_done(u, k);
+    return err;
+}
+
+// Waits for the root, and asks for this rank's block where it lies if all are as long, because the line that says so
+// has to come first.
+static void wait_root(struct uno_coll *u, int root, size_t room)
+{
+    uint64_t k = u->phase;
+    size_t each = uno_large_padded(room), all = each * (size_t)(u->n - 1);
+    if (is_inline(u, all) || all > UNO_SEG_SLOT) {
+        uno_seg_wait(u, root, k);
+        return;
+    }
+    const char *at = place_of(u, root, k, all) + each * (size_t)(u->me - (u->me > root));
+    uno_copy_soon(at, room);
+    uno_seg_wait_soon(u, root, k, at, room);
+}
+
+int uno_dense_scatterv(struct uno_coll *u, const struct uno_call *c)
+{
+    // What the table may need of all ranks comes before the phase.
+    if (u->copies[UNO_SCATTER] > UNO_SEG_SLOT + 1 && !u->widened) uno_seg_widen(u, UNO_SEG_SLOT + 1);
+    u->phase++;
+    if (u->n > MOST_RANKS) return UNO_SHM_DECLINED;
+    if (u->me != c->root) {
+        wait_root(u, c->root, (size_t)(c->rcount * c->rtype->size));
+        const uint16_t *told = (const uint16_t *)(const void *)uno_seg_slot(u, c->root, u->phase, UNO_SEG_INLINE);
+        return told[MARK_AT] == MARK ? take(u, c, told) : UNO_SHM_DECLINED;
+    }
+    uint16_t sizes[MOST_RANKS] = {0};
+    size_t all;
+    if (!measure(u, c, sizes, &all)) return UNO_SHM_DECLINED;
+    give(u, c, sizes, all);
+    if (c->rbuf != MPI_IN_PLACE) keep_own(c, u->me);
+    uno_seg_done(u, u->phase);
+    return MPI_SUCCESS;
+}
