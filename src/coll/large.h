@@ -81,10 +81,14 @@ static inline size_t uno_large_stride(const struct uno_coll *u)
     return u->n <= UNO_SEG_SLOT / 128 ? 64 : sizeof(struct uno_large_entry);
 }
 
+// In a broken communicator what lies there may be anything: this is looked at instead, and says nothing.
+extern struct uno_large_entry uno_large_no_entry;
+
 // The stamp's line tells, in more than two ranks, how large the slot is that begins with the table.
 static inline struct uno_large_entry *uno_large_entry_of(const struct uno_large *j, int r, uint64_t k, int i)
 {
     bool lone = uno_large_is_lone(j);
+    if (__builtin_expect(j->u->comm->broken, 0)) return &uno_large_no_entry;
     char *line = uno_seg_slot(j->u, r, k, sizeof(struct uno_large_entry));
     char *table = lone ? line : uno_seg_slot(j->u, r, k, *(size_t *)(void *)line);
     return (struct uno_large_entry *)(void *)(table + (lone ? 0 : (size_t)i * uno_large_stride(j->u)));
@@ -122,7 +126,7 @@ void uno_large_put(char *to, const struct uno_block *from, size_t bytes);
 // are the entry's, or in what is left of the slot, or in the wide slot. (No blocks are passed here nor to take: one
 // written in words and read wider would wait for the stores to the entries before it, whose lines others hold.)
 void uno_large_describe(struct uno_large *j, int i, struct uno_large_entry *e, size_t line);
-// e: in rank r's slot. room: bytes that there are for it.
+// e: in rank r's slot. room: bytes that there are for it. Nothing fits in a broken communicator.
 int uno_large_truncated(int r, size_t bytes, size_t room);    // the error of a block that does not fit
 bool uno_large_fits(struct uno_large *j, int r, const struct uno_large_entry *e, size_t room);
 // at: where the bytes go, NULL when there was no memory for them; the sender writes its share of them itself.

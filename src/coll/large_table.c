@@ -9,6 +9,8 @@
 #include "coll/slot_copy.h"
 #include "core/pack.h"
 
+struct uno_large_entry uno_large_no_entry;
+
 static size_t in_lines(size_t bytes)
 {
     return (bytes + sizeof(struct uno_line) - 1) / sizeof(struct uno_line) * sizeof(struct uno_line);
@@ -125,6 +127,7 @@ int uno_large_truncated(int r, size_t bytes, size_t room)
 
 bool uno_large_fits(struct uno_large *j, int r, const struct uno_large_entry *e, size_t room)
 {
+    if (__builtin_expect(j->u->comm->broken, 0)) return false;
     if (e->bytes <= room) return true;
     uno_large_keep(j, uno_large_truncated(r, (size_t)e->bytes, room));
     return false;
