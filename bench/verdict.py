@@ -97,6 +97,7 @@ def verdict(runs, machine, sync):
         "sync": sync,
         "lines_us": {str(s): figure(statistics.median(x)) for s, x in sorted(times.items())},
         "moved": moved,
+        "moved_what": "figures",  # until November 2026, when the line was measured between jobs: "jobs"
         "failed": sorted({f"{peers.TITLES[r['mpi']]}: {r['job']}: {r['failed']}" for r in runs if "failed" in r}),
         "rows": {np: {row: in_order(sizes) for row, sizes in per.items()} for np, per in rows.items()},
     }
@@ -228,7 +229,7 @@ def section(records):
             f"### {m.get('processor')} ({m.get('model_code', '')}), {m.get('cores')} cores"
             f"{', virtual' if m.get('virtual') else ''}",
             f"{m.get('date')}, kernel {m.get('kernel')}; a line from core to core takes {states} (states of the "
-            f"machine; {record['moved']} figures during which it changed are left out). "
+            f"machine; {record['moved']} {record.get('moved_what', 'jobs')} in which it changed are left out). "
             f"Collectives: {how.get(record['sync'])}. " + "; ".join(record["versions"].values()) + ".",
             markdown(*count_table(record)),
             markdown(*row_table(record)),
