@@ -83,6 +83,7 @@ C_ONLY = (
     "--launches",
     "--profile",
     "--gain",
+    "--line",
 )
 
 
@@ -180,7 +181,7 @@ def parse(words: list[str]) -> SimpleNamespace:
         name = SPELLINGS.get(given)
         if not name:
             if given in C_ONLY:
-                raise Usage(f"{given} belongs to rows that only unisono-bench (C) has")
+                raise Usage(f"{given} is one that only unisono-bench (C) has")
             near = rows.nearest(given, list(TABLE))
             raise Usage(f"unknown option '{given}'" + (f" (did you mean {near}?)" if near else ""))
         kind = TABLE[name][0]
