@@ -81,14 +81,14 @@ static inline size_t uno_large_stride(const struct uno_coll *u)
     return u->n <= UNO_SEG_SLOT / 128 ? 64 : sizeof(struct uno_large_entry);
 }
 
-// In a broken communicator what lies there may be anything: this is looked at instead, and says nothing.
+// In a broken communicator what others have there may be anything: this is looked at instead, and says nothing.
 extern struct uno_large_entry uno_large_no_entry;
 
 // The stamp's line tells, in more than two ranks, how large the slot is that begins with the table.
 static inline struct uno_large_entry *uno_large_entry_of(const struct uno_large *j, int r, uint64_t k, int i)
 {
     bool lone = uno_large_is_lone(j);
-    if (__builtin_expect(j->u->comm->broken, 0)) return &uno_large_no_entry;
+    if (__builtin_expect(j->u->comm->broken, 0) && r != j->u->me) return &uno_large_no_entry;
     char *line = uno_seg_slot(j->u, r, k, sizeof(struct uno_large_entry));
     char *table = lone ? line : uno_seg_slot(j->u, r, k, *(size_t *)(void *)line);
     return (struct uno_large_entry *)(void *)(table + (lone ? 0 : (size_t)i * uno_large_stride(j->u)));
