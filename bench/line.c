@@ -12,7 +12,6 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -39,19 +38,19 @@ static void wake_all(_Atomic uint32_t *word)
 static struct gate *shared_gate(MPI_Comm world, int rank)
 {
     char path[64] = "";
-    int fd = -1, bad, worst;
+    int fd = -1, bad = 0, worst;
     if (rank == 0) {
         snprintf(path, sizeof path, "/dev/shm/unisono-bench-XXXXXX");
         fd = mkstemp(path);
-        if (fd >= 0 && ftruncate(fd, sizeof *gate)) memset(path, 0, sizeof path);
+        bad = fd < 0 || ftruncate(fd, sizeof *gate);
     }
     MPI_Bcast(path, sizeof path, MPI_CHAR, 0, world);
     if (rank) fd = open(path, O_RDWR | O_CLOEXEC);
     void *at = fd < 0 ? MAP_FAILED : mmap(NULL, sizeof *gate, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (fd >= 0) close(fd);
-    bad = at == MAP_FAILED;
+    bad |= at == MAP_FAILED;
     MPI_Allreduce(&bad, &worst, 1, MPI_INT, MPI_MAX, world);
-    if (rank == 0) unlink(path);
+    if (rank == 0 && fd >= 0) unlink(path);
     return worst ? NULL : at;
 }
 

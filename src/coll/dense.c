@@ -3,13 +3,10 @@
 // long each is, and has them all if they fit there: of four ranks 16 bytes each. Only the root knows whether they are
 // as short as that: it says so in that line, where a table (large_scatter.c) begins with an address or a size. Called
 // by shm.c.
-#include <string.h>
-
 #include "base/copy.h"
 #include "coll/large.h"
 #include "coll/shm.h"
 #include "coll/slot_copy.h"
-#include "core/pack.h"
 
 // The line's first bytes: how long the blocks are, of the ranks in order without the root. MARK stands among them where
 // no address and no size of a slot has its highest bits set.
@@ -74,13 +71,7 @@ static void give(struct uno_coll *u, const struct uno_call *c, const uint16_t *s
         if (r == u->me) continue;
         size_t bytes = sizes[i++];
         const char *from = (const char *)c->sbuf + uno_at(c->sdispls, r) * c->stype->extent;
-        if (bytes > 0 && c->stype->flags & UNO_TYPE_PLAIN) {
-            uno_seg_put(to, from, bytes, UNO_SEG_ONE_WAY);
-        } else if (bytes > 0) {
-            struct uno_packer p;
-            uno_packer_init(&p, from, uno_at(c->scounts, r), c->stype);
-            uno_pack(&p, to, bytes);
-        }
+        if (bytes > 0) uno_seg_put_block(to, from, uno_at(c->scounts, r), c->stype, UNO_SEG_ONE_WAY);
         to += uno_large_padded(bytes);
     }
     uint16_t *told = (uint16_t *)(void *)line;
@@ -89,15 +80,10 @@ static void give(struct uno_coll *u, const struct uno_call *c, const uint16_t *s
     uno_seg_post(u, k);
 }
 
-// (Not by blocks, which small.c says to be slow behind a post.)
 static void keep_own(const struct uno_call *c, int me)
 {
     const char *from = (const char *)c->sbuf + uno_at(c->sdispls, me) * c->stype->extent;
-    size_t n = (size_t)(uno_at(c->scounts, me) * c->stype->size), m = (size_t)(c->rcount * c->rtype->size);
-    if (n > 0 && m > 0 && c->stype->flags & c->rtype->flags & UNO_TYPE_PLAIN)
-        memmove(c->rbuf, from, n < m ? n : m);
-    else
-        uno_block_copy(uno_recv_block(c, 0), uno_send_block(c, me));
+    uno_seg_keep(c->rbuf, c->rcount, c->rtype, from, uno_at(c->scounts, me), c->stype);
 }
 
 static int take(struct uno_coll *u, const struct uno_call *c, const uint16_t *told)
@@ -111,15 +97,10 @@ static int take(struct uno_coll *u, const struct uno_call *c, const uint16_t *to
     }
     size_t bytes = told[place_in(mine)];
     const char *from = place_of(u, c->root, k, all) + before;
-    if (bytes > room) {
+    if (bytes > room)
         err = uno_large_truncated(c->root, bytes, room);
-    } else if (bytes > 0 && c->rtype->flags & UNO_TYPE_PLAIN) {
-        uno_seg_take(c->rbuf, from, bytes, UNO_SEG_ONE_WAY);
-    } else if (bytes > 0) {
-        struct uno_packer p;
-        uno_packer_init(&p, c->rbuf, c->rcount, c->rtype);
-        uno_unpack(&p, from, bytes);
-    }
+    else if (bytes > 0)
+        uno_seg_take_block(c->rbuf, c->rcount, c->rtype, from, bytes, UNO_SEG_ONE_WAY);
     uno_seg_done(u, k);
     return err;
 }

@@ -120,8 +120,6 @@ void uno_large_lay_block(struct uno_large *j, uint64_t k, size_t bytes);
 // Until rank r has posted such an entry; a short block, if it is as long as it may be, comes with it.
 void uno_large_wait_beside(const struct uno_large *j, int r, uint64_t k);
 
-// Copies or packs a block into a slot. (Not passed by value: see below.)
-void uno_large_put(char *to, const struct uno_block *from, size_t bytes);
 // Fills an entry for what rank i gets, and a place for its bytes: right behind the entry, of whose line `line` bytes
 // are the entry's, or in what is left of the slot, or in the wide slot. (No blocks are passed here nor to take: one
 // written in words and read wider would wait for the stores to the entries before it, whose lines others hold.)

@@ -4,11 +4,8 @@
 //   2 a + c + m b                        the owners read while the root copies its own block
 //   2 a + (n - 1) c + m b (n - 1) / n    in place: the root writes the start of each block, too
 // scatterv: blocks that fit the slot of the root wait there; of few ranks, if all do, dense.c has done it.
-#include <string.h>
-
 #include "base/huge.h"
 #include "coll/large.h"
-#include "coll/slot_copy.h"
 
 // Every rank posts where its block is. The owners read theirs; the root copies its own or, in place, takes a share.
 void uno_large_scatter(struct uno_large *j)

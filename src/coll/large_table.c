@@ -7,7 +7,6 @@
 #include "base/huge.h"
 #include "coll/large.h"
 #include "coll/slot_copy.h"
-#include "core/pack.h"
 
 struct uno_large_entry uno_large_no_entry;
 
@@ -80,17 +79,6 @@ void uno_large_lay_table(struct uno_large *j, uint64_t k, size_t blocks)
     j->free += table;
 }
 
-void uno_large_put(char *to, const struct uno_block *from, size_t bytes)
-{
-    if (uno_large_is_plain(*from)) {
-        uno_seg_put(to, from->at, bytes, UNO_SEG_ONE_WAY);
-        return;
-    }
-    struct uno_packer p;
-    uno_packer_init(&p, from->at, from->count, from->type);
-    uno_pack(&p, to, p.total);
-}
-
 void uno_large_describe(struct uno_large *j, int i, struct uno_large_entry *e, size_t line)
 {
     struct uno_block b = uno_send_block(j->c, i);
@@ -100,7 +88,7 @@ void uno_large_describe(struct uno_large *j, int i, struct uno_large_entry *e, s
     if (told.bytes > 0 && (beside || at)) {
         uno_copy_ask((char *)e, sizeof *e);
         told.at = (int32_t)(at - (char *)e);
-        uno_large_put(at, &b, told.bytes);
+        uno_seg_put_block(at, b.at, b.count, b.type, UNO_SEG_ONE_WAY);
     } else if (told.bytes > 0) {
         const char *lent = uno_large_readable(j, b);
         if (lent && (!j->cold || told.bytes <= j->cold)) uno_huge_use(lent, told.bytes);

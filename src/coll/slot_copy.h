@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copies into and out of the slots of a segment (segment.h), which know that there mostly are few bytes. For small.c,
-// large_table.c.
+// dense.c, large_table.c.
 #pragma once
 #include "base/copy.h"
+#include "coll/build.h"
+#include "core/pack.h"
 
 static inline void uno_seg_copy(void *to, const void *from, size_t bytes)
 {
@@ -41,4 +43,53 @@ static inline void uno_seg_take(void *to, const void *from, size_t bytes, size_t
         uno_copy_in(to, from, bytes);
     else
         uno_seg_copy(to, from, bytes);
+}
+
+// Blocks: addresses, counts and types are passed one by one, for a struct of them, written in words and read wider,
+// would wait for all earlier stores, the line just posted too.
+
+static inline void uno_seg_pack(char *to, const void *at, MPI_Count count, const struct MPI_ABI_Datatype *type)
+{
+    struct uno_packer p;
+    uno_packer_init(&p, at, count, type);
+    uno_pack(&p, to, p.total);
+}
+
+static inline void uno_seg_unpack(void *at, MPI_Count count, const struct MPI_ABI_Datatype *type, const char *from,
+                                  size_t bytes)
+{
+    struct uno_packer p;
+    uno_packer_init(&p, at, count, type);
+    uno_unpack(&p, from, bytes);
+}
+
+static inline void uno_seg_put_block(char *to, const void *at, MPI_Count count, const struct MPI_ABI_Datatype *type,
+                                     size_t lines)
+{
+    if (type->flags & UNO_TYPE_PLAIN)
+        uno_seg_put(to, at, (size_t)(count * type->size), lines);
+    else
+        uno_seg_pack(to, at, count, type);
+}
+
+// bytes: at most what the block has room for.
+static inline void uno_seg_take_block(void *at, MPI_Count count, const struct MPI_ABI_Datatype *type, const char *from,
+                                      size_t bytes, size_t lines)
+{
+    if (type->flags & UNO_TYPE_PLAIN)
+        uno_seg_take(at, from, bytes, lines);
+    else
+        uno_seg_unpack(at, count, type, from, bytes);
+}
+
+// A rank's own block, from what it sends to what it receives.
+static inline void uno_seg_keep(void *to, MPI_Count room, struct MPI_ABI_Datatype *rtype, const void *from,
+                                MPI_Count count, struct MPI_ABI_Datatype *stype)
+{
+    if (stype->flags & rtype->flags & UNO_TYPE_PLAIN) {
+        size_t n = (size_t)(count * stype->size), m = (size_t)(room * rtype->size);
+        uno_seg_copy(to, from, n < m ? n : m);
+        return;
+    }
+    uno_block_copy((struct uno_block){to, room, rtype}, (struct uno_block){(char *)(uintptr_t)from, count, stype});
 }

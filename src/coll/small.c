@@ -8,62 +8,27 @@
 #include "coll/build.h"
 #include "coll/shm.h"
 #include "coll/slot_copy.h"
-#include "core/pack.h"
 
 static struct uno_param split_min = UNO_PARAM_INT(
     "coll_split", 16384, 0, 1 << 30, "bytes a rank combines in a small allreduce before the ranks share the work");
 UNO_PARAM_DECLARE(split_min);
 
-// Block i of a buffer of equal blocks. Addresses, counts and types are passed one by one here: a struct of them,
-// written in words and read wider, would wait for all earlier stores, the line just posted too.
+// Block i of a buffer of equal blocks (passed on as slot_copy.h says).
 static inline char *nth(const void *base, int i, MPI_Count count, const struct MPI_ABI_Datatype *type)
 {
     return (char *)(uintptr_t)base + i * count * type->extent;
 }
 
-static void pack(char *to, const void *at, MPI_Count count, const struct MPI_ABI_Datatype *type)
-{
-    struct uno_packer p;
-    uno_packer_init(&p, at, count, type);
-    uno_pack(&p, to, p.total);
-}
-
-static void unpack(const char *from, void *at, MPI_Count count, const struct MPI_ABI_Datatype *type)
-{
-    struct uno_packer p;
-    uno_packer_init(&p, at, count, type);
-    uno_unpack(&p, from, p.total);
-}
-
-static inline void put_block(char *to, const void *at, MPI_Count count, const struct MPI_ABI_Datatype *type,
-                             size_t lines)
-{
-    if (type->flags & UNO_TYPE_PLAIN)
-        uno_seg_put(to, at, (size_t)(count * type->size), lines);
-    else
-        pack(to, at, count, type);
-}
-
 static inline void get(const char *from, void *at, MPI_Count count, const struct MPI_ABI_Datatype *type, size_t lines)
 {
-    if (type->flags & UNO_TYPE_PLAIN)
-        uno_seg_take(at, from, (size_t)(count * type->size), lines);
-    else
-        unpack(from, at, count, type);
+    uno_seg_take_block(at, count, type, from, (size_t)(count * type->size), lines);
 }
 
 // This rank's own block: from block i of what it sends to block j of what it receives.
 static void keep_own(const struct uno_call *c, int i, int j)
 {
-    const char *from = nth(c->sbuf, i, c->scount, c->stype);
-    char *to = nth(c->rbuf, j, c->rcount, c->rtype);
-    if (c->stype->flags & c->rtype->flags & UNO_TYPE_PLAIN) {
-        size_t n = (size_t)(c->scount * c->stype->size), m = (size_t)(c->rcount * c->rtype->size);
-        uno_seg_copy(to, from, n < m ? n : m);
-        return;
-    }
-    uno_block_copy((struct uno_block){to, c->rcount, c->rtype},
-                   (struct uno_block){(char *)(uintptr_t)from, c->scount, c->stype});
+    uno_seg_keep(nth(c->rbuf, j, c->rcount, c->rtype), c->rcount, c->rtype, nth(c->sbuf, i, c->scount, c->stype),
+                 c->scount, c->stype);
 }
 
 // A phase in which every rank posted and was seen ends here.
@@ -103,7 +68,7 @@ static void bcast(struct uno_coll *u, const struct uno_call *c, size_t bytes)
         return;
     }
     uint64_t k = uno_seg_begin(u, bytes);
-    put_block(uno_seg_slot(u, u->me, k, bytes), c->rbuf, c->rcount, c->rtype, UNO_SEG_ONE_WAY);
+    uno_seg_put_block(uno_seg_slot(u, u->me, k, bytes), c->rbuf, c->rcount, c->rtype, UNO_SEG_ONE_WAY);
     uno_seg_post(u, k);
     uno_seg_done(u, k);
 }
@@ -242,7 +207,7 @@ static void gather(struct uno_coll *u, const struct uno_call *c, size_t bytes)
 {
     if (u->me != c->root) {
         uint64_t k = uno_seg_begin(u, bytes);
-        put_block(uno_seg_slot(u, u->me, k, bytes), c->sbuf, c->scount, c->stype, UNO_SEG_ONE_WAY);
+        uno_seg_put_block(uno_seg_slot(u, u->me, k, bytes), c->sbuf, c->scount, c->stype, UNO_SEG_ONE_WAY);
         uno_seg_post(u, k);
         uno_seg_done(u, k);
         return;
@@ -279,8 +244,8 @@ static void scatter(struct uno_coll *u, const struct uno_call *c, size_t bytes)
     char *slot = uno_seg_slot(u, u->me, k, all);
     for (int i = 0; i < u->n; i++) {
         if (i == u->me) continue;
-        put_block(slot + place_for(u->me, i, bytes), nth(c->sbuf, i, c->scount, c->stype), c->scount, c->stype,
-                  UNO_SEG_ONE_WAY);
+        uno_seg_put_block(slot + place_for(u->me, i, bytes), nth(c->sbuf, i, c->scount, c->stype), c->scount, c->stype,
+                          UNO_SEG_ONE_WAY);
     }
     uno_seg_post(u, k);
     if (c->rbuf != MPI_IN_PLACE) keep_own(c, u->me, 0);
@@ -293,9 +258,9 @@ static void allgather(struct uno_coll *u, const struct uno_call *c, size_t bytes
     uint64_t k = uno_seg_begin(u, bytes);
     char *slot = uno_seg_slot(u, u->me, k, bytes);
     if (in_place)
-        put_block(slot, nth(c->rbuf, u->me, c->rcount, c->rtype), c->rcount, c->rtype, UNO_SEG_EXCHANGE);
+        uno_seg_put_block(slot, nth(c->rbuf, u->me, c->rcount, c->rtype), c->rcount, c->rtype, UNO_SEG_EXCHANGE);
     else
-        put_block(slot, c->sbuf, c->scount, c->stype, UNO_SEG_EXCHANGE);
+        uno_seg_put_block(slot, c->sbuf, c->scount, c->stype, UNO_SEG_EXCHANGE);
     uno_seg_post(u, k);
     if (!in_place) keep_own(c, 0, u->me);
     for (int i = 1; i < u->n; i++) {
@@ -316,9 +281,9 @@ static void allgatherv(struct uno_coll *u, const struct uno_call *c, size_t byte
     uint64_t k = uno_seg_begin(u, bytes);
     char *slot = uno_seg_slot(u, u->me, k, bytes);
     if (in_place)
-        put_block(slot, own, mine, c->rtype, UNO_SEG_EXCHANGE);
+        uno_seg_put_block(slot, own, mine, c->rtype, UNO_SEG_EXCHANGE);
     else
-        put_block(slot, c->sbuf, c->scount, c->stype, UNO_SEG_EXCHANGE);
+        uno_seg_put_block(slot, c->sbuf, c->scount, c->stype, UNO_SEG_EXCHANGE);
     uno_seg_post(u, k);
     if (!in_place && c->stype->flags & UNO_TYPE_PLAIN)
         get(c->sbuf, own, mine, c->rtype, UNO_SEG_EXCHANGE);
@@ -344,7 +309,8 @@ static void alltoall(struct uno_coll *u, const struct uno_call *c, size_t bytes)
     char *slot = uno_seg_slot(u, u->me, k, all);
     for (int i = 0; i < u->n; i++)
         if (i != u->me)
-            put_block(slot + place_for(u->me, i, bytes), nth(out, i, count, type), count, type, UNO_SEG_EXCHANGE);
+            uno_seg_put_block(slot + place_for(u->me, i, bytes), nth(out, i, count, type), count, type,
+                              UNO_SEG_EXCHANGE);
     uno_seg_post(u, k);
     if (!in_place) keep_own(c, u->me, u->me);
     for (int i = 1; i < u->n; i++) {
@@ -372,9 +338,9 @@ static void tree(struct uno_coll *u, const struct uno_call *c, size_t bytes)
     char packed[UNO_SEG_INLINE];
     struct uno_call plain = *c;
     plain.rbuf = packed;
-    if (u->me == c->root) pack(packed, c->rbuf, c->rcount, c->rtype);
+    if (u->me == c->root) uno_seg_pack(packed, c->rbuf, c->rcount, c->rtype);
     uno_tree_run(u, &plain, bytes);
-    if (u->me != c->root) unpack(packed, c->rbuf, c->rcount, c->rtype);
+    if (u->me != c->root) uno_seg_unpack(c->rbuf, c->rcount, c->rtype, packed, bytes);
 }
 
 int uno_small_run(struct uno_coll *u, const struct uno_call *c, size_t bytes)
