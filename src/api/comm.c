@@ -316,7 +316,8 @@ static int free_any(const char *call, MPI_Comm *comm, bool wait)
     struct MPI_ABI_Comm *c = uno_comm(handle);
     if (!err) err = uno_attrs_delete(c->attrs, handle);
     if (!err) {
-        if (wait) uno_wait_until(at_rest, c, &(struct uno_waiting){c, MPI_UNDEFINED, MPI_UNDEFINED});
+        if (wait)
+            uno_wait_until(at_rest, c, &(struct uno_waiting){.comm = c, .peer = MPI_UNDEFINED, .tag = MPI_UNDEFINED});
         c->freed = true;
         *comm = MPI_COMM_NULL;
         uno_comm_drop(c);

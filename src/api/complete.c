@@ -137,7 +137,7 @@ int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[])
     for (int i = 0; i < count; i++) {
         if (has_ended(requests[i])) continue;
         do_accesses(count - i, requests + i, false);
-        what = (struct uno_waiting){.comm = requests[i]->comm, .peer = requests[i]->rank, .tag = requests[i]->tag};
+        what = (struct uno_waiting){requests[i]->comm, requests[i]->rank, requests[i]->tag, true};
         struct set s = {count, requests, i};
         uno_wait_until(all_ended, &s, &what);
         break;

@@ -89,7 +89,7 @@ static int probe(struct uno_args a, int *flag, MPI_Message *message, MPI_Status 
         if (!arrived(&p) && uno_progress()) arrived(&p);
         *flag = p.found != NULL;
     } else {
-        struct uno_waiting what = {.comm = p.comm, .peer = a.rank, .tag = a.tag};
+        struct uno_waiting what = {p.comm, a.rank, a.tag, true};
         uno_wait_until(arrived, &p, &what);
     }
     err = p.refused;

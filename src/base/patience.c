@@ -5,6 +5,7 @@
 
 #include <sched.h>
 
+#include "base/cosched.h"
 #include "base/job.h"
 #include "base/param.h"
 #include "base/pvar.h"
@@ -23,11 +24,6 @@ static struct uno_param yields =
                   "times a wait gives the core away before it sleeps, when ranks outnumber their processors");
 UNO_PARAM_DECLARE(yields);
 
-static struct uno_param homes = UNO_PARAM_BOOL(
-    "wait_homes", 1,
-    "twice or more times as many ranks as processors take these in turn (0: they stay where the kernel put them)");
-UNO_PARAM_DECLARE(homes);
-
 // A process that yields goes behind all others on the core, one that sleeps keeps its turn: beside other programs, or
 // ranks that compute, a yield may cost as many slices as there are others. Where one yield in LOST_OFTEN did, waits
 // sleep for LOST_SHARE times what was lost. (Rarer losses are ends of slices, which would have come anyway.) Two ranks
@@ -45,14 +41,7 @@ UNO_PARAM_DECLARE(homes);
 // us, or, once they slept, 1,400 us for up to a second.)
 #define KEEP_US 5000
 
-// The kernel lays ranks out by chance when they start, and what only yields it has no reason to move. Where they are
-// as many on each processor, a rank looks every HOME_FROM turns whether it is on its own, and goes back; each time it
-// had to, it looks half as often, so that the kernel has the last word where processors are not alike. (8 ranks on two
-// cores, 8 bytes between ranks r and r + 4: 2.0 us where each pair has a core, 2.5 to 4.8 where not; windows of 2 KiB,
-// 4 ranks: 13 us and 27.)
 #define THERE_LOOKS 64
-#define HOME_FROM 64
-#define HOME_MOST 65536
 
 #define SUSPECTS 64      // more ranks than that on one processor are not looked into
 #define LOOKED_AT 256    // ranks whose runs are added up
@@ -86,51 +75,16 @@ bool uno_patience_spin_slow(struct uno_patience *p)
     return !p->met;
 }
 
-void uno_patience_home(uint32_t turn, uint32_t ranks)
-{
-    cpu_set_t set;
-    uno_patience.home = 0;
-    if (!homes.num || sched_getaffinity(0, sizeof set, &set) != 0) return;
-    uint32_t n = (uint32_t)CPU_COUNT(&set);
-    if (n < 2 || ranks <= n || ranks % n != 0) return;
-    uint32_t skip = turn % n, cpu = 0;
-    while (!CPU_ISSET(cpu, &set) || skip-- > 0) cpu++;
-    uno_patience.home = cpu + 1;
-}
-
-// Bound there for a moment, this thread moves; what it was bound to before, by the user too, it is bound to again.
-static void go_home(void)
-{
-    cpu_set_t may, home;
-    if (sched_getaffinity(0, sizeof may, &may) != 0 || !CPU_ISSET(uno_patience.home - 1, &may)) return;
-    CPU_ZERO(&home);
-    CPU_SET(uno_patience.home - 1, &home);
-    if (sched_setaffinity(0, sizeof home, &home) == 0) sched_setaffinity(0, sizeof may, &may);
-}
-
-// Relaxed, all: threads that look at the same time spoil a distance, no more.
-static void look_home(uint32_t turn)
-{
-    static _Atomic uint32_t last, distance = HOME_FROM;
-    uint32_t d = atomic_load_explicit(&distance, memory_order_relaxed);
-    if (turn - atomic_load_explicit(&last, memory_order_relaxed) < d) return;
-    atomic_store_explicit(&last, turn, memory_order_relaxed);
-    bool away = (uint32_t)sched_getcpu() + 1 != uno_patience.home;
-    if (away) go_home();
-    d = away ? 2 * d : d / 2;
-    d = d < HOME_FROM ? HOME_FROM : d > HOME_MOST ? HOME_MOST : d;
-    atomic_store_explicit(&distance, d, memory_order_relaxed);
-}
-
 // This process has a processor again.
 static void count_turn(void)
 {
     if (!uno_patience.doors) return;
     struct uno_door *d = &uno_patience.doors[uno_patience.own];
-    // Relaxed, both: hints.
+    // Relaxed, all: hints.
     uint32_t turns = atomic_fetch_add_explicit(&d->turns, 1, memory_order_relaxed) + 1;
-    if (uno_patience.home && turns % HOME_FROM == 0) look_home(turns);
+    uno_cosched_turn(turns);
     atomic_store_explicit(&d->ran, (uint32_t)sched_getcpu() + 1, memory_order_relaxed);
+    atomic_store_explicit(&d->runs, 1, memory_order_relaxed);
 }
 
 // How long the other ranks have run on this processor, in ticks, since some time. Of very many ranks one of each `skip`
@@ -157,8 +111,9 @@ static _Thread_local uint64_t back;    // when this thread last had a processor 
 static void count_run(uint64_t now)
 {
     if (back == 0 || !uno_patience.doors) return;
-    // Relaxed: a hint.
+    // Relaxed, both: hints.
     atomic_fetch_add_explicit(&uno_patience.doors[uno_patience.own].run, now - back, memory_order_relaxed);
+    atomic_store_explicit(&uno_patience.doors[uno_patience.own].runs, 0, memory_order_relaxed);
 }
 
 // Ranks that were on this processor when a yield was lost, and their turns and runs then. Hints, all of them.
@@ -350,5 +305,6 @@ void uno_give_core(void)
     sched_yield();
     back = uno_ticks();
     count_turn();
+    uno_cosched_gave(back - start);
     uno_patience_yielded(back, back - start, watched ? run_here() - used : 0);
 }

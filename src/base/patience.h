@@ -20,15 +20,17 @@
 #define UNO_COPY_LOOKS 200     // at a copy of a few KiB
 #define UNO_PAUSE_FROM 4096    // looks, after which the processor rests between two: the wait will be long
 
+struct uno_door;
+
 // Of one wait.
 struct uno_patience {
     uint32_t looks;    // again and again, without giving the core away
     uint32_t yields;
-    uint64_t start;    // in ticks; 0: the clock was not looked at yet
-    bool met;          // another rank of the job wants this processor
+    uint64_t start;                 // in ticks; 0: the clock was not looked at yet
+    bool met;                       // another rank of the job wants this processor
+    const struct uno_door *with;    // of the one rank that is waited for, which runs elsewhere (cosched.h)
+    uint64_t until;                 // in ticks: to look for it; 0: not begun
 };
-
-struct uno_door;
 
 // The same for all waits of this process. Set by uno_patience_decide, before threads wait; the counts are
 // statistics (count.h).
@@ -43,7 +45,6 @@ struct uno_patience_policy {
     _Atomic uint64_t asleep;                  // ticks
     struct uno_door *doors;                   // of the ranks that share processors with this one, itself among them
     uint32_t ndoors, own;
-    uint32_t home;               // the processor that this rank goes back to now and then, plus 1; 0: none
     _Atomic uint32_t nguests;    // processes of other jobs that may run on them, too
 };
 extern struct uno_patience_policy uno_patience;
@@ -66,10 +67,6 @@ void uno_rest(void);    // the processor, for a moment: for what another core is
 // Names the ranks that may come to run on this one's processor: those of `doors` ([n], this process's own among them).
 void uno_patience_neighbours(struct uno_door *doors, uint32_t n, uint32_t own);
 
-// The ranks of this host, which may all run on the same processors and outnumber them, are laid out over these in turn;
-// `turn` is this one's.
-void uno_patience_home(uint32_t turn, uint32_t ranks);
-
 // A process of another job on this host, by its door, may come to run there too; or is not to be asked any more: when
 // this returns, nobody looks at that door.
 void uno_patience_guest(struct uno_door *door, bool there);
@@ -85,13 +82,18 @@ bool uno_patience_beside(const struct uno_door *door);
 // wait.
 bool uno_patience_is_there(const struct uno_door *door, bool asleep);
 
+// Where ranks share processors (cosched.h): whether the rank that is waited for still seems to answer soon; and after a
+// yield, whether to look for it again for a while.
+bool uno_cosched_spin(struct uno_patience *p);
+bool uno_cosched_again(struct uno_patience *p);
+
 // Every 64 looks the clock is read. False: the time is over, or another rank wants this processor.
 bool uno_patience_spin_slow(struct uno_patience *p);
 
 // Whether this wait may look again without giving the core away.
 static inline bool uno_patience_spin(struct uno_patience *p)
 {
-    if (uno_patience.spin == 0) return false;
+    if (uno_patience.spin == 0) return p->with && uno_cosched_spin(p);
     if (__builtin_expect(p->looks > UNO_PAUSE_FROM, 0)) uno_rest();
     if (__builtin_expect(++p->looks % 64 != 0, 1)) return true;
     return uno_patience_spin_slow(p);

@@ -163,53 +163,6 @@ static void a_copy_is_waited_for_with_the_core_given_away(void **state)
     assert_true(uno_patience.yielded > yielded + 1);
 }
 
-// Where it runs now, and where it may, as an array of processors; returns how many.
-static int allowed(cpu_set_t *set)
-{
-    assert_int_equal(sched_getaffinity(0, sizeof *set, set), 0);
-    return CPU_COUNT(set);
-}
-
-static void ranks_have_homes_in_turn(void **state)
-{
-    (void)state;
-    cpu_set_t set;
-    int n = allowed(&set);
-    decide("50", "7", 2, 2);
-    if (n < 2) return uno_patience_home(1, 4), assert_int_equal(uno_patience.home, 0);
-    uint32_t last = 0, all = 2 * (uint32_t)n;
-    for (uint32_t turn = 0; turn < all; turn++) {
-        uno_patience_home(turn, all);
-        assert_true(CPU_ISSET(uno_patience.home - 1, &set));
-        if (turn % (uint32_t)n != 0) assert_true(uno_patience.home > last);
-        last = uno_patience.home;
-    }
-    uno_patience_home(0, all + 1);    // not as many on each
-    assert_int_equal(uno_patience.home, 0);
-    uno_patience_home(0, (uint32_t)n);
-    assert_int_equal(uno_patience.home, 0);
-}
-
-// Moving there leaves it bound as before.
-static void a_rank_goes_home_and_stays_free(void **state)
-{
-    (void)state;
-    static struct uno_door door;
-    cpu_set_t before, after;
-    int n = allowed(&before);
-    decide("50", "7", 2, 2);
-    uno_patience_neighbours(&door, 1, 0);
-    for (uint32_t turn = 0; n > 1 && turn < 2; turn++) {
-        uno_patience_home(turn, 2 * (uint32_t)n);
-        for (int i = 0; i < 1000; i++) uno_give_core();
-        assert_int_equal(allowed(&after), n);
-        assert_true(CPU_EQUAL(&before, &after));
-    }
-    assert_int_equal(door.turns, n > 1 ? 2000 : 0);
-    uno_patience_neighbours(NULL, 0, 0);
-    uno_patience.home = 0;
-}
-
 // A rank that shares this processor is not there to help while we run.
 static void a_neighbour_on_the_same_processor_is_beside(void **state)
 {
@@ -244,8 +197,6 @@ int main(void)
         cmocka_unit_test(a_yield_lost_to_strangers_ends_the_yields),
         cmocka_unit_test(a_yield_lost_to_a_rank_ends_when_it_waits),
         cmocka_unit_test(one_rank_is_no_crowd),
-        cmocka_unit_test(ranks_have_homes_in_turn),
-        cmocka_unit_test(a_rank_goes_home_and_stays_free),
         cmocka_unit_test(a_neighbour_on_the_same_processor_is_beside),
         cmocka_unit_test(a_copy_is_waited_for_with_the_core_given_away),
     };

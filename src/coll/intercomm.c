@@ -141,7 +141,7 @@ static int reach(const struct uno_team *team, const struct uno_where *across, st
     int64_t nothing = 0;
     struct block mine = {0}, their;
     uno_peers_meet(remote);
-    uno_wait_until(is_reached, remote, &(struct uno_waiting){NULL, MPI_UNDEFINED, MPI_UNDEFINED});
+    uno_wait_until(is_reached, remote, &(struct uno_waiting){.peer = MPI_UNDEFINED, .tag = MPI_UNDEFINED});
     int err = uno_team_most(team, &nothing);
     return err ? err : swap_blocks(team, across, &mine, &their);
 }

@@ -271,7 +271,8 @@ static inline bool reached(const struct uno_line *line, uint64_t k)
 // In a broken communicator it returns at once: what is read then is nothing, and nothing is made of it (coll.c).
 static void wait_line(struct uno_coll *u, int r, struct uno_line *line, uint64_t k)
 {
-    if (!u->comm->broken && uno_word_wait(&line->stamp, k, u->comm, r)) uno_log(2, "a collective was broken off");
+    if (!u->comm->broken && uno_word_wait(&line->stamp, k, u->comm, r, u->looks))
+        uno_log(2, "a collective was broken off");
 }
 
 void uno_seg_wait_line(struct uno_coll *u, int r, struct uno_line *line, uint64_t k)

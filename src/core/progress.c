@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <unistd.h>
@@ -18,11 +17,11 @@
 #include "base/wait.h"
 #include "chan/chan.h"
 #include "chan/door.h"
-#include "chan/proc.h"
 #include "chan/self.h"
 #include "core/comm.h"
 #include "core/helper.h"
 #include "core/request.h"
+#include "core/waiting.h"
 #include "core/world.h"
 
 #define BUDGET 256
@@ -129,60 +128,6 @@ void uno_poller_remove(struct uno_poller *p)
     if (p->next) p->next->prev = p->prev;
 }
 
-void (*uno_tell_held)(struct uno_board *b);
-
-// What mpiexec may read while this rank sleeps.
-static void tell_board(const struct uno_waiting *what)
-{
-    struct uno_board *b = uno_world.board;
-    const char *call = uno_world.call ? uno_world.call : "";
-    strncpy(b->wait_call, call, sizeof b->wait_call - 1);
-    strncpy(b->last_call, call, sizeof b->last_call - 1);
-    bool known = what && what->comm;
-    snprintf(b->wait_comm, sizeof b->wait_comm, "%.*s", (int)sizeof b->wait_comm - 1, known ? what->comm->name : "");
-    b->wait_peer = -2;
-    b->wait_tag = -2;
-    if (uno_chan_self.guests || uno_chan_self.meetings) b->wait_peer = -3;    // another job may end this wait
-    if (uno_tell_held) uno_tell_held(b);
-    if (!known) return;
-    int proc = what->peer >= 0 && what->peer < what->comm->npeers ? uno_comm_proc(what->comm, what->peer) : -1;
-    if (proc >= 0 && !uno_proc_is_guest(proc))
-        b->wait_peer = proc;
-    else if (what->peer == MPI_ANY_SOURCE && !uno_chan_self.guests)
-        b->wait_peer = -1;
-    b->wait_tag = what->tag == MPI_ANY_TAG ? -1 : what->tag;
-}
-
-// This thread keeps the door. Relaxed: the counters of tell_asleep publish it.
-static void tell_sleeper(void)
-{
-    static _Thread_local pid_t self;
-    if (!self) self = gettid();
-    atomic_store_explicit(&uno_world.board->sleeper, self, memory_order_relaxed);
-}
-
-// Something moves. The progress thread says so too, which serves others while this process waits.
-static void tell_nap(void)
-{
-    // Release: mpiexec reads the wait's description after it sees the counters.
-    atomic_fetch_add_explicit(&uno_world.board->naps, 1, memory_order_release);
-}
-
-static void tell_asleep(const struct uno_waiting *what)
-{
-    tell_board(what);
-    tell_nap();
-    // Release: as in tell_nap.
-    atomic_fetch_add_explicit(&uno_world.board->asleep, 1, memory_order_release);
-}
-
-static void tell_awake(void)
-{
-    // Release: as in tell_nap.
-    atomic_fetch_sub_explicit(&uno_world.board->asleep, 1, memory_order_release);
-    tell_nap();
-}
-
 // Sleeps until rung: on the futex, or on descriptors when a channel has one or the user armed the doorbell.
 static void sleep_at_door(uint32_t ticket, const struct pollfd *fds, int nfds)
 {
@@ -257,20 +202,20 @@ static void nap(bool (*ready)(void *), void *arg, const struct uno_waiting *what
         if (!uno_doorbell_armed) uno_door_disarm();
         return;
     }
-    tell_sleeper();
+    uno_tell_sleeper();
     if (what == &uno_waiting_helper)
-        tell_nap();
+        uno_tell_nap();
     else
-        tell_asleep(what);
+        uno_tell_asleep(what);
     int depth = uno_lock_drop();
     uint64_t since = uno_patience_sleeps();
     sleep_at_door(ticket, fds, nfds);
     uno_patience_slept(uno_ticks() - since);
     uno_lock_retake(depth);
     if (what == &uno_waiting_helper)
-        tell_nap();
+        uno_tell_nap();
     else
-        tell_awake();
+        uno_tell_awake();
     if (uno_doorbell_armed) return;    // its rings are the user's to see
     if (nfds > 0) uno_door_drain();
     uno_door_disarm();
@@ -283,7 +228,7 @@ static inline __attribute__((always_inline)) bool spin(bool (*ready)(void *), vo
         int moved = uno_progress();
         if (ready(arg)) return true;
         if (moved)
-            *p = (struct uno_patience){0};
+            *p = (struct uno_patience){.with = p->with};
         else if (!uno_patience_spin(p))
             return false;
         if (uno_world.threads) uno_lock_offer();
@@ -296,8 +241,8 @@ static bool yield_some(bool (*ready)(void *), void *arg, struct uno_patience *p)
         int depth = uno_lock_drop();
         uno_give_core();
         uno_lock_retake(depth);
-        if (uno_progress()) *p = (struct uno_patience){.met = p->met};
-        if (ready(arg)) return true;
+        if (uno_progress()) *p = (struct uno_patience){.met = p->met, .with = p->with};
+        if (ready(arg) || (uno_cosched_again(p) && spin(ready, arg, p))) return true;
     }
     return false;
 }
@@ -308,7 +253,7 @@ static inline __attribute__((always_inline)) void wait_alone(bool (*ready)(void 
     while (!spin(ready, arg, p) && !yield_some(ready, arg, p)) {
         nap(ready, arg, what);
         if (ready(arg)) return;
-        *p = (struct uno_patience){0};
+        *p = (struct uno_patience){.with = p->with};
     }
 }
 
@@ -364,11 +309,11 @@ static void wait_among_threads(bool (*ready)(void *), void *arg, const struct un
         }
         // The helper at the door tells nothing: it waits for nothing of its own.
         bool tells = kept_by_helper && what != &uno_waiting_helper;
-        if (tells) tell_asleep(what);
+        if (tells) uno_tell_asleep(what);
         int depth = uno_lock_drop();
         uno_futex_wait(&me.woken, 0, 0, false);
         uno_lock_retake(depth);
-        if (tells) tell_awake();
+        if (tells) uno_tell_awake();
         remove_waiter(&me);
     }
     if (!kept) hand_over();
@@ -395,7 +340,11 @@ static inline __attribute__((always_inline)) void wait_for(bool (*ready)(void *)
 
 void uno_wait_on(bool (*ready)(void *arg), void *arg, const struct uno_waiting *what, struct uno_patience *p)
 {
-    if (!ready(arg)) wait_for(ready, arg, what, p);
+    if (ready(arg)) return;
+    bool crowded = uno_patience.crowded && what != &uno_waiting_helper;
+    if (crowded) uno_waiting(what, p);
+    wait_for(ready, arg, what, p);
+    if (crowded) uno_waited(p);
 }
 
 void uno_wait_until(bool (*ready)(void *arg), void *arg, const struct uno_waiting *what)
@@ -419,13 +368,27 @@ static bool look_at_partitions(MPI_Request r, struct uno_patience *p)
     return false;
 }
 
+// Ranks share processors. Every other request is waited for as anything else.
+static void wait_crowded(MPI_Request r, const struct uno_waiting *what, struct uno_patience *p)
+{
+    if (!uno_waiting_message(r, what, p)) {
+        uno_wait_on(request_ready, r, what, p);
+        return;
+    }
+    wait_for(request_ready, r, what, p);
+    uno_waited_message(r, p);
+}
+
 void uno_wait_request_on(MPI_Request r, struct uno_patience *p)
 {
     if (uno_request_is_done(r)) return;
     if (r->kind == UNO_REQ_PARTITIONED && !uno_world.threads && look_at_partitions(r, p)) return;
     if (uno_request_is_own_work(r) && r->ops->poll(r) && uno_request_is_done(r)) return;
-    struct uno_waiting what = {.comm = r->comm, .peer = r->rank, .tag = r->tag};
-    wait_for(request_ready, r, &what, p);
+    struct uno_waiting what = {r->comm, r->rank, r->tag, true};
+    if (uno_patience.crowded)
+        wait_crowded(r, &what, p);
+    else
+        wait_for(request_ready, r, &what, p);
 }
 
 void uno_wait_request(MPI_Request r)

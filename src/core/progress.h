@@ -15,6 +15,7 @@ struct uno_patience;
 struct uno_waiting {
     const struct MPI_ABI_Comm *comm;
     int peer, tag;
+    bool looks;    // where ranks share processors: for what this one rank does (base/cosched.h)
 };
 
 // Polls all channels and queues once. Returns how many things moved.

@@ -29,15 +29,14 @@ static int poll_wanted(struct uno_poller *self)
     return w->told = true;
 }
 
-static int wait_on(struct wanted *w, struct uno_patience *patience, const struct MPI_ABI_Comm *comm, int peer)
+static int wait_on(struct wanted *w, struct uno_patience *patience, const struct uno_waiting *what)
 {
-    struct uno_waiting what = {.comm = comm, .peer = peer, .tag = MPI_UNDEFINED};
     w->poller.fn = poll_wanted;
-    w->comm = comm;
+    w->comm = what->comm;
     if (uno_world.threads) uno_poller_add(&w->poller);
-    uno_wait_on(is_over, w, &what, patience);
+    uno_wait_on(is_over, w, what, patience);
     if (uno_world.threads) uno_poller_remove(&w->poller);
-    return w->is_there(w->arg) ? MPI_SUCCESS : comm->broken;
+    return w->is_there(w->arg) ? MPI_SUCCESS : what->comm->broken;
 }
 
 int uno_word_wait_for(bool (*is_there)(void *arg), void *arg, const struct MPI_ABI_Comm *comm, int peer)
@@ -45,7 +44,8 @@ int uno_word_wait_for(bool (*is_there)(void *arg), void *arg, const struct MPI_A
     struct uno_patience patience = {0};
     while (patience.looks < UNO_WORD_LOOKS && uno_patience_spin(&patience))
         if (is_there(arg)) return MPI_SUCCESS;
-    return wait_on(&(struct wanted){.is_there = is_there, .arg = arg}, &patience, comm, peer);
+    struct uno_waiting what = {comm, peer, MPI_UNDEFINED, false};
+    return wait_on(&(struct wanted){.is_there = is_there, .arg = arg}, &patience, &what);
 }
 
 struct at_least {
@@ -59,11 +59,12 @@ static bool is_reached(void *arg)
     return uno_word_reached(a->word, a->least);
 }
 
-int uno_word_wait(const _Atomic uint64_t *word, uint64_t least, const struct MPI_ABI_Comm *comm, int peer)
+int uno_word_wait(const _Atomic uint64_t *word, uint64_t least, const struct MPI_ABI_Comm *comm, int peer, bool looks)
 {
     struct uno_patience patience = {0};
     while (patience.looks < UNO_WORD_LOOKS && uno_patience_spin(&patience))
         if (uno_word_reached(word, least)) return MPI_SUCCESS;
     struct at_least a = {word, least};
-    return wait_on(&(struct wanted){.is_there = is_reached, .arg = &a}, &patience, comm, peer);
+    struct uno_waiting what = {comm, peer, MPI_UNDEFINED, looks};
+    return wait_on(&(struct wanted){.is_there = is_reached, .arg = &a}, &patience, &what);
 }

@@ -18,8 +18,9 @@ static inline bool uno_word_reached(const _Atomic uint64_t *word, uint64_t least
 
 // Waits until the word is `least` or more, or comm is broken: then the class. Other operations make progress meanwhile,
 // and the rank sleeps until rung.
-// comm and peer (a rank of it, or MPI_UNDEFINED) say in a deadlock report what it waits for.
-int uno_word_wait(const _Atomic uint64_t *word, uint64_t least, const struct MPI_ABI_Comm *comm, int peer);
+// comm and peer (a rank of it, or MPI_UNDEFINED) say in a deadlock report what it waits for; looks: whether that is
+// looked for where ranks share processors (base/cosched.h).
+int uno_word_wait(const _Atomic uint64_t *word, uint64_t least, const struct MPI_ABI_Comm *comm, int peer, bool looks);
 
 // The same for a question about several words: until is_there(arg), which stays true once it was. It is asked with the
 // lock held, by another thread of this process too, and must not block.

@@ -16,6 +16,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "base/cosched.h"
 #include "base/fail.h"
 #include "base/machine.h"
 #include "base/param.h"
@@ -168,7 +169,7 @@ static void decide_patience(void)
     if (sched_getaffinity(0, sizeof set, &set) == 0) own = (uint32_t)CPU_COUNT(&set);
     bool together = all != 0 && job->nlocal > all;
     uno_patience_decide(together ? job->nlocal : sharers, together ? all : own);
-    if (together && own == all) uno_patience_home(uno_world.local, job->nlocal);
+    if (together && own == all) uno_cosched_home(uno_world.local, job->nlocal);
     bool apart = sharers <= 1 && own < all;
     if (apart)
         uno_patience_neighbours(uno_job_door(job, uno_world.local), 1, 0);

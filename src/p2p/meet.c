@@ -48,7 +48,7 @@ static int failed(int err)
 
 static int wait_word(const struct uno_meet *m, const _Atomic uint64_t *word, uint64_t turn)
 {
-    return failed(uno_word_wait(word, turn, m->team.comm, MPI_UNDEFINED));
+    return failed(uno_word_wait(word, turn, m->team.comm, MPI_UNDEFINED, false));
 }
 
 // Two members look at each other's word: one way between the cores instead of two.

@@ -312,7 +312,7 @@ static bool nothing_waits(void *arg)
 
 void uno_peers_flush(void)
 {
-    uno_wait_until(nothing_waits, NULL, &(struct uno_waiting){NULL, MPI_UNDEFINED, MPI_UNDEFINED});
+    uno_wait_until(nothing_waits, NULL, &(struct uno_waiting){.peer = MPI_UNDEFINED, .tag = MPI_UNDEFINED});
 }
 
 // Lets go of the processes that no group names any more and to which nothing is left to be sent. Not at once when the

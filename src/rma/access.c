@@ -79,7 +79,7 @@ int uno_rma_access_wait(struct MPI_ABI_Win *w, int rank)
 {
     struct uno_rma_part *p = &w->part[rank];
     if (__builtin_expect(p->accesses == 0, 1)) return MPI_SUCCESS;
-    int err = uno_word_wait(&p->accessed, p->accesses, w->comm, rank);
+    int err = uno_word_wait(&p->accessed, p->accesses, w->comm, rank, false);
     if (!err && p->access_error) err = uno_fail(p->access_error, "rank %d is lost", rank);
     return err;
 }

@@ -69,7 +69,8 @@ int uno_rma_begin(struct MPI_ABI_Win *w, struct MPI_ABI_Group *g, int assert)
     for (int i = 0; i < g->size && !err; i++) {
         int r = member(w, g, i);
         uint64_t wanted = ++w->part[r].posts;
-        if (!(assert &MPI_MODE_NOCHECK) && uno_word_wait(&w->posted[r], wanted, w->comm, r)) err = uno_win_refusal(w);
+        if (!(assert &MPI_MODE_NOCHECK) && uno_word_wait(&w->posted[r], wanted, w->comm, r, false))
+            err = uno_win_refusal(w);
     }
     if (err) return err;
     for (int i = 0; i < g->size; i++) w->part[member(w, g, i)].begun = true;
@@ -119,7 +120,7 @@ int uno_rma_wait(struct MPI_ABI_Win *w, bool *done)
             *done = false;
             return MPI_SUCCESS;
         }
-        if (!there && (done || uno_word_wait(&w->completed[r], wanted, w->comm, r))) err = uno_win_refusal(w);
+        if (!there && (done || uno_word_wait(&w->completed[r], wanted, w->comm, r, false))) err = uno_win_refusal(w);
     }
     for (int i = 0; i < g->size; i++) w->part[member(w, g, i)].completes++;
     uno_group_drop(g);

@@ -295,7 +295,7 @@ int uno_remote_swap(struct MPI_ABI_Win *w, const struct uno_rma_op *o, struct un
 static int await_answer(struct MPI_ABI_Win *w, int rank)
 {
     struct uno_rma_part *p = &w->part[rank];
-    int err = uno_word_wait(&p->answered, ++p->asked_answers, w->comm, rank);
+    int err = uno_word_wait(&p->answered, ++p->asked_answers, w->comm, rank, false);
     if (err) return err;
     uint64_t refused = p->refused;
     p->unconfirmed = 0;
@@ -319,7 +319,7 @@ int uno_remote_lock(struct MPI_ABI_Win *w, int rank, bool exclusive)
     int err = send_kept(w, rank, NULL);
     if (!err) err = uno_wire_tell(w, rank, &(struct wire){.what = LOCK, .exclusive = exclusive, .holds = w->locks > 0});
     if (err) return err;
-    return uno_word_wait(&p->granted, ++p->asked_locks, w->comm, rank);
+    return uno_word_wait(&p->granted, ++p->asked_locks, w->comm, rank, false);
 }
 
 int uno_remote_unlock(struct MPI_ABI_Win *w, int rank, bool exclusive)

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Ranks that share processors and run side by side (cosched.h).
+#define _GNU_SOURCE
+#include "base/cosched.h"
+
+#include <sched.h>
+
+#include "base/copy.h"
+#include "base/fail.h"
+#include "base/job.h"
+#include "base/param.h"
+#include "base/patience.h"
+#include "base/wait.h"
+
+static struct uno_param homes = UNO_PARAM_BOOL(
+    "wait_homes", 1,
+    "twice or more times as many ranks as processors take these in turn (0: they stay where the kernel put them)");
+UNO_PARAM_DECLARE(homes);
+
+// The kernel lays ranks out by chance when they start, and what only yields it has no reason to move. Where they are
+// as many on each processor, a rank looks every HOME_FROM turns whether it is on its own, and goes back; each time it
+// had to, it looks half as often, so that the kernel has the last word where processors are not alike. (8 ranks on two
+// cores, 8 bytes between ranks r and r + 4: 2.0 us where each pair has a core, 2.5 to 4.8 where not; windows of 2 KiB,
+// 4 ranks: 13 us and 27.)
+#define HOME_FROM 64
+#define HOME_MOST 65536
+
+#define LOOKS 16    // between two looks at the clock and at the other's door
+#define GAVE_FIRST_NS 2000
+#define GAVE_MOST_US 20    // a yield that took longer lost a slice
+#define MISSES 8
+#define RETRY 64
+
+// Of every SAMPLED waits for a message the cycle is timed, from its end to the end of the next. PART of them in a row
+// decide. Two ranks that share a processor pay for each message with a switch; apart with their lines, and with the
+// time of the others, which stand still meanwhile. They part if one does so little between its waits, less than a
+// LIGHTth of what giving the core away and getting it back takes (LIGHT_FARth where lines cost much), and messages have
+// no more than LIGHT_BYTES. They come together again once their cycle, as often as ranks share a processor, takes
+// longer than HEAVY / 2 times that or messages are longer, or after OTHERS waits for something else. Each time it takes
+// twice as many to part anew.
+#define SAMPLED 8
+#define PART 16
+#define PART_MOST 1024
+#define LIGHT 6
+#define LIGHT_FAR 12
+#define LIGHT_BYTES 16384
+#define HEAVY 3
+#define OTHERS 64
+
+static struct {
+    uint32_t n, turn;    // processors, and this rank's number
+    cpu_set_t set;
+    _Atomic uint32_t at, last, distance;    // home, plus 1; the turn of the last look, and turns between two
+    bool apart;
+    uint32_t part, others;    // cycles that it takes to part; waits for something else, apart
+} home = {.part = PART};
+
+static struct misses {
+    uint32_t missed, waits;    // looks in vain, in a row; waits
+} misses;                      // of all waits but those for messages
+
+static struct {
+    const struct uno_door *of;
+    _Atomic bool beside;    // as last seen
+    struct misses misses;
+    uint32_t row;
+    uint64_t ended, work;     // ticks, of a wait that is a sample; 0: it is none. From there to the next
+    _Atomic uint64_t gave;    // ticks: the mean of late
+} pair;
+
+// The processor of a turn, plus 1.
+static uint32_t processor(uint32_t turn)
+{
+    uint32_t skip = turn % home.n, cpu = 0;
+    while (!CPU_ISSET(cpu, &home.set) || skip-- > 0) cpu++;
+    return cpu + 1;
+}
+
+void uno_cosched_home(uint32_t turn, uint32_t ranks)
+{
+    // Relaxed, all of this file: hints.
+    atomic_store_explicit(&home.at, 0, memory_order_relaxed);
+    if (!homes.num || sched_getaffinity(0, sizeof home.set, &home.set) != 0) return;
+    home.n = (uint32_t)CPU_COUNT(&home.set);
+    if (home.n < 2 || ranks <= home.n || ranks % home.n != 0) return;
+    home.turn = turn;
+    home.apart = false;
+    home.part = PART;
+    pair.of = NULL;
+    atomic_store_explicit(&home.at, processor(turn), memory_order_relaxed);
+    atomic_store_explicit(&home.distance, HOME_FROM, memory_order_relaxed);
+}
+
+uint32_t uno_cosched_home_is(void)
+{
+    return atomic_load_explicit(&home.at, memory_order_relaxed);
+}
+
+static uint32_t here(void)
+{
+    return (uint32_t)sched_getcpu() + 1;
+}
+
+// Bound there for a moment, this thread moves; what it was bound to before, by the user too, it is bound to again.
+static void go_home(void)
+{
+    cpu_set_t may, one;
+    uint32_t to = uno_cosched_home_is() - 1;
+    if (sched_getaffinity(0, sizeof may, &may) != 0 || !CPU_ISSET(to, &may)) return;
+    CPU_ZERO(&one);
+    CPU_SET(to, &one);
+    if (sched_setaffinity(0, sizeof one, &one) == 0) sched_setaffinity(0, sizeof may, &may);
+}
+
+// Threads that look at the same time spoil a distance, no more.
+void uno_cosched_turn(uint32_t turns)
+{
+    if (turns % HOME_FROM != 0 || uno_cosched_home_is() == 0) return;
+    uint32_t d = atomic_load_explicit(&home.distance, memory_order_relaxed);
+    if (turns - atomic_load_explicit(&home.last, memory_order_relaxed) < d) return;
+    atomic_store_explicit(&home.last, turns, memory_order_relaxed);
+    bool away = here() != uno_cosched_home_is();
+    if (away) go_home();
+    d = away ? 2 * d : d / 2;
+    d = d < HOME_FROM ? HOME_FROM : d > HOME_MOST ? HOME_MOST : d;
+    atomic_store_explicit(&home.distance, d, memory_order_relaxed);
+}
+
+static bool was_beside(void)
+{
+    return atomic_load_explicit(&pair.beside, memory_order_relaxed);
+}
+
+static uint64_t gave(void)
+{
+    uint64_t g = atomic_load_explicit(&pair.gave, memory_order_relaxed);
+    return g ? g : GAVE_FIRST_NS * uno_ticks_per_us() / 1000;
+}
+
+void uno_cosched_gave(uint64_t ticks)
+{
+    if (!was_beside() || ticks > GAVE_MOST_US * uno_ticks_per_us()) return;
+    uint64_t g = gave();
+    atomic_store_explicit(&pair.gave, g - g / 16 + ticks / 16, memory_order_relaxed);
+}
+
+// Home, which changes first: to where the higher one of two lives while they are apart, or back to its turn.
+static void move(bool changes)
+{
+    pair.row = home.others = 0;
+    if (changes) {
+        home.apart = !home.apart;
+        if (!home.apart && home.part < PART_MOST) home.part *= 2;
+        uint32_t of = (uint32_t)(pair.of - uno_patience.doors);
+        atomic_store_explicit(&home.at, processor(home.apart ? of + 1 : home.turn), memory_order_relaxed);
+        atomic_store_explicit(&home.distance, HOME_FROM, memory_order_relaxed);
+        uno_log(2, "waits: %s rank %u of this host, on processor %u", home.apart ? "apart from" : "back to", of,
+                uno_cosched_home_is() - 1);
+    }
+    go_home();
+}
+
+// What this rank did after a wait and how long the next took decide where it goes: of two that share a processor the
+// higher one.
+static void look_at_cycle(uint64_t cycle, size_t bytes)
+{
+    uint64_t g = gave();
+    bool higher = pair.of < &uno_patience.doors[uno_patience.own];
+    bool light = bytes <= LIGHT_BYTES && pair.work * (uno_copy_is_light() ? LIGHT : LIGHT_FAR) < g;
+    bool heavy = bytes > LIGHT_BYTES || cycle * (uno_patience.ndoors / home.n) * 2 > g * HEAVY;
+    home.others = 0;
+    bool beside = was_beside();
+    if (beside)
+        pair.row = light && higher ? pair.row + 1 : 0;
+    else
+        pair.row = heavy && home.apart ? pair.row + 1 : 0;
+    if (pair.row < (beside ? home.part : PART)) return;
+    move(!beside || here() == uno_cosched_home_is());    // else the kernel has moved it
+}
+
+static bool is_beside(const struct uno_door *of)
+{
+    return atomic_load_explicit(&of->ran, memory_order_relaxed) == here();
+}
+
+static void see(const struct uno_door *of)
+{
+    struct uno_door *own = &uno_patience.doors[uno_patience.own];
+    if (!is_beside(own)) atomic_store_explicit(&own->ran, here(), memory_order_relaxed);
+    atomic_store_explicit(&pair.beside, is_beside(of), memory_order_relaxed);
+    pair.of = of;
+}
+
+static bool runs(const struct uno_door *d)
+{
+    return atomic_load_explicit(&d->runs, memory_order_relaxed) != 0 &&
+           atomic_load_explicit(&d->mode, memory_order_relaxed) == UNO_DOOR_AWAKE;
+}
+
+// Looks in vain keep others off the core: after MISSES in a row one wait in RETRY looks.
+static void begin(struct uno_patience *p, const struct uno_door *of, const struct misses *m)
+{
+    if (m->missed > MISSES && m->waits % RETRY != 0) return;
+    p->with = of;
+    p->until = 0;
+}
+
+static void end(const struct uno_patience *p, struct misses *m)
+{
+    m->waits++;
+    if (p->with) m->missed = p->yields == 0 ? 0 : m->missed + 1;
+}
+
+void uno_cosched_wait(struct uno_patience *p, const struct uno_door *of)
+{
+    if (home.apart && ++home.others >= OTHERS) move(true);
+    if (of && !is_beside(of) && runs(of)) begin(p, of, &misses);
+}
+
+void uno_cosched_waited(const struct uno_patience *p)
+{
+    end(p, &misses);
+}
+
+void uno_cosched_wait_message(struct uno_patience *p, const struct uno_door *of)
+{
+    if (of != pair.of) pair.row = pair.misses.missed = 0, pair.ended = 0;
+    // Of one that answers soon the door is not looked at each time: its line is the owner's.
+    if (of != pair.of || pair.ended || was_beside() || pair.misses.missed) see(of);
+    if (pair.ended) pair.work = uno_ticks() - pair.ended;
+    if (!was_beside()) begin(p, of, &pair.misses);
+}
+
+void uno_cosched_waited_message(const struct uno_patience *p, bool came, size_t bytes)
+{
+    end(p, &pair.misses);
+    if (!came) return;
+    uint64_t begun = pair.ended;
+    pair.ended = 0;
+    if (begun && uno_cosched_home_is()) look_at_cycle(uno_ticks() - begun, bytes);
+    if (pair.misses.waits % SAMPLED == 0) pair.ended = uno_ticks();
+}
+
+bool uno_cosched_spin(struct uno_patience *p)
+{
+    if (++p->looks % LOOKS != 0) return true;
+    uint64_t now = uno_ticks();
+    if (p->until == 0) p->until = now + gave();
+    return now < p->until && runs(p->with);
+}
+
+bool uno_cosched_again(struct uno_patience *p)
+{
+    if (!p->with || !runs(p->with)) return false;
+    p->until = 0;
+    return true;
+}

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Ranks that share processors: where they live, which of two parts from the other and comes back, whose wait looks.
+#define _GNU_SOURCE
+#include "base/cosched.h"
+
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "base/job.h"
+#include "base/param.h"
+#include "base/patience.h"
+#include "base/wait.h"
+
+#define ROWS 20000    // waits, more than any rule asks for
+
+static struct uno_door door[8];
+
+static void crowd(uint32_t ranks, uint32_t processors)
+{
+    assert_int_equal(uno_params_load(), 0);
+    uno_patience_decide(ranks, processors);
+}
+
+// Where it runs now, and where it may, as an array of processors; returns how many.
+static int allowed(cpu_set_t *set)
+{
+    assert_int_equal(sched_getaffinity(0, sizeof *set, set), 0);
+    return CPU_COUNT(set);
+}
+
+static void ranks_have_homes_in_turn(void **state)
+{
+    (void)state;
+    cpu_set_t set;
+    int n = allowed(&set);
+    crowd(2, 2);
+    if (n < 2) return uno_cosched_home(1, 4), assert_int_equal(uno_cosched_home_is(), 0);
+    uint32_t last = 0, all = 2 * (uint32_t)n;
+    for (uint32_t turn = 0; turn < all; turn++) {
+        uno_cosched_home(turn, all);
+        assert_true(CPU_ISSET(uno_cosched_home_is() - 1, &set));
+        if (turn % (uint32_t)n != 0) assert_true(uno_cosched_home_is() > last);
+        last = uno_cosched_home_is();
+    }
+    uno_cosched_home(0, all + 1);    // not as many on each
+    assert_int_equal(uno_cosched_home_is(), 0);
+    uno_cosched_home(0, (uint32_t)n);
+    assert_int_equal(uno_cosched_home_is(), 0);
+}
+
+// Moving there leaves it bound as before.
+static void a_rank_goes_home_and_stays_free(void **state)
+{
+    (void)state;
+    static struct uno_door own;
+    cpu_set_t before, after;
+    int n = allowed(&before);
+    crowd(2, 2);
+    uno_patience_neighbours(&own, 1, 0);
+    for (uint32_t turn = 0; n > 1 && turn < 2; turn++) {
+        uno_cosched_home(turn, 2 * (uint32_t)n);
+        for (int i = 0; i < 1000; i++) uno_give_core();
+        assert_int_equal(allowed(&after), n);
+        assert_true(CPU_EQUAL(&before, &after));
+    }
+    assert_int_equal(own.turns, n > 1 ? 2000 : 0);
+    uno_patience_neighbours(NULL, 0, 0);
+    uno_cosched_home(0, 1);
+}
+
+static uint32_t here(void)
+{
+    return (uint32_t)sched_getcpu() + 1;
+}
+
+// This process stays on one processor, so that others seem to be beside it or not; before: where it may run.
+static void stay(cpu_set_t *before)
+{
+    cpu_set_t one;
+    allowed(before);
+    int cpu = 0;
+    while (!CPU_ISSET(cpu, before)) cpu++;
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+}
+
+static void let_go(const cpu_set_t *before)
+{
+    uno_cosched_home(0, 1);
+    uno_patience_neighbours(NULL, 0, 0);
+    assert_int_equal(sched_setaffinity(0, sizeof *before, before), 0);
+}
+
+// Looks of one wait for a message, which does not come by looking.
+static uint32_t looks(const struct uno_door *of)
+{
+    struct uno_patience p = {0};
+    uint32_t n = 0;
+    uno_cosched_wait_message(&p, of);
+    while (uno_patience_spin(&p)) n++;
+    p.yields = 1;
+    uno_cosched_waited_message(&p, true, 8);
+    return n;
+}
+
+static void only_a_rank_that_runs_elsewhere_is_looked_for(void **state)
+{
+    (void)state;
+    cpu_set_t before;
+    stay(&before);
+    crowd(8, 2);
+    assert_int_equal(uno_patience.spin, 0);
+    uno_patience_neighbours(door, 8, 7);
+    door[0].ran = here() + 1;
+    door[0].runs = 1;
+    assert_true(looks(&door[0]) >= 16);
+    door[1].ran = here();
+    door[1].runs = 1;
+    assert_int_equal(looks(&door[1]), 0);    // beside
+    door[2].ran = here() + 1;
+    assert_true(looks(&door[2]) < 32);    // it gave its processor away: seen at the first look at its door
+    door[3].ran = here() + 1;
+    door[3].runs = 1;
+    door[3].mode = UNO_DOOR_FUTEX;
+    assert_true(looks(&door[3]) < 32);    // it sleeps
+    let_go(&before);
+}
+
+static void looks_in_vain_become_few(void **state)
+{
+    (void)state;
+    cpu_set_t before;
+    stay(&before);
+    crowd(8, 2);
+    uno_patience_neighbours(door, 8, 7);
+    door[4].ran = here() + 1;
+    door[4].runs = 1;
+    uint32_t looked = 0;
+    for (int i = 0; i < 640; i++) looked += looks(&door[4]) > 0;
+    assert_in_range(looked, 10, 30);
+    let_go(&before);
+}
+
+// What goes on for as many waits: how many it took until the home was another one; 0: it stayed.
+static int until_moved(struct uno_door *of, size_t bytes)
+{
+    uint32_t was = uno_cosched_home_is();
+    for (int i = 1; i <= ROWS; i++) {
+        struct uno_patience p = {0};
+        uno_cosched_wait_message(&p, of);
+        uno_cosched_waited_message(&p, true, bytes);
+        if (uno_cosched_home_is() != was) return i;
+    }
+    return 0;
+}
+
+static void the_higher_of_two_parts_and_comes_back(void **state)
+{
+    (void)state;
+    cpu_set_t before;
+    if (allowed(&before) < 2) skip();
+    crowd(4, 2);
+    uint32_t n = (uint32_t)CPU_COUNT(&before), ranks = n * 2;
+    struct uno_door *all = calloc(ranks, sizeof *all);
+    assert_non_null(all);
+    uno_patience_neighbours(all, ranks, n);    // rank n, beside rank 0
+    uno_cosched_home(n, ranks);
+    uint32_t home = uno_cosched_home_is();
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(home - 1, &one);
+    assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+    all[0].ran = home;
+    assert_int_equal(until_moved(&all[0], 100000), 0);    // long messages: a switch is cheap beside them
+    int first = until_moved(&all[0], 8);
+    assert_true(first > 0);
+    assert_int_not_equal(uno_cosched_home_is(), home);
+    all[0].ran = home + 1;                           // now on another processor
+    assert_int_equal(until_moved(&all[0], 8), 0);    // it pays
+    assert_true(until_moved(&all[0], 100000) > 0);
+    assert_int_equal(uno_cosched_home_is(), home);
+    all[0].ran = home;
+    assert_true(until_moved(&all[0], 8) > first);    // harder each time
+    for (int i = 0; i < 64; i++) {
+        struct uno_patience p = {0};
+        uno_cosched_wait(&p, NULL);
+    }
+    assert_int_equal(uno_cosched_home_is(), home);    // nothing but other waits
+    uno_patience_neighbours(all, ranks, 0);           // the lower one stays
+    uno_cosched_home(0, ranks);
+    all[n].ran = home;
+    assert_int_equal(until_moved(&all[n], 8), 0);
+    let_go(&before);
+    free(all);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ranks_have_homes_in_turn),
+        cmocka_unit_test(a_rank_goes_home_and_stays_free),
+        cmocka_unit_test(only_a_rank_that_runs_elsewhere_is_looked_for),
+        cmocka_unit_test(looks_in_vain_become_few),
+        cmocka_unit_test(the_higher_of_two_parts_and_comes_back),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
