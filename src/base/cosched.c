@@ -27,7 +27,7 @@ UNO_PARAM_DECLARE(homes);
 
 #define LOOKS 16    // between two looks at the clock and at the other's door
 #define GAVE_FIRST_NS 2000
-#define GAVE_MOST_US 20    // a yield that took longer lost a slice
+#define GAVE_MOST_US 200    // a yield that took longer lost a slice
 #define MISSES 8
 #define RETRY 64
 
@@ -37,7 +37,8 @@ UNO_PARAM_DECLARE(homes);
 // LIGHTth of what giving the core away and getting it back takes (LIGHT_FARth where lines cost much), and messages have
 // no more than LIGHT_BYTES. They come together again once their cycle, as often as ranks share a processor, takes
 // longer than HEAVY / 2 times that or messages are longer, or after OTHERS waits for something else. Each time it takes
-// twice as many to part anew.
+// twice as many to part anew. Where more than SHARE ranks share a processor, two that parted seldom run at once.
+#define SHARE 8
 #define SAMPLED 8
 #define PART 16
 #define PART_MOST 1024
@@ -48,7 +49,7 @@ UNO_PARAM_DECLARE(homes);
 #define OTHERS 64
 
 static struct {
-    uint32_t n, turn;    // processors, and this rank's number
+    uint32_t n, own;    // processors; the home by this rank's turn, plus 1; 0: it has none
     cpu_set_t set;
     _Atomic uint32_t at, last, distance;    // home, plus 1; the turn of the last look, and turns between two
     bool apart;
@@ -82,18 +83,24 @@ void uno_cosched_home(uint32_t turn, uint32_t ranks)
     atomic_store_explicit(&home.at, 0, memory_order_relaxed);
     if (!homes.num || sched_getaffinity(0, sizeof home.set, &home.set) != 0) return;
     home.n = (uint32_t)CPU_COUNT(&home.set);
-    if (home.n < 2 || ranks <= home.n || ranks % home.n != 0) return;
-    home.turn = turn;
     home.apart = false;
     home.part = PART;
     pair.of = NULL;
-    atomic_store_explicit(&home.at, processor(turn), memory_order_relaxed);
+    home.own = home.n >= 2 && ranks > home.n && ranks % home.n == 0 ? processor(turn) : 0;
+    atomic_store_explicit(&home.at, home.own, memory_order_relaxed);
     atomic_store_explicit(&home.distance, HOME_FROM, memory_order_relaxed);
 }
 
 uint32_t uno_cosched_home_is(void)
 {
     return atomic_load_explicit(&home.at, memory_order_relaxed);
+}
+
+static uint32_t next_to(uint32_t at)
+{
+    uint32_t turn = 0;
+    while (turn < home.n && processor(turn) != at) turn++;
+    return processor(turn + 1);
 }
 
 static uint32_t here(void)
@@ -105,10 +112,10 @@ static uint32_t here(void)
 static void go_home(void)
 {
     cpu_set_t may, one;
-    uint32_t to = uno_cosched_home_is() - 1;
-    if (sched_getaffinity(0, sizeof may, &may) != 0 || !CPU_ISSET(to, &may)) return;
+    uint32_t to = uno_cosched_home_is();
+    if (to == 0 || sched_getaffinity(0, sizeof may, &may) != 0 || !CPU_ISSET(to - 1, &may)) return;
     CPU_ZERO(&one);
-    CPU_SET(to, &one);
+    CPU_SET(to - 1, &one);
     if (sched_setaffinity(0, sizeof one, &one) == 0) sched_setaffinity(0, sizeof may, &may);
 }
 
@@ -144,7 +151,7 @@ void uno_cosched_gave(uint64_t ticks)
     atomic_store_explicit(&pair.gave, g - g / 16 + ticks / 16, memory_order_relaxed);
 }
 
-// Home, which changes first: to where the higher one of two lives while they are apart, or back to its turn.
+// Home, which changes first: to where the higher one of two lives while they are apart, or back.
 static void move(bool changes)
 {
     pair.row = home.others = 0;
@@ -152,10 +159,10 @@ static void move(bool changes)
         home.apart = !home.apart;
         if (!home.apart && home.part < PART_MOST) home.part *= 2;
         uint32_t of = (uint32_t)(pair.of - uno_patience.doors);
-        atomic_store_explicit(&home.at, processor(home.apart ? of + 1 : home.turn), memory_order_relaxed);
+        uint32_t to = !home.apart ? home.own : home.own ? processor(of + 1) : next_to(here());
+        atomic_store_explicit(&home.at, to, memory_order_relaxed);
         atomic_store_explicit(&home.distance, HOME_FROM, memory_order_relaxed);
-        uno_log(2, "waits: %s rank %u of this host, on processor %u", home.apart ? "apart from" : "back to", of,
-                uno_cosched_home_is() - 1);
+        uno_log(2, "waits: %s rank %u of this host", home.apart ? "apart from" : "no longer apart from", of);
     }
     go_home();
 }
@@ -175,7 +182,8 @@ static void look_at_cycle(uint64_t cycle, size_t bytes)
     else
         pair.row = heavy && home.apart ? pair.row + 1 : 0;
     if (pair.row < (beside ? home.part : PART)) return;
-    move(!beside || here() == uno_cosched_home_is());    // else the kernel has moved it
+    uint32_t at = uno_cosched_home_is();
+    move(!beside || at == 0 || here() == at);    // else the kernel has moved it
 }
 
 static bool is_beside(const struct uno_door *of)
@@ -237,7 +245,7 @@ void uno_cosched_waited_message(const struct uno_patience *p, bool came, size_t 
     if (!came) return;
     uint64_t begun = pair.ended;
     pair.ended = 0;
-    if (begun && uno_cosched_home_is()) look_at_cycle(uno_ticks() - begun, bytes);
+    if (begun && home.n >= 2 && uno_patience.ndoors <= SHARE * home.n) look_at_cycle(uno_ticks() - begun, bytes);
     if (pair.misses.waits % SAMPLED == 0) pair.ended = uno_ticks();
 }
 
