@@ -14,7 +14,8 @@
 
 static struct uno_param homes = UNO_PARAM_BOOL(
     "wait_homes", 1,
-    "twice or more times as many ranks as processors take these in turn (0: they stay where the kernel put them)");
+    "twice or more times as many ranks as processors take these in turn, and two that wait for each other part "
+    "(0: they stay where the kernel put them)");
 UNO_PARAM_DECLARE(homes);
 
 // The kernel lays ranks out by chance when they start, and what only yields it has no reason to move. Where they are
@@ -205,10 +206,10 @@ static bool runs(const struct uno_door *d)
            atomic_load_explicit(&d->mode, memory_order_relaxed) == UNO_DOOR_AWAKE;
 }
 
-// Looks in vain keep others off the core: after MISSES in a row one wait in RETRY looks.
+// Looks in vain keep others off the core: after MISSES in a row one wait in RETRY looks. None does where none yields.
 static void begin(struct uno_patience *p, const struct uno_door *of, const struct misses *m)
 {
-    if (m->missed > MISSES && m->waits % RETRY != 0) return;
+    if (uno_patience.yields == 0 || (m->missed > MISSES && m->waits % RETRY != 0)) return;
     p->with = of;
     p->until = 0;
 }

@@ -20,8 +20,9 @@
 
 static struct uno_door door[8];
 
-static void crowd(uint32_t ranks, uint32_t processors)
+static void crowd(const char *spin, uint32_t ranks, uint32_t processors)
 {
+    setenv("UNISONO_WAIT_SPIN_US", spin, 1);
     assert_int_equal(uno_params_load(), 0);
     uno_patience_decide(ranks, processors);
 }
@@ -38,7 +39,7 @@ static void ranks_have_homes_in_turn(void **state)
     (void)state;
     cpu_set_t set;
     int n = allowed(&set);
-    crowd(2, 2);
+    crowd("50", 2, 2);
     if (n < 2) return uno_cosched_home(1, 4), assert_int_equal(uno_cosched_home_is(), 0);
     uint32_t last = 0, all = 2 * (uint32_t)n;
     for (uint32_t turn = 0; turn < all; turn++) {
@@ -60,7 +61,7 @@ static void a_rank_goes_home_and_stays_free(void **state)
     static struct uno_door own;
     cpu_set_t before, after;
     int n = allowed(&before);
-    crowd(2, 2);
+    crowd("50", 2, 2);
     uno_patience_neighbours(&own, 1, 0);
     for (uint32_t turn = 0; n > 1 && turn < 2; turn++) {
         uno_cosched_home(turn, 2 * (uint32_t)n);
@@ -114,7 +115,7 @@ static void only_a_rank_that_runs_elsewhere_is_looked_for(void **state)
     (void)state;
     cpu_set_t before;
     stay(&before);
-    crowd(8, 2);
+    crowd("50", 8, 2);
     assert_int_equal(uno_patience.spin, 0);
     uno_patience_neighbours(door, 8, 7);
     door[0].ran = here() + 1;
@@ -132,12 +133,26 @@ static void only_a_rank_that_runs_elsewhere_is_looked_for(void **state)
     let_go(&before);
 }
 
+// wait_spin_us=0: a wait sleeps at once.
+static void nobody_looks_where_none_yields(void **state)
+{
+    (void)state;
+    cpu_set_t before;
+    stay(&before);
+    crowd("0", 8, 2);
+    uno_patience_neighbours(door, 8, 7);
+    door[5].ran = here() + 1;
+    door[5].runs = 1;
+    assert_int_equal(looks(&door[5]), 0);
+    let_go(&before);
+}
+
 static void looks_in_vain_become_few(void **state)
 {
     (void)state;
     cpu_set_t before;
     stay(&before);
-    crowd(8, 2);
+    crowd("50", 8, 2);
     uno_patience_neighbours(door, 8, 7);
     door[4].ran = here() + 1;
     door[4].runs = 1;
@@ -165,7 +180,7 @@ static void the_higher_of_two_parts_and_comes_back(void **state)
     (void)state;
     cpu_set_t before;
     if (allowed(&before) < 2) skip();
-    crowd(4, 2);
+    crowd("50", 4, 2);
     uint32_t n = (uint32_t)CPU_COUNT(&before), ranks = n * 2;
     struct uno_door *all = calloc(ranks, sizeof *all);
     assert_non_null(all);
@@ -206,6 +221,7 @@ int main(void)
         cmocka_unit_test(ranks_have_homes_in_turn),
         cmocka_unit_test(a_rank_goes_home_and_stays_free),
         cmocka_unit_test(only_a_rank_that_runs_elsewhere_is_looked_for),
+        cmocka_unit_test(nobody_looks_where_none_yields),
         cmocka_unit_test(looks_in_vain_become_few),
         cmocka_unit_test(the_higher_of_two_parts_and_comes_back),
     };
