@@ -97,11 +97,12 @@ uint32_t uno_cosched_home_is(void)
     return atomic_load_explicit(&home.at, memory_order_relaxed);
 }
 
+// The one after a processor, both plus 1; some are in the set.
 static uint32_t next_to(uint32_t at)
 {
-    uint32_t turn = 0;
-    while (turn < home.n && processor(turn) != at) turn++;
-    return processor(turn + 1);
+    uint32_t cpu = at % CPU_SETSIZE;
+    while (!CPU_ISSET(cpu, &home.set)) cpu = (cpu + 1) % CPU_SETSIZE;
+    return cpu + 1;
 }
 
 static uint32_t here(void)
