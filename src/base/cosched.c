@@ -36,16 +36,17 @@ UNO_PARAM_DECLARE(homes);
 // decide. Two ranks that share a processor pay for each message with a switch; apart with their lines, and with the
 // time of the others, which stand still meanwhile. They part if one does so little between its waits, less than a
 // LIGHTth of what giving the core away and getting it back takes (LIGHT_FARth where lines cost much), and messages have
-// no more than LIGHT_BYTES. They come together again once their cycle, as often as ranks share a processor, takes
-// longer than HEAVY / 2 times that or messages are longer, or after OTHERS waits for something else. Each time it takes
-// twice as many to part anew. Where more than SHARE ranks share a processor, two that parted seldom run at once.
+// no more than LIGHT_BYTES over the ranks that share a processor. They come together again once their cycle,
+// as often as ranks share a processor, takes longer than HEAVY / 2 times that or messages are longer, or after OTHERS
+// waits for something else. Each time it takes twice as many to part anew. Where more than SHARE ranks share a
+// processor, two that parted seldom run at once.
 #define SHARE 8
 #define SAMPLED 8
 #define PART 16
 #define PART_MOST 1024
 #define LIGHT 6
 #define LIGHT_FAR 12
-#define LIGHT_BYTES 16384
+#define LIGHT_BYTES 32768
 #define HEAVY 3
 #define OTHERS 64
 
@@ -153,19 +154,17 @@ void uno_cosched_gave(uint64_t ticks)
     atomic_store_explicit(&pair.gave, g - g / 16 + ticks / 16, memory_order_relaxed);
 }
 
-// Home, which changes first: to where the higher one of two lives while they are apart, or back.
-static void move(bool changes)
+// Home, to where the higher one of two lives while they are apart, or back.
+static void change_home(void)
 {
-    pair.row = home.others = 0;
-    if (changes) {
-        home.apart = !home.apart;
-        if (!home.apart && home.part < PART_MOST) home.part *= 2;
-        uint32_t of = (uint32_t)(pair.of - uno_patience.doors);
-        uint32_t to = !home.apart ? home.own : home.own ? processor(of + 1) : next_to(here());
-        atomic_store_explicit(&home.at, to, memory_order_relaxed);
-        atomic_store_explicit(&home.distance, HOME_FROM, memory_order_relaxed);
-        uno_log(2, "waits: %s rank %u of this host", home.apart ? "apart from" : "no longer apart from", of);
-    }
+    home.others = 0;
+    home.apart = !home.apart;
+    if (!home.apart && home.part < PART_MOST) home.part *= 2;
+    uint32_t of = (uint32_t)(pair.of - uno_patience.doors);
+    uint32_t to = !home.apart ? home.own : home.own ? processor(of + 1) : next_to(here());
+    atomic_store_explicit(&home.at, to, memory_order_relaxed);
+    atomic_store_explicit(&home.distance, HOME_FROM, memory_order_relaxed);
+    uno_log(2, "waits: %s rank %u of this host", home.apart ? "apart from" : "no longer apart from", of);
     go_home();
 }
 
@@ -175,17 +174,23 @@ static void look_at_cycle(uint64_t cycle, size_t bytes)
 {
     uint64_t g = gave();
     bool higher = pair.of < &uno_patience.doors[uno_patience.own];
-    bool light = bytes <= LIGHT_BYTES && pair.work * (uno_copy_is_light() ? LIGHT : LIGHT_FAR) < g;
-    bool heavy = bytes > LIGHT_BYTES || cycle * (uno_patience.ndoors / home.n) * 2 > g * HEAVY;
+    uint32_t share = uno_patience.ndoors > home.n ? uno_patience.ndoors / home.n : 1;
+    bool is_long = bytes > LIGHT_BYTES / share;
+    bool light = !is_long && pair.work * (uno_copy_is_light() ? LIGHT : LIGHT_FAR) < g;
+    bool heavy = is_long || cycle * share * 2 > g * HEAVY;
     home.others = 0;
     bool beside = was_beside();
     if (beside)
         pair.row = light && higher ? pair.row + 1 : 0;
     else
-        pair.row = heavy && home.apart ? pair.row + 1 : 0;
+        pair.row = heavy ? pair.row + 1 : 0;
     if (pair.row < (beside ? home.part : PART)) return;
-    uint32_t at = uno_cosched_home_is();
-    move(!beside || at == 0 || here() == at);    // else the kernel has moved it
+    bool away = uno_cosched_home_is() != 0 && here() != uno_cosched_home_is();    // the kernel has moved it
+    if (beside ? !away : home.apart)
+        change_home();
+    else if (away)
+        go_home();
+    pair.row = 0;
 }
 
 static bool is_beside(const struct uno_door *of)
@@ -223,7 +228,7 @@ static void end(const struct uno_patience *p, struct misses *m)
 
 void uno_cosched_wait(struct uno_patience *p, const struct uno_door *of)
 {
-    if (home.apart && ++home.others >= OTHERS) move(true);
+    if (home.apart && ++home.others >= OTHERS) change_home();
     if (of && !is_beside(of) && runs(of)) begin(p, of, &misses);
 }
 
