@@ -191,20 +191,18 @@ static bool goes_by_messages(struct uno_coll *u, const struct uno_call *c)
     return true;
 }
 
-// Where ranks outnumber cores: whether others look for the root that runs elsewhere. In short calls it runs ahead, and
-// many waits come true at once when the core is given away; where all wait for all, whoever shares the core has to do
+// Where ranks outnumber cores: whether others look for the root that runs elsewhere. Where one takes from all, many
+// waits come true at once when the core is given away, and where all wait for all, whoever shares the core has to do
 // its part. (4 ranks on two cores, one chiplet: bcast of 1 KiB 0.26 to 0.17 us, 4 KiB 0.43 to 0.29, 32 KiB 3.0 to 1.6,
-// scatter of 4 KiB 0.85 to 0.5; but bcast of 8 B 0.085 to 0.1, scan of 8 B 0.7 to 1.1.)
-#define LOOKS_FROM 1024    // bytes
-
-static bool looks(enum uno_coll_kind kind, size_t bytes)
+// scatter of 4 KiB 0.85 to 0.5; between two chiplets scatterv of 128 B 0.32 to 0.25, bcast of 256 B 0.31 to 0.21; but
+// scan of 8 B 0.7 to 1.1.)
+static bool looks(enum uno_coll_kind kind)
 {
-    return bytes >= LOOKS_FROM && (kind == UNO_BCAST || kind == UNO_SCATTER);
+    return kind == UNO_BCAST || kind == UNO_SCATTER || kind == UNO_SCATTERV;
 }
 
 static int run_varied(struct uno_coll *u, const struct uno_call *c)
 {
-    u->looks = false;
     return goes_by_messages(u, c) ? UNO_SHM_DECLINED : run_large(u, c, 0);
 }
 
@@ -214,7 +212,6 @@ static int run_even(struct uno_coll *u, const struct uno_call *c)
     if (bytes == 0 && c->kind != UNO_BARRIER) return MPI_SUCCESS;
     unsigned ready = UNO_TYPE_PREDEFINED | UNO_TYPE_PLAIN;
     if (uno_coll_reduces(c->kind) && (c->rtype->flags & ready) != ready) return UNO_SHM_DECLINED;
-    u->looks = looks(c->kind, bytes);
     return run_by(u, c, bytes, choose_way(u, c, bytes));
 }
 
@@ -225,6 +222,7 @@ int uno_shm_run(const struct uno_call *c)
     struct uno_coll *u = uno_seg_get(c->comm, &err);
     if (!u) return err ? err : UNO_SHM_DECLINED;
     bool varied = c->kind == UNO_GATHERV || c->kind == UNO_SCATTERV || uno_coll_exchanges_varied(c->kind);
+    u->looks = looks(c->kind);
     err = varied ? run_varied(u, c) : run_even(u, c);
     if (err != UNO_SHM_DECLINED) uno_trial_end(u->trials);
     return err;
