@@ -133,33 +133,32 @@ static void only_a_rank_that_runs_elsewhere_is_looked_for(void **state)
     let_go(&before);
 }
 
-// wait_spin_us=0: a wait sleeps at once.
-static void nobody_looks_where_none_yields(void **state)
+// Of 640 waits for a rank that runs elsewhere and does not answer, how many look.
+static uint32_t waits_that_look(const char *spin, struct uno_door *of)
 {
-    (void)state;
     cpu_set_t before;
     stay(&before);
-    crowd("0", 8, 2);
+    crowd(spin, 8, 2);
     uno_patience_neighbours(door, 8, 7);
-    door[5].ran = here() + 1;
-    door[5].runs = 1;
-    assert_int_equal(looks(&door[5]), 0);
+    of->ran = here() + 1;
+    of->runs = 1;
+    uint32_t looked = 0;
+    for (int i = 0; i < 640; i++) looked += looks(of) > 0;
     let_go(&before);
+    return looked;
 }
 
 static void looks_in_vain_become_few(void **state)
 {
     (void)state;
-    cpu_set_t before;
-    stay(&before);
-    crowd("50", 8, 2);
-    uno_patience_neighbours(door, 8, 7);
-    door[4].ran = here() + 1;
-    door[4].runs = 1;
-    uint32_t looked = 0;
-    for (int i = 0; i < 640; i++) looked += looks(&door[4]) > 0;
-    assert_in_range(looked, 10, 30);
-    let_go(&before);
+    assert_in_range(waits_that_look("50", &door[4]), 10, 30);
+}
+
+// wait_spin_us=0: a wait sleeps at once.
+static void nobody_looks_where_none_yields(void **state)
+{
+    (void)state;
+    assert_int_equal(waits_that_look("0", &door[5]), 0);
 }
 
 // What goes on for as many waits: how many it took until the home was another one; 0: it stayed.
