@@ -193,16 +193,11 @@ static void look_at_cycle(uint64_t cycle, size_t bytes)
     pair.row = 0;
 }
 
-static bool is_beside(const struct uno_door *of)
-{
-    return atomic_load_explicit(&of->ran, memory_order_relaxed) == here();
-}
-
 static void see(const struct uno_door *of)
 {
     struct uno_door *own = &uno_patience.doors[uno_patience.own];
-    if (!is_beside(own)) atomic_store_explicit(&own->ran, here(), memory_order_relaxed);
-    atomic_store_explicit(&pair.beside, is_beside(of), memory_order_relaxed);
+    if (!uno_patience_beside(own)) atomic_store_explicit(&own->ran, here(), memory_order_relaxed);
+    atomic_store_explicit(&pair.beside, uno_patience_beside(of), memory_order_relaxed);
     pair.of = of;
 }
 
@@ -229,7 +224,7 @@ static void end(const struct uno_patience *p, struct misses *m)
 void uno_cosched_wait(struct uno_patience *p, const struct uno_door *of)
 {
     if (home.apart && ++home.others >= OTHERS) change_home();
-    if (of && !is_beside(of) && runs(of)) begin(p, of, &misses);
+    if (of && !uno_patience_beside(of) && runs(of)) begin(p, of, &misses);
 }
 
 void uno_cosched_waited(const struct uno_patience *p)
