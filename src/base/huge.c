@@ -2,9 +2,11 @@
 // Huge pages under busy buffers (huge.h). Called by collectives and by the shared-memory channel before
 // they tell a peer an address.
 //
-// Always holds: advice to the kernel alone, and nothing depends on it; a refusal is remembered, unless memory was short
-// or the pages were held just then. Never when the administrator has switched huge pages off ("never"), never while a
-// region has pages that were not touched yet.
+// Always holds: advice to the kernel alone, and nothing depends on it. A program may give memory back and be given
+// other pages at the same addresses, so what is known of a region is asked for again as it is used: of one that was
+// gathered the kernel says so in a microsecond, and one that was refused is asked for less often, unless memory was
+// short or the pages were held just then. Never when the administrator has switched huge pages off ("never"), never
+// while a region has pages that were not touched yet.
 #include "base/huge.h"
 
 #include <errno.h>
@@ -26,6 +28,8 @@
 #define REGIONS 512
 #define REST 8          // times as long as gathering took, nothing is gathered: a ninth of the time at most
 #define REST_COLD 32    // of buffers that have left the caches, whose pages are most of all buffers' and gain the least
+#define REFUSED 16      // times as many bytes as else until a region that was refused is asked for again
+#define ASKED 8         // of what gathering should take, a share that only finds a region gathered
 
 static struct uno_param after =
     UNO_PARAM_BY_MACHINE("huge_after", 16 << 20, 0, 1LL << 40,
@@ -36,9 +40,9 @@ UNO_PARAM_DECLARE(after);
 // What is known of a region; two that fall on one entry push each other out and start anew.
 static struct region {
     uintptr_t number;
-    size_t bytes;
+    size_t bytes;     // of use, since it was asked for
     uint64_t last;    // as `used` was after its last use
-    bool tried, gathered;
+    bool refused, gathered;
     bool cold;    // at its last use
 } seen[REGIONS];
 static enum { UNKNOWN, ALLOWED, FORBIDDEN } state;
@@ -65,8 +69,9 @@ void uno_huge_decide(uint64_t gather_ns)
 // Whether it pays now: bytes of use of `after`, while gathering takes as long as expected.
 static bool is_due(const struct region *r)
 {
-    size_t enough = (size_t)after.num * (size_t)(took > expected ? took / expected : 1);
-    return !r->tried && r->bytes >= enough && uno_now_ns() - ended >= (r->cold ? REST_COLD : REST) * lasted;
+    size_t times = r->gathered || took < expected ? 1 : (size_t)(took / expected);
+    if (r->refused) times *= REFUSED;
+    return r->bytes >= (size_t)after.num * times && uno_now_ns() - ended >= (r->cold ? REST_COLD : REST) * lasted;
 }
 
 // A page of a virtual machine that was never touched takes the host several times as long as the costs say, and a
@@ -82,7 +87,9 @@ static bool gather(uintptr_t number, bool *again)
     uint64_t start = uno_now_ns();
     bool done = madvise(at, 1 << SHIFT, MADV_COLLAPSE) == 0;
     *again = !done && (errno == EAGAIN || errno == EBUSY || errno == ENOMEM);
-    ended = uno_now_ns();
+    uint64_t end = uno_now_ns();
+    if (done && end - start < expected / ASKED) return done;
+    ended = end;
     lasted = ended - start;
     took = (took + lasted) / 2;
     return done;
@@ -127,8 +134,8 @@ bool uno_huge_use_hot(const void *at, size_t bytes, size_t hot)
         if (is_due(r)) {
             bool again;
             r->gathered = gather(number, &again);
-            r->tried = !again;
-            if (again) r->bytes = 0;
+            r->refused = !r->gathered && !again;
+            r->bytes = 0;
         }
         all = all && r->gathered;
         here = until;

@@ -7,10 +7,10 @@
 #include <stdint.h>
 
 // Called by the owner of a buffer each time peers are about to read or write it. Once the copies in a region of 2 MiB
-// have cost about what it costs to gather the region into one page, it is gathered, once. Nothing else changes: the
-// content, addresses and rights stay, and no memory is added (a region with pages that are not present is left alone).
-// Whether all of the buffer lies in regions that were. Where the ring is as good as copies of small pages (threshold
-// `paged`), uses count only while the buffers are about in the caches.
+// have cost about what it costs to gather the region into one page, it is gathered; again only where it has got other
+// pages since. Nothing else changes: the content, addresses and rights stay, and no memory is added (a region with
+// pages that are not present is left alone). Whether all of the buffer lies in regions that were. Where the ring is as
+// good as copies of small pages (threshold `paged`), uses count only while the buffers are about in the caches.
 bool uno_huge_use(const void *at, size_t bytes);
 
 // What gathering 2 MiB should take, by the costs of the machine, before anything is used: where it takes longer, so do

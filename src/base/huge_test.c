@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Regions that are gathered into huge pages: asked for again when other pages lie at their addresses, and after a
+// refusal.
+#define _GNU_SOURCE
+#include "base/huge.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <cmocka.h>
+
+#include "base/param.h"
+
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25
+#endif
+#define REGION ((size_t)2 << 20)
+#define LOOKS 5000    // at most; some tens suffice
+#define USES 64       // between two looks
+
+// New pages in a region, small ones as no huge one fits either half while it is touched.
+static void lay_small_pages(char *at)
+{
+    for (char *half = at; half < at + REGION; half += REGION / 2) {
+        void *got = mmap(half, REGION / 2, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+        assert_ptr_equal(got, half);
+        memset(half, 1, REGION / 2);
+    }
+}
+
+static char *region(void)
+{
+    char *wide = mmap(NULL, 2 * REGION, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(wide, MAP_FAILED);
+    char *at = wide + (REGION - (uintptr_t)wide % REGION) % REGION;
+    munmap(wide, 2 * REGION);
+    lay_small_pages(at);
+    return at;
+}
+
+// What the kernel says.
+static bool is_huge(const char *at)
+{
+    FILE *f = fopen("/proc/self/smaps", "re");
+    assert_non_null(f);
+    char line[256];
+    unsigned long from = 0, to = 0, kib = 0;
+    bool here = false, huge = false;
+    while (fgets(line, sizeof line, f)) {
+        if (sscanf(line, "%lx-%lx ", &from, &to) == 2) here = from <= (unsigned long)at && (unsigned long)at < to;
+        if (here && sscanf(line, "AnonHugePages: %lu", &kib) == 1) huge = kib >= REGION >> 10;
+    }
+    fclose(f);
+    return huge;
+}
+
+static bool becomes_huge(char *at)
+{
+    for (int i = 0; i < LOOKS; i++) {
+        if (is_huge(at)) return true;
+        for (int k = 0; k < USES; k++) uno_huge_use(at, REGION);
+    }
+    return false;
+}
+
+static void begin(void)
+{
+    char *at = region();
+    bool gathers = madvise(at, REGION, MADV_COLLAPSE) == 0;
+    munmap(at, REGION);
+    if (!gathers) {
+        print_message("this system gathers no huge pages\n");
+        skip();
+    }
+    setenv("UNISONO_HUGE_AFTER", "16M", 1);
+    assert_int_equal(uno_params_load(), 0);
+}
+
+static void asks_again_for_other_pages(void **state)
+{
+    (void)state;
+    begin();
+    char *at = region();
+    assert_true(becomes_huge(at));
+    assert_int_equal(uno_huge_gathered(at, REGION), REGION);
+    for (int i = 0; i < 3; i++) {
+        munmap(at, REGION);
+        lay_small_pages(at);
+        assert_false(is_huge(at));
+        assert_true(becomes_huge(at));
+    }
+}
+
+static void asks_again_after_a_refusal(void **state)
+{
+    (void)state;
+    begin();
+    char *at = region();
+    assert_int_equal(madvise(at, REGION, MADV_NOHUGEPAGE), 0);
+    for (int i = 0; i < USES; i++) uno_huge_use(at, REGION);
+    assert_int_equal(uno_huge_gathered(at, REGION), 0);
+    assert_false(is_huge(at));
+    (void)madvise(at, REGION, MADV_HUGEPAGE);
+    assert_true(becomes_huge(at));
+    assert_int_equal(uno_huge_gathered(at, REGION), REGION);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(asks_again_for_other_pages),
+        cmocka_unit_test(asks_again_after_a_refusal),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
