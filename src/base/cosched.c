@@ -36,18 +36,23 @@ UNO_PARAM_DECLARE(homes);
 // decide. Two ranks that share a processor pay for each message with a switch; apart with their lines, and with the
 // time of the others, which stand still meanwhile. They part if one does so little between its waits, less than a
 // LIGHTth of what giving the core away and getting it back takes (LIGHT_FARth where lines cost much), and messages have
-// no more than LIGHT_BYTES over the ranks that share a processor. They come together again once their cycle,
-// as often as ranks share a processor, takes longer than HEAVY / 2 times that or messages are longer, or after OTHERS
-// waits for something else. Each time it takes twice as many to part anew. Where more than SHARE ranks share a
-// processor, two that parted seldom run at once.
+// no more than LIGHT_BYTES over the cube of the ranks that share a processor (16 KiB of two, 2 KiB of four). They come
+// together again once their cycle, as often as ranks share a processor, takes longer than one beside each other did, or
+// messages are longer, or after OTHERS waits for something else. Each time it takes twice as many to part anew. But one
+// pair after the other does either: while processors have more ranks than their share, a pair parts after PART, and
+// only one of UNEVEN cycles counts that would bring it back (4 ranks between two chiplets, 8 B to 4 KiB: in one job of
+// six one pair was apart and the other was not, 2.3 to 3.2 us instead of 0.7 to 1.9). Where more than SHARE ranks share
+// a processor, two that parted seldom run at once.
 #define SHARE 8
 #define SAMPLED 8
 #define PART 16
 #define PART_MOST 1024
+#define PART_UNEVEN 32
 #define LIGHT 6
 #define LIGHT_FAR 12
-#define LIGHT_BYTES 32768
-#define HEAVY 3
+#define LIGHT_BYTES 131072
+#define COPIED 11000    // bytes per us
+#define UNEVEN 8
 #define OTHERS 64
 
 static struct {
@@ -66,9 +71,10 @@ static struct {
     const struct uno_door *of;
     _Atomic bool beside;    // as last seen
     struct misses misses;
-    uint32_t row;
+    uint32_t row, uneven;     // cycles in a row; of those to come back by, in an uneven layout
     uint64_t ended, work;     // ticks, of a wait that is a sample; 0: it is none. From there to the next
-    _Atomic uint64_t gave;    // ticks: the mean of late
+    uint64_t switched;        // ticks of a cycle beside it, less its copies: the mean of late; 0: not known
+    _Atomic uint64_t gave;    // likewise, of giving the core away and getting it back
 } pair;
 
 // The processor of a turn, plus 1.
@@ -147,11 +153,17 @@ static uint64_t gave(void)
     return g ? g : GAVE_FIRST_NS * uno_ticks_per_us() / 1000;
 }
 
+// While ranks change their processors, some yields and cycles take ten times as long.
+static uint64_t mean(uint64_t before, uint64_t now)
+{
+    uint64_t most = before + before / 2;
+    return before - before / 16 + (now < most ? now : most) / 16;
+}
+
 void uno_cosched_gave(uint64_t ticks)
 {
     if (!was_beside() || ticks > GAVE_MOST_US * uno_ticks_per_us()) return;
-    uint64_t g = gave();
-    atomic_store_explicit(&pair.gave, g - g / 16 + ticks / 16, memory_order_relaxed);
+    atomic_store_explicit(&pair.gave, mean(gave(), ticks), memory_order_relaxed);
 }
 
 // Home, to where the higher one of two lives while they are apart, or back.
@@ -168,6 +180,36 @@ static void change_home(void)
     go_home();
 }
 
+// Whether this processor has more or fewer ranks than its share.
+static bool is_uneven(void)
+{
+    uint32_t there = 1, at = here(), all = uno_patience.ndoors;
+    for (uint32_t i = 0; i < all; i++)
+        there += i != uno_patience.own && atomic_load_explicit(&uno_patience.doors[i].ran, memory_order_relaxed) == at;
+    return there < all / home.n || there > (all + home.n - 1) / home.n;
+}
+
+// Ticks of both copies of a message inside one core's caches.
+static uint64_t copies(size_t bytes)
+{
+    return bytes * uno_ticks_per_us() / COPIED;
+}
+
+// Whether a cycle apart from the other took longer than one beside it does. While pairs change their processors, yields
+// that gave says the mean of took ten times as long: there it is the least that may be.
+static bool is_dear(uint64_t cycle, size_t bytes, uint32_t share)
+{
+    uint64_t least = gave() / 4, switched = pair.switched > least ? pair.switched : least;
+    return cycle * share > switched + copies(bytes);
+}
+
+static void learn_beside(uint64_t cycle, size_t bytes)
+{
+    if (cycle <= copies(bytes) || is_uneven()) return;
+    uint64_t now = cycle - copies(bytes);
+    pair.switched = pair.switched ? mean(pair.switched, now) : now;
+}
+
 // What this rank did after a wait and how long the next took decide where it goes: of two that share a processor the
 // higher one.
 static void look_at_cycle(uint64_t cycle, size_t bytes)
@@ -175,16 +217,17 @@ static void look_at_cycle(uint64_t cycle, size_t bytes)
     uint64_t g = gave();
     bool higher = pair.of < &uno_patience.doors[uno_patience.own];
     uint32_t share = uno_patience.ndoors > home.n ? uno_patience.ndoors / home.n : 1;
-    bool is_long = bytes > LIGHT_BYTES / share;
+    bool is_long = bytes > LIGHT_BYTES / (share * share * share);
     bool light = !is_long && pair.work * (uno_copy_is_light() ? LIGHT : LIGHT_FAR) < g;
-    bool heavy = is_long || cycle * share * 2 > g * HEAVY;
+    bool beside = was_beside(), heavy = is_long || is_dear(cycle, bytes, share);
     home.others = 0;
-    bool beside = was_beside();
-    if (beside)
-        pair.row = light && higher ? pair.row + 1 : 0;
-    else
-        pair.row = heavy ? pair.row + 1 : 0;
-    if (pair.row < (beside ? home.part : PART)) return;
+    if (beside) learn_beside(cycle, bytes);
+    if (!(beside ? light && higher : heavy))
+        pair.row = 0;
+    else if (beside || is_long || ++pair.uneven % UNEVEN == 0 || !is_uneven())
+        pair.row++;
+    if (pair.row < PART) return;
+    if (beside && pair.row < home.part && (pair.row < PART_UNEVEN || !is_uneven())) return;
     bool away = uno_cosched_home_is() != 0 && here() != uno_cosched_home_is();    // the kernel has moved it
     if (beside ? !away : home.apart)
         change_home();

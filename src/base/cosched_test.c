@@ -174,44 +174,79 @@ static int until_moved(struct uno_door *of, size_t bytes)
     return 0;
 }
 
-static void the_higher_of_two_parts_and_comes_back(void **state)
+// Two ranks per processor, this one beside rank 0. Returns its home.
+static uint32_t live_beside(struct uno_door *all, uint32_t n)
 {
-    (void)state;
-    cpu_set_t before;
-    if (allowed(&before) < 2) skip();
-    crowd("50", 4, 2);
-    uint32_t n = (uint32_t)CPU_COUNT(&before), ranks = n * 2;
-    struct uno_door *all = calloc(ranks, sizeof *all);
-    assert_non_null(all);
-    uno_patience_neighbours(all, ranks, n);    // rank n, beside rank 0
-    uno_cosched_home(n, ranks);
-    uint32_t home = uno_cosched_home_is();
     cpu_set_t one;
+    crowd("50", 4, 2);
+    uno_patience_neighbours(all, 2 * n, n);
+    uno_cosched_home(n, 2 * n);
+    uint32_t home = uno_cosched_home_is();
     CPU_ZERO(&one);
     CPU_SET(home - 1, &one);
     assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
     all[0].ran = home;
-    assert_int_equal(until_moved(&all[0], 100000), 0);    // long messages: a switch is cheap beside them
-    int first = until_moved(&all[0], 8);
-    assert_true(first > 0);
+    return home;
+}
+
+// Parts and is brought back by long messages; how many waits it takes to part.
+static int part_and_return(struct uno_door *all, uint32_t home)
+{
+    all[0].ran = home;
+    int waits = until_moved(&all[0], 8);
     assert_int_not_equal(uno_cosched_home_is(), home);
-    all[0].ran = home + 1;                           // now on another processor
+    all[0].ran = home + 1;    // now on another processor
+    assert_true(until_moved(&all[0], 100000) > 0);
+    assert_int_equal(uno_cosched_home_is(), home);
+    return waits;
+}
+
+static void the_higher_of_two_parts_and_comes_back(void **state)
+{
+    (void)state;
+    cpu_set_t before;
+    uint32_t n = (uint32_t)allowed(&before);
+    if (n < 2) skip();
+    struct uno_door *all = calloc((size_t)n * 2, sizeof *all);
+    assert_non_null(all);
+    uint32_t home = live_beside(all, n);
+    assert_int_equal(until_moved(&all[0], 100000), 0);    // long messages: a switch is cheap beside them
+    assert_true(until_moved(&all[0], 8) > 0);
+    all[0].ran = home + 1;
     assert_int_equal(until_moved(&all[0], 8), 0);    // it pays
     assert_true(until_moved(&all[0], 100000) > 0);
     assert_int_equal(uno_cosched_home_is(), home);
-    all[0].ran = home;
-    assert_true(until_moved(&all[0], 8) > first);    // harder each time
     for (int i = 0; i < 64; i++) {
         struct uno_patience p = {0};
         uno_cosched_wait(&p, NULL);
     }
     assert_int_equal(uno_cosched_home_is(), home);    // nothing but other waits
-    uno_patience_neighbours(all, ranks, 0);           // the lower one stays
-    uno_cosched_home(0, ranks);
+    uno_patience_neighbours(all, 2 * n, 0);           // the lower one stays
+    uno_cosched_home(0, 2 * n);
     all[n].ran = home;
     assert_int_equal(until_moved(&all[n], 8), 0);
     let_go(&before);
     free(all);
+}
+
+// Parting becomes harder each time, but not where another pair has come to this processor.
+static void an_uneven_layout_is_left_soon(void **state)
+{
+    (void)state;
+    cpu_set_t before;
+    uint32_t n = (uint32_t)allowed(&before);
+    if (n < 2) skip();
+    for (int uneven = 0; uneven < 2; uneven++) {
+        struct uno_door *all = calloc((size_t)n * 2, sizeof *all);
+        assert_non_null(all);
+        uint32_t home = live_beside(all, n);
+        all[1].ran = uneven ? home : 0;
+        int first = part_and_return(all, home), last = 0;
+        for (int i = 0; i < 4; i++) last = part_and_return(all, home);
+        assert_true(uneven ? last <= 3 * first : last > 8 * first);
+        let_go(&before);
+        free(all);
+    }
 }
 
 int main(void)
@@ -223,6 +258,7 @@ int main(void)
         cmocka_unit_test(nobody_looks_where_none_yields),
         cmocka_unit_test(looks_in_vain_become_few),
         cmocka_unit_test(the_higher_of_two_parts_and_comes_back),
+        cmocka_unit_test(an_uneven_layout_is_left_soon),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
