@@ -37,6 +37,7 @@ UNO_PVARS_DECLARE(counts);
 #define MIDDLE 19    // bits of bytes up to which messages are tried first; beyond, copies
 #define SLOTS UNO_SEG_LINES
 #define SOON (64 << 20)                // the bytes of as many calls as come before the first trial of large ones
+#define SOON_REDUCED (16 << 20)        // of reductions, of which fewer bytes are moved per call
 #define COPIES_LATER 32                // times as many calls, at most, come before the first trial against copies
 #define MOST_REST 4                    // and between two trials
 #define FEW 8                          // but at least so many calls
@@ -127,9 +128,9 @@ static void rest(struct uno_coll *u, struct uno_trial *t, unsigned calls)
     if (u->trials->open == t) u->trials->open = NULL;
 }
 
-static unsigned short_rest(const struct uno_coll *u, size_t bytes)
+static unsigned short_rest(const struct uno_coll *u, enum uno_coll_kind kind, size_t bytes)
 {
-    size_t n = SOON / bytes, most = u->trials->plan.first;
+    size_t n = (uno_coll_reduces(kind) ? SOON_REDUCED : SOON) / bytes, most = u->trials->plan.first;
     if (n < FEW) n = FEW;
     return (unsigned)(n < most ? n : most);
 }
@@ -137,7 +138,7 @@ static unsigned short_rest(const struct uno_coll *u, size_t bytes)
 // Copies take their time once pages are gathered (base/huge.h).
 static unsigned first_rest(const struct uno_coll *u, const struct uno_trial *t, size_t bytes)
 {
-    unsigned n = short_rest(u, bytes), most = u->trials->plan.first * COPIES_LATER;
+    unsigned n = short_rest(u, (enum uno_coll_kind)t->kind, bytes), most = u->trials->plan.first * COPIES_LATER;
     size_t gathered = 2 * GATHERED / bytes;
     if (gathered > most) gathered = most;
     return t->way == UNO_ALG_COPIES && n < gathered ? (unsigned)gathered : n;
@@ -181,7 +182,7 @@ static void judge(struct uno_coll *u, struct uno_trial *t, size_t bytes)
         t->copied |= first_copies;
         t->again = true;
         t->step = 0;
-        t->left = SLOTS;    // until the way as it is is no longer cold either
+        t->left = 1u << t->bits >= LARGE ? 1 : SLOTS;    // until the way as it is is no longer cold either
     } else if (!WON(rival, as_is)) {
         lose(u, t, as_is, rival);
     } else {
@@ -192,7 +193,7 @@ static void judge(struct uno_coll *u, struct uno_trial *t, size_t bytes)
         t->clear = rival * 6 < as_is * 5;
         memset(t->lost, 0, sizeof t->lost);
         memset(t->skip, 0, sizeof t->skip);
-        rest(u, t, short_rest(u, bytes));
+        rest(u, t, short_rest(u, (enum uno_coll_kind)t->kind, bytes));
     }
 }
 
