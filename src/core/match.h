@@ -53,6 +53,8 @@ enum uno_unexp_list { UNO_UNEXP_SOURCE, UNO_UNEXP_ALL, UNO_UNEXP_LISTS };
 // parcel: with one, for `bytes` of data. NULL: no memory.
 struct uno_unexp *uno_unexp_new(size_t bytes, bool parcel);
 void uno_unexp_give(struct uno_unexp *u);    // and its parcel
+size_t uno_unexp_spare(void);                // bytes that are kept for the next ones
+void uno_unexp_trim(void);                   // frees these
 
 static inline const void *uno_unexp_data(const struct uno_unexp *u)
 {

@@ -8,6 +8,7 @@
 #include "base/free.h"
 #include "base/param.h"
 #include "base/pvar.h"
+#include "base/wait.h"
 #include "core/comm.h"
 #include "core/world.h"
 #include "p2p/kind.h"
@@ -27,6 +28,7 @@ UNO_PVARS_DECLARE(counts);
 
 #define BOOKKEEPING sizeof(struct uno_unexp)    // of a kept message
 #define TRIM_FROM ((size_t)4 << 20)             // bytes kept at once, after which memory is given back to the system
+#define TRIM_NS UINT64_C(100000000)
 
 enum { GO, HOLD };    // in header.tag
 
@@ -51,15 +53,24 @@ void uno_flow_keep(int proc, size_t bytes)
     if (p->kept > (size_t)unexpected_max.num && !p->holds) tell_sender(p, HOLD);
 }
 
+// At most every TRIM_NS: a program that keeps much again and again would spend its time on pages.
+static void give_back(void)
+{
+    static uint64_t last;
+    uint64_t now = uno_now_ns();
+    if (now - last < TRIM_NS) return;
+    uno_unexp_trim();
+    uno_memory_trim();
+    last = now;
+    most_kept = kept;
+}
+
 void uno_flow_release(int proc, size_t bytes)
 {
     bytes += BOOKKEEPING;
     struct uno_peer *p = proc == uno_world.rank ? NULL : uno_peer_known(proc);
     kept -= bytes;
-    if (most_kept >= TRIM_FROM && kept <= most_kept / 8) {
-        uno_memory_trim();
-        most_kept = kept;
-    }
+    if (most_kept >= TRIM_FROM && kept <= most_kept / 8) give_back();
     if (!p) return;
     p->kept -= bytes < p->kept ? bytes : p->kept;    // the peer may be younger than the message
     if (p->holds && p->kept <= (size_t)unexpected_max.num / 2) tell_sender(p, GO);
