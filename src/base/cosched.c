@@ -153,7 +153,7 @@ static uint64_t gave(void)
     return g ? g : GAVE_FIRST_NS * uno_ticks_per_us() / 1000;
 }
 
-// While ranks change their processors, some yields and cycles take ten times as long.
+// While ranks change their processors, some yields and cycles take ten times as long, and raise what is known too far.
 static uint64_t mean(uint64_t before, uint64_t now)
 {
     uint64_t most = before + before / 2;
@@ -195,8 +195,8 @@ static uint64_t copies(size_t bytes)
     return bytes * uno_ticks_per_us() / COPIED;
 }
 
-// Whether a cycle apart from the other took longer than one beside it does. While pairs change their processors, yields
-// that gave says the mean of took ten times as long: there it is the least that may be.
+// Whether a cycle apart from the other took longer than one beside it does, of which a yield is a part: gave() is
+// above that at times, as said.
 static bool is_dear(uint64_t cycle, size_t bytes, uint32_t share)
 {
     uint64_t least = gave() / 4, switched = pair.switched > least ? pair.switched : least;

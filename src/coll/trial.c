@@ -182,7 +182,7 @@ static void judge(struct uno_coll *u, struct uno_trial *t, size_t bytes)
         t->copied |= first_copies;
         t->again = true;
         t->step = 0;
-        t->left = 1u << t->bits >= LARGE ? 1 : SLOTS;    // until the way as it is is no longer cold either
+        t->left = (size_t)1 << t->bits >= LARGE ? 1 : SLOTS;    // until the way as it is is no longer cold either
     } else if (!WON(rival, as_is)) {
         lose(u, t, as_is, rival);
     } else {

@@ -28,7 +28,7 @@ UNO_PVARS_DECLARE(counts);
 
 #define BOOKKEEPING sizeof(struct uno_unexp)    // of a kept message
 #define TRIM_FROM ((size_t)4 << 20)             // bytes kept at once, after which memory is given back to the system
-#define TRIM_NS UINT64_C(100000000)
+#define TRIM_NS UINT64_C(100000000)             // between two times that it is
 
 enum { GO, HOLD };    // in header.tag
 
