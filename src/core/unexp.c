@@ -97,9 +97,9 @@ static void give_cell(struct uno_unexp *u)
 // ---- parcels: free ones of a size are kept, up to KEPT bytes of all sizes ----
 
 #define KEPT ((size_t)4 << 20)
-#define KEPT_LEAST 10    // bits of the least size that is kept, and of the first one beyond
-#define KEPT_BEYOND 18
-#define STEPS 4    // sizes per power of two
+#define KEPT_LEAST 10     // bits of the longest size that is too short to be kept,
+#define KEPT_BEYOND 18    // and of the longest one that is
+#define STEPS 4           // sizes per power of two
 
 struct spare {
     struct spare *next;
@@ -114,8 +114,7 @@ static size_t parcel_size(size_t bytes, size_t *which)
 {
     size_t size = sizeof(struct uno_parcel) + bytes;
     *which = COUNT;
-    if (size > (size_t)1 << KEPT_BEYOND) return size;
-    if (size <= (size_t)1 << KEPT_LEAST) size = ((size_t)1 << KEPT_LEAST) + 1;
+    if (size <= (size_t)1 << KEPT_LEAST || size > (size_t)1 << KEPT_BEYOND) return size;
     unsigned bits = 63u - (unsigned)__builtin_clzll(size - 1);
     size_t step = ((size_t)1 << bits) / STEPS, steps = (size - ((size_t)1 << bits) + step - 1) / step;
     *which = (bits - KEPT_LEAST) * STEPS + steps - 1;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Unit test of the memory of messages without receives (unexp.c): parcels of all sizes that come and go keep what is in
 // them, and a size that has just gone is used again.
+#include <malloc.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -66,7 +67,7 @@ static const void *parcel_of(size_t bytes)
 static void are_used_again(void **state)
 {
     (void)state;
-    for (size_t bytes = 17; bytes < 200000; bytes += bytes / 3) {
+    for (size_t bytes = 1100; bytes < 200000; bytes += bytes / 3) {
         struct uno_unexp *first = uno_unexp_new(bytes, true), *second = uno_unexp_new(bytes, true);
         assert_non_null(first);
         assert_non_null(second);
@@ -75,6 +76,20 @@ static void are_used_again(void **state)
         uno_unexp_give(first);
         uno_unexp_give(second);
         assert_ptr_equal(parcel_of(bytes), of[1]);
+    }
+    uno_unexp_trim();
+}
+
+// A program may have a million of them.
+static void take_little_more_than_they_hold(void **state)
+{
+    (void)state;
+    for (size_t bytes = 17; bytes < 300000; bytes += 1 + bytes / 7) {
+        struct uno_unexp *u = uno_unexp_new(bytes, true);
+        assert_non_null(u);
+        size_t least = sizeof(struct uno_parcel) + bytes;
+        assert_in_range(malloc_usable_size(u->parcel), least, least + (least <= 1024 ? 64 : least / 4 + 8192));
+        uno_unexp_give(u);
     }
     uno_unexp_trim();
 }
@@ -97,6 +112,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keep_what_is_in_them),
         cmocka_unit_test(are_used_again),
+        cmocka_unit_test(take_little_more_than_they_hold),
         cmocka_unit_test(few_are_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
