@@ -39,10 +39,10 @@ UNO_PARAM_DECLARE(homes);
 // no more than LIGHT_BYTES over the cube of the ranks that share a processor (16 KiB of two, 2 KiB of four). They come
 // together again once their cycle, as often as ranks share a processor, takes longer than one beside each other did, or
 // messages are longer, or after OTHERS waits for something else. Each time it takes twice as many to part anew. But one
-// pair after the other does either: while processors have more ranks than their share, a pair parts after PART, and
-// only one of UNEVEN cycles counts that would bring it back (4 ranks between two chiplets, 8 B to 4 KiB: in one job of
-// six one pair was apart and the other was not, 2.3 to 3.2 us instead of 0.7 to 1.9). Where more than SHARE ranks share
-// a processor, two that parted seldom run at once.
+// pair after the other does either: while processors have more ranks than their share, a pair parts after
+// PART_UNEVEN at most, and only one of UNEVEN cycles counts that would bring it back (4 ranks between two chiplets, 8 B
+// to 4 KiB: in one job of six one pair was apart and the other was not, 2.3 to 3.2 us instead of 0.7 to 1.9). Where
+// more than SHARE ranks share a processor, two that parted seldom run at once.
 #define SHARE 8
 #define SAMPLED 8
 #define PART 16

@@ -88,10 +88,11 @@ static bool gather(uintptr_t number, bool *again)
     bool done = madvise(at, 1 << SHIFT, MADV_COLLAPSE) == 0;
     *again = !done && (errno == EAGAIN || errno == EBUSY || errno == ENOMEM);
     uint64_t end = uno_now_ns();
-    if (done && end - start < expected / ASKED) return done;
-    ended = end;
-    lasted = ended - start;
-    took = (took + lasted) / 2;
+    if (!done || end - start >= expected / ASKED) {    // else it was gathered already
+        ended = end;
+        lasted = end - start;
+        took = (took + lasted) / 2;
+    }
     return done;
 }
 

@@ -128,9 +128,10 @@ static void rest(struct uno_coll *u, struct uno_trial *t, unsigned calls)
     if (u->trials->open == t) u->trials->open = NULL;
 }
 
-static unsigned short_rest(const struct uno_coll *u, enum uno_coll_kind kind, size_t bytes)
+static unsigned short_rest(const struct uno_coll *u, const struct uno_trial *t, size_t bytes)
 {
-    size_t n = (uno_coll_reduces(kind) ? SOON_REDUCED : SOON) / bytes, most = u->trials->plan.first;
+    size_t n = (uno_coll_reduces((enum uno_coll_kind)t->kind) ? SOON_REDUCED : SOON) / bytes,
+           most = u->trials->plan.first;
     if (n < FEW) n = FEW;
     return (unsigned)(n < most ? n : most);
 }
@@ -138,7 +139,7 @@ static unsigned short_rest(const struct uno_coll *u, enum uno_coll_kind kind, si
 // Copies take their time once pages are gathered (base/huge.h).
 static unsigned first_rest(const struct uno_coll *u, const struct uno_trial *t, size_t bytes)
 {
-    unsigned n = short_rest(u, (enum uno_coll_kind)t->kind, bytes), most = u->trials->plan.first * COPIES_LATER;
+    unsigned n = short_rest(u, t, bytes), most = u->trials->plan.first * COPIES_LATER;
     size_t gathered = 2 * GATHERED / bytes;
     if (gathered > most) gathered = most;
     return t->way == UNO_ALG_COPIES && n < gathered ? (unsigned)gathered : n;
@@ -193,7 +194,7 @@ static void judge(struct uno_coll *u, struct uno_trial *t, size_t bytes)
         t->clear = rival * 6 < as_is * 5;
         memset(t->lost, 0, sizeof t->lost);
         memset(t->skip, 0, sizeof t->skip);
-        rest(u, t, short_rest(u, (enum uno_coll_kind)t->kind, bytes));
+        rest(u, t, short_rest(u, t, bytes));
     }
 }
 

@@ -2,7 +2,7 @@
 // Memory of messages that arrived before their receives (match.h): blocks, aligned to their size, of which the first
 // line is the head. Of the blocks that are empty one is kept, and of parcels some: malloc gives what is free at its end
 // back to the system, whose pages are dear to get anew (4 ranks on two cores, a sweep over a grid with messages of 32
-// KiB, 755 us, and 150 since parcels are kept). Called by p2p/deliver.c, p2p/flow.c and match.c.
+// KiB, 720 us, and 200 since parcels are kept). Called by p2p/deliver.c, p2p/flow.c and match.c.
 #include <stdlib.h>
 #include <string.h>
 

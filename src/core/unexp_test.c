@@ -94,7 +94,7 @@ static void take_little_more_than_they_hold(void **state)
     uno_unexp_trim();
 }
 
-// Of many that go at once only some are kept: as many come again as what is kept has bytes.
+// Of many that go at once only some are kept, and trimming frees these.
 static void few_are_kept(void **state)
 {
     (void)state;
