@@ -78,21 +78,42 @@ static inline size_t whole_lines_from(char **d, const char **s, size_t n)
     return n - head;
 }
 
-static void past_base(char *d, const char *s, size_t n)
+// The source is asked for so far ahead: while stores wait for memory the hardware prefetcher falls behind (Zen 3, GB/s
+// from the second level, the third, memory: 10 to 17, 7 to 17, 6 to 8; 1 KiB less, 4 KiB as much).
+#define SOURCE_AHEAD 2048
+
+static inline __attribute__((always_inline)) void past_lines(char *d, const char *s, size_t n,
+                                                             void (*line)(char *, const char *))
 {
-    for (n = whole_lines_from(&d, &s, n); n >= LINE; n -= LINE, d += LINE, s += LINE)
-        for (int i = 0; i < LINE; i += 16)
-            _mm_stream_si128((__m128i *)(void *)(d + i), _mm_loadu_si128((const __m128i *)(const void *)(s + i)));
+    n = whole_lines_from(&d, &s, n);
+    for (; n >= SOURCE_AHEAD + LINE; n -= LINE, d += LINE, s += LINE) {
+        _mm_prefetch(s + SOURCE_AHEAD, _MM_HINT_T0);
+        line(d, s);
+    }
+    for (; n >= LINE; n -= LINE, d += LINE, s += LINE) line(d, s);
     _mm_sfence();    // before others are told
     memcpy(d, s, n);
 }
 
+static inline void line_past_base(char *d, const char *s)
+{
+    for (int i = 0; i < LINE; i += 16)
+        _mm_stream_si128((__m128i *)(void *)(d + i), _mm_loadu_si128((const __m128i *)(const void *)(s + i)));
+}
+
+UNO_FOR_AVX512 static inline void line_past_avx512(char *d, const char *s)
+{
+    _mm512_stream_si512((void *)d, _mm512_loadu_si512(s));
+}
+
+static void past_base(char *d, const char *s, size_t n)
+{
+    past_lines(d, s, n, line_past_base);
+}
+
 UNO_FOR_AVX512 static void past_avx512(char *d, const char *s, size_t n)
 {
-    for (n = whole_lines_from(&d, &s, n); n >= LINE; n -= LINE, d += LINE, s += LINE)
-        _mm512_stream_si512((void *)d, _mm512_loadu_si512(s));
-    _mm_sfence();    // before others are told
-    memcpy(d, s, n);
+    past_lines(d, s, n, line_past_avx512);
 }
 #else
 static void past_base(char *d, const char *s, size_t n)
