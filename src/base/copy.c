@@ -149,17 +149,35 @@ __attribute__((constructor)) static void choose(void)
 // past the caches 0.38, 0.42, 0.72; far ones 0.52, 0.86, 1.58 and 0.44, 0.49, 0.85.)
 #define TIMED 256             // bytes: of shorter copies the clock is too coarse for
 #define TIMED_CROWDED 1024    // where ranks share cores, lines are often still there
-#define PROBED 4096           // of one in SOME copies that go past the caches, a quarter does not: at least so much,
-#define PROBED_MOST 16384     // at most that
-#define AFTER_PAST 2          // times what they cost then, lines cost that did not go past the caches before
 #define SOME 61               // of so many plain copies, one is timed; odd, since they come in patterns
 #define LONG 8192             // and of so many blocks of this size: a copy counts as often as it has bytes
 #define LONGEST 15            // blocks; a fourth of all is enough
 #define SEEN_LEAST 16
+
+// What goes past the caches costs its writer start and bytes by the table where memory is at rest, and several times as
+// much where other machines on the host use it, too. So it is timed as well, and what exceeds the table counts, for the
+// reader likewise. While nothing goes that way, what was seen is forgotten bit by bit.
+#define AS_TOLD 1024     // slowness of memory, by the table
+#define FORGOTTEN 128    // with each plain copy that is timed, of what exceeds that
+
+// What goes past the caches tells nothing of what lines cost: they lie in memory then, and one plain copy to them costs
+// as much as the way that they had gone. So now and then, and first of all, copies are plain until each line of a ring
+// has been written and read so, and the next ones are timed (Zen 3, one chiplet, us before and after: 2 ranks,
+// allreduce of 4 KiB 1.6 and 0.75; 4 ranks on two cores, reduce-scatter of 128 KiB 41 and 21).
+#define TRIAL_BYTES (1 << 20)    // of copies that are not timed yet,
+#define TRIAL_COPIES 512         // or so many of them
+#define TRIAL_TIMED 8
+#define REST_LEAST 4096    // blocks between two trials, twice as many after each one in vain
+#define REST_MOST (16 * REST_LEAST)
 static struct uno_copy_costs cost;
 static uint64_t clock_ticks;    // what timing takes by itself
 static _Atomic uint32_t seen, copies = SOME - 1;
 static _Atomic size_t least = SIZE_MAX;
+static _Atomic uint32_t slowness;    // 0: not known
+static struct {
+    _Atomic uint32_t bytes, copies, timed;    // that are left
+    _Atomic uint32_t rest, rested;            // blocks
+} trial;
 
 static inline uint64_t begins(void)
 {
@@ -168,11 +186,14 @@ static inline uint64_t begins(void)
 
 static void see(uint32_t ps)
 {
-    uint64_t plain = ps + ps / 2, through = cost.past_write + cost.past_read, starts = begins() * plain,
-             starts_past = cost.past * UINT64_C(1000) / 2, lost = starts_past > starts ? starts_past - starts : 0,
+    // Relaxed: hints, nothing is read by them.
+    uint32_t slow = atomic_load_explicit(&slowness, memory_order_relaxed);
+    if (slow < AS_TOLD) slow = AS_TOLD;
+    uint64_t plain = ps + ps / 2, through = (uint64_t)(cost.past_write + cost.past_read) * slow / AS_TOLD,
+             starts = begins() * plain, starts_past = cost.past * UINT64_C(1000) / 2 * slow / AS_TOLD,
+             lost = starts_past > starts ? starts_past - starts : 0,
              from = plain > through ? lost / (plain - through) : SIZE_MAX,
              fewest = uno_patience.crowded ? TIMED_CROWDED : TIMED;
-    // Relaxed: hints, nothing is read by them.
     atomic_store_explicit(&seen, ps, memory_order_relaxed);
     atomic_store_explicit(&least, from < fewest ? fewest : from, memory_order_relaxed);
 }
@@ -205,17 +226,38 @@ static void warm(const char *d, const char *s, size_t n)
     for (size_t i = 0; uno_patience.crowded && i < n; i += 4096) (void)*(const volatile char *)(d + i);
 }
 
+static void forget(void)
+{
+    // Relaxed: as in see().
+    uint32_t slow = atomic_load_explicit(&slowness, memory_order_relaxed);
+    if (slow > AS_TOLD) atomic_store_explicit(&slowness, slow - (slow - AS_TOLD) / FORGOTTEN, memory_order_relaxed);
+}
+
 static void timed(char *d, const char *s, size_t n, const char *told,
-                  void (*copy)(char *, const char *, size_t, const char *), uint32_t times)
+                  void (*copy)(char *, const char *, size_t, const char *))
 {
     warm(d, s, n);
     uint64_t start = settled_ticks();
     copy(d, s, n, told);
     uint64_t ticks = settled_ticks() - start;
-    uint64_t ps =
-        (ticks > clock_ticks ? ticks - clock_ticks : 0) * 1000000 / uno_ticks_per_us() / (n + begins()) * times;
+    uint64_t ps = (ticks > clock_ticks ? ticks - clock_ticks : 0) * 1000000 / uno_ticks_per_us() / (n + begins());
+    forget();
     // Relaxed: as in see().
     see(uno_copy_mean(atomic_load_explicit(&seen, memory_order_relaxed), ps < SEEN_LEAST ? SEEN_LEAST : ps));
+}
+
+static void timed_past(char *d, const char *s, size_t n)
+{
+    warm(d, s, n);
+    uint64_t start = settled_ticks();
+    past(d, s, n);
+    uint64_t ticks = settled_ticks() - start,
+             ps = ticks > clock_ticks ? (ticks - clock_ticks) * 1000000 / uno_ticks_per_us() : 0,
+             expected = cost.past * UINT64_C(1000) / 2 + n * cost.past_write;
+    // Relaxed: as in see().
+    uint32_t before = atomic_load_explicit(&slowness, memory_order_relaxed);
+    atomic_store_explicit(&slowness, uno_copy_mean(before, AS_TOLD * ps / expected), memory_order_relaxed);
+    see(atomic_load_explicit(&seen, memory_order_relaxed));
 }
 
 // Whether this copy is one to time. An allreduce that puts whole contributions into lines that are dear and parts of
@@ -233,28 +275,71 @@ static size_t least_of(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-// What does not go past the caches of such a copy that is timed.
-static size_t probed(size_t n)
+static uint32_t blocks_of(size_t n)
 {
-    if (n < 2 * PROBED) return n;
-    return n < 4 * PROBED ? PROBED : least_of(n / 4, PROBED_MOST);
+    return (uint32_t)least_of(1 + n / LONG, LONGEST);
+}
+
+// Relaxed, all of it: as in see().
+static uint32_t get(_Atomic uint32_t *of)
+{
+    return atomic_load_explicit(of, memory_order_relaxed);
+}
+static void set(_Atomic uint32_t *of, uint32_t value)
+{
+    atomic_store_explicit(of, value, memory_order_relaxed);
+}
+
+static void begin_trial(void)
+{
+    set(&trial.bytes, TRIAL_BYTES);
+    set(&trial.copies, TRIAL_COPIES);
+    set(&trial.timed, TRIAL_TIMED);
+}
+
+// Whether this copy, which would go past the caches, goes plain to see what that costs now.
+static bool is_tried(size_t n)
+{
+    if (get(&trial.timed)) return true;
+    uint32_t rested = get(&trial.rested) + blocks_of(n), rest = get(&trial.rest);
+    set(&trial.rested, rested < rest ? rested : 0);
+    if (rested < rest) return false;
+    begin_trial();
+    return true;
+}
+
+static void try_plain(char *d, const char *s, size_t n, const char *told,
+                      void (*copy)(char *, const char *, size_t, const char *))
+{
+    uint32_t bytes = get(&trial.bytes), copies_left = get(&trial.copies), timed_left = get(&trial.timed);
+    if (bytes && copies_left) {
+        set(&trial.bytes, bytes > n ? bytes - (uint32_t)n : 0);
+        set(&trial.copies, copies_left - 1);
+        copy(d, s, n, told);
+        return;
+    }
+    timed(d, s, n, told, copy);
+    set(&trial.timed, timed_left ? timed_left - 1 : 0);
+    if (timed_left > 1) return;
+    bool in_vain = n >= atomic_load_explicit(&least, memory_order_relaxed);
+    set(&trial.rest, !in_vain ? REST_LEAST : (uint32_t)least_of(2 * (size_t)get(&trial.rest), REST_MOST));
 }
 
 static void copy_to(char *d, const char *s, size_t n, const char *told,
                     void (*copy)(char *, const char *, size_t, const char *))
 {
     // Relaxed: as in see().
-    if (n < atomic_load_explicit(&least, memory_order_relaxed)) {
-        bool now = is_timed((uint32_t)least_of(1 + n / LONG, LONGEST));
-        (now ? timed(d, s, n, told, copy, 1) : copy(d, s, n, told));
-        return;
-    }
-    if (is_timed(1)) {
-        size_t k = probed(n);
-        timed(d, s, k, told, copy, AFTER_PAST);
-        d += k, s += k, n -= k;
-    }
-    if (n) past(d, s, n);
+    bool plain = n < atomic_load_explicit(&least, memory_order_relaxed);
+    if (plain && is_timed(blocks_of(n)))
+        timed(d, s, n, told, copy);
+    else if (plain)
+        copy(d, s, n, told);
+    else if (is_tried(n))
+        try_plain(d, s, n, told, copy);
+    else if (is_timed(blocks_of(n)))
+        timed_past(d, s, n);
+    else
+        past(d, s, n);
 }
 
 void uno_copy_decide(bool ahead, size_t past_from, const struct uno_copy_costs *c)
@@ -268,7 +353,10 @@ void uno_copy_decide(bool ahead, size_t past_from, const struct uno_copy_costs *
         out = out_plain;
     if (!cost.past_write) return;
     clock_ticks = time_clock();
+    atomic_store_explicit(&slowness, 0, memory_order_relaxed);    // relaxed: as in see()
     see(cost.write);
+    set(&trial.rest, REST_LEAST);
+    begin_trial();
 }
 
 bool uno_copy_has_past(void)

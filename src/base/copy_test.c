@@ -108,6 +108,30 @@ static void goes_past(void **state)
     uno_copy_decide(false, 4096, &none);
 }
 
+// Told that lines are so dear that all goes past the caches, a process finds out that they are not: its copies are
+// plain for a while first. Copies are whole whichever way is tried.
+static void tries_plain(void **state)
+{
+    (void)state;
+    static const struct uno_copy_costs wrong = {100000000, 1, 1, 1, 1000000, 1000000},
+                                       right = {100000000, 1, 1, 1, 1, 1};
+    const size_t n = 4096, enough = 20000;
+    fill();
+    uno_copy_decide(false, 4096, &wrong);
+    assert_false(uno_copy_is_light());
+    size_t i = 0;
+    for (; i < enough && !uno_copy_is_light(); i++) uno_copy_over(target, source, n);
+    assert_true(i < enough);
+    uno_copy_decide(false, 4096, &right);
+    for (i = 0; i < enough; i++) {
+        size_t shift = i % 64;
+        memset(target + shift, 0x55, 64);
+        uno_copy_over(target + shift, source + i % 61, n);
+        assert_memory_equal(target + shift, source + i % 61, n);
+    }
+    uno_copy_decide(false, 4096, &none);
+}
+
 // Messages into a buffer that others have pushed out of the caches since its last use are stored past them, however
 // long those are that are streamed, but not short ones; the longest always are.
 static void is_past(void **state)
@@ -149,6 +173,7 @@ int main(void)
         cmocka_unit_test_prestate(writes_back, &no),
         cmocka_unit_test_prestate(goes_past, &yes),
         cmocka_unit_test_prestate(goes_past, &no),
+        cmocka_unit_test(tries_plain),
         cmocka_unit_test(is_past),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
