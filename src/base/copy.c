@@ -163,7 +163,7 @@ __attribute__((constructor)) static void choose(void)
 // What goes past the caches tells nothing of what lines cost: they lie in memory then, and one plain copy to them costs
 // as much as the way that they had gone. So now and then, and first of all, copies are plain until each line of a ring
 // has been written and read so, and the next ones are timed (Zen 3, one chiplet, us before and after: 2 ranks,
-// allreduce of 4 KiB 1.6 and 0.75; 4 ranks on two cores, reduce-scatter of 128 KiB 41 and 21).
+// allreduce of 4 KiB 1.4 and 0.70; 4 ranks on two cores, reduce-scatter of 128 KiB 40 and 21).
 #define TRIAL_BYTES (1 << 20)    // of copies that are not timed yet,
 #define TRIAL_COPIES 512         // or so many of them
 #define TRIAL_TIMED 8
@@ -179,6 +179,16 @@ static struct {
     _Atomic uint32_t rest, rested;            // blocks
 } trial;
 
+// Relaxed, both: hints, nothing is read by them.
+static uint32_t get(_Atomic uint32_t *of)
+{
+    return atomic_load_explicit(of, memory_order_relaxed);
+}
+static void set(_Atomic uint32_t *of, uint32_t value)
+{
+    atomic_store_explicit(of, value, memory_order_relaxed);
+}
+
 static inline uint64_t begins(void)
 {
     return cost.data * UINT64_C(1000) / cost.write;
@@ -186,15 +196,15 @@ static inline uint64_t begins(void)
 
 static void see(uint32_t ps)
 {
-    // Relaxed: hints, nothing is read by them.
-    uint32_t slow = atomic_load_explicit(&slowness, memory_order_relaxed);
+    uint32_t slow = get(&slowness);
     if (slow < AS_TOLD) slow = AS_TOLD;
     uint64_t plain = ps + ps / 2, through = (uint64_t)(cost.past_write + cost.past_read) * slow / AS_TOLD,
              starts = begins() * plain, starts_past = cost.past * UINT64_C(1000) / 2 * slow / AS_TOLD,
              lost = starts_past > starts ? starts_past - starts : 0,
              from = plain > through ? lost / (plain - through) : SIZE_MAX,
              fewest = uno_patience.crowded ? TIMED_CROWDED : TIMED;
-    atomic_store_explicit(&seen, ps, memory_order_relaxed);
+    set(&seen, ps);
+    // Relaxed: as in set().
     atomic_store_explicit(&least, from < fewest ? fewest : from, memory_order_relaxed);
 }
 
@@ -206,6 +216,13 @@ static uint64_t settled_ticks(void)
     _mm_lfence();    // the clock is not read earlier
 #endif
     return uno_ticks();
+}
+
+// What passed since such a time, ps, less what timing takes by itself.
+static uint64_t settled_ps(uint64_t start)
+{
+    uint64_t ticks = settled_ticks() - start;
+    return ticks > clock_ticks ? (ticks - clock_ticks) * 1000000 / uno_ticks_per_us() : 0;
 }
 
 static uint64_t time_clock(void)
@@ -228,9 +245,8 @@ static void warm(const char *d, const char *s, size_t n)
 
 static void forget(void)
 {
-    // Relaxed: as in see().
-    uint32_t slow = atomic_load_explicit(&slowness, memory_order_relaxed);
-    if (slow > AS_TOLD) atomic_store_explicit(&slowness, slow - (slow - AS_TOLD) / FORGOTTEN, memory_order_relaxed);
+    uint32_t slow = get(&slowness);
+    if (slow > AS_TOLD) set(&slowness, slow - (slow - AS_TOLD) / FORGOTTEN);
 }
 
 static void timed(char *d, const char *s, size_t n, const char *told,
@@ -239,11 +255,9 @@ static void timed(char *d, const char *s, size_t n, const char *told,
     warm(d, s, n);
     uint64_t start = settled_ticks();
     copy(d, s, n, told);
-    uint64_t ticks = settled_ticks() - start;
-    uint64_t ps = (ticks > clock_ticks ? ticks - clock_ticks : 0) * 1000000 / uno_ticks_per_us() / (n + begins());
+    uint64_t ps = settled_ps(start) / (n + begins());
     forget();
-    // Relaxed: as in see().
-    see(uno_copy_mean(atomic_load_explicit(&seen, memory_order_relaxed), ps < SEEN_LEAST ? SEEN_LEAST : ps));
+    see(uno_copy_mean(get(&seen), ps < SEEN_LEAST ? SEEN_LEAST : ps));
 }
 
 static void timed_past(char *d, const char *s, size_t n)
@@ -251,22 +265,17 @@ static void timed_past(char *d, const char *s, size_t n)
     warm(d, s, n);
     uint64_t start = settled_ticks();
     past(d, s, n);
-    uint64_t ticks = settled_ticks() - start,
-             ps = ticks > clock_ticks ? (ticks - clock_ticks) * 1000000 / uno_ticks_per_us() : 0,
-             expected = cost.past * UINT64_C(1000) / 2 + n * cost.past_write;
-    // Relaxed: as in see().
-    uint32_t before = atomic_load_explicit(&slowness, memory_order_relaxed);
-    atomic_store_explicit(&slowness, uno_copy_mean(before, AS_TOLD * ps / expected), memory_order_relaxed);
-    see(atomic_load_explicit(&seen, memory_order_relaxed));
+    uint64_t ps = settled_ps(start), expected = cost.past * UINT64_C(1000) / 2 + n * cost.past_write;
+    set(&slowness, uno_copy_mean(get(&slowness), AS_TOLD * ps / expected));
+    see(get(&seen));
 }
 
 // Whether this copy is one to time. An allreduce that puts whole contributions into lines that are dear and parts of
 // the result into cheap ones, in turns, must not time the parts alone.
 static bool is_timed(uint32_t counts)
 {
-    // Relaxed: as in see().
-    uint32_t i = atomic_load_explicit(&copies, memory_order_relaxed);
-    atomic_store_explicit(&copies, i + counts, memory_order_relaxed);
+    uint32_t i = get(&copies);
+    set(&copies, i + counts);
     return i / SOME != (i + counts) / SOME;
 }
 
@@ -278,16 +287,6 @@ static size_t least_of(size_t a, size_t b)
 static uint32_t blocks_of(size_t n)
 {
     return (uint32_t)least_of(1 + n / LONG, LONGEST);
-}
-
-// Relaxed, all of it: as in see().
-static uint32_t get(_Atomic uint32_t *of)
-{
-    return atomic_load_explicit(of, memory_order_relaxed);
-}
-static void set(_Atomic uint32_t *of, uint32_t value)
-{
-    atomic_store_explicit(of, value, memory_order_relaxed);
 }
 
 static void begin_trial(void)
@@ -321,6 +320,7 @@ static void try_plain(char *d, const char *s, size_t n, const char *told,
     timed(d, s, n, told, copy);
     set(&trial.timed, timed_left ? timed_left - 1 : 0);
     if (timed_left > 1) return;
+    // Relaxed: as in get().
     bool in_vain = n >= atomic_load_explicit(&least, memory_order_relaxed);
     set(&trial.rest, !in_vain ? REST_LEAST : (uint32_t)least_of(2 * (size_t)get(&trial.rest), REST_MOST));
 }
@@ -328,7 +328,7 @@ static void try_plain(char *d, const char *s, size_t n, const char *told,
 static void copy_to(char *d, const char *s, size_t n, const char *told,
                     void (*copy)(char *, const char *, size_t, const char *))
 {
-    // Relaxed: as in see().
+    // Relaxed: as in get().
     bool plain = n < atomic_load_explicit(&least, memory_order_relaxed);
     if (plain && is_timed(blocks_of(n)))
         timed(d, s, n, told, copy);
@@ -353,7 +353,7 @@ void uno_copy_decide(bool ahead, size_t past_from, const struct uno_copy_costs *
         out = out_plain;
     if (!cost.past_write) return;
     clock_ticks = time_clock();
-    atomic_store_explicit(&slowness, 0, memory_order_relaxed);    // relaxed: as in see()
+    set(&slowness, 0);
     see(cost.write);
     set(&trial.rest, REST_LEAST);
     begin_trial();
@@ -366,7 +366,7 @@ bool uno_copy_has_past(void)
 
 bool uno_copy_is_light(void)
 {
-    // Relaxed: as in see().
+    // Relaxed: as in get().
     return cost.past_write && atomic_load_explicit(&least, memory_order_relaxed) == SIZE_MAX;
 }
 

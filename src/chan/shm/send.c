@@ -100,7 +100,7 @@ static inline int push_short(struct shm_link *l, const struct uno_msg *m)
 
 // Whether the lines of the ring are this core's already: a block that the reader wrote last, or a reader that shares
 // the processor. Written past the caches they would have to come back from memory (4 ranks on two cores, windows of 4
-// MiB 23 to 20 ms, of 64 MiB both ways 58 to 40). Shorter messages are not worth the question.
+// MiB 27 to 18 ms, of 64 MiB both ways 55 to 34). Shorter messages are not worth the question.
 #define BESIDE_FROM 4096
 
 static bool is_own(const struct shm_link *l, size_t n, bool turn)
