@@ -78,6 +78,13 @@ struct row {
 
 // The first row that fits wins. The first four are measured here (unisono-tune --machine): docs/design/machine.md.
 static const struct row table[] = {
+    {"Emerald Rapids",
+     "GenuineIntel",
+     6,
+     6,
+     207,
+     ABLE_TILES,
+     {85, 200, 120, 94, 78, 790, 66, 121, 400, 620, 33000, 32, 0, 0, 0}},
     {"Sapphire Rapids",
      "GenuineIntel",
      6,

@@ -57,7 +57,7 @@ size_t uno_choose_alone(void);
 size_t uno_choose_call_worth(void);
 size_t uno_choose_cached(void);
 size_t uno_choose_cold(void);
-size_t uno_choose_far(void);
+size_t uno_choose_far(bool crowded);
 
 // Bytes through which each of a communicator's ranks posts in turn, so that lines have left the others' own caches
 // before they are written again; 0: where that gains nothing.
@@ -65,6 +65,9 @@ size_t uno_choose_spread(int size);
 
 // How often the bytes that the rules look at lie in buffers of all ranks together.
 size_t uno_choose_footprint(enum uno_coll_kind kind, int size);
+
+// Bytes of the pieces in which a broadcast goes through slots, at least, and up to which it is told once.
+size_t uno_choose_piece(int size);
 
 // Whether ranks outnumber cores.
 bool uno_choose_crowded(void);

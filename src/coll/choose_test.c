@@ -86,16 +86,36 @@ static void use_built_in(void)
     EXPECT(uno_choose(UNO_GATHER, 8, 4 << 10) == UNO_ALG_LINEAR);
     // The rule for inside a host stands after those for messages and does not meet them.
     EXPECT(uno_choose(UNO_ALLGATHER, 4, 1 << 20) == UNO_ALG_RING);
-    EXPECT(uno_choose_from(UNO_ALLGATHER, UNO_ALG_COPIES, 4, false) == 6 << 10);
-    EXPECT(uno_choose_from(UNO_ALLGATHERV, UNO_ALG_COPIES, 4, false) == 6 << 10);
+    EXPECT(uno_choose_from(UNO_ALLGATHER, UNO_ALG_COPIES, 2, false) == 6 << 10);
+    EXPECT(uno_choose_from(UNO_ALLGATHERV, UNO_ALG_COPIES, 2, false) == 6 << 10);
     EXPECT(uno_choose_from(UNO_GATHER, UNO_ALG_COPIES, 2, false) == 6 << 10);
     EXPECT(uno_choose_from(UNO_GATHER, UNO_ALG_COPIES, 4, true) == (8 << 10) + 1);
-    EXPECT(uno_choose_from(UNO_BCAST, UNO_ALG_COPIES, 4, false) == (8 << 10) + 1);
+    EXPECT(uno_choose_from(UNO_BCAST, UNO_ALG_COPIES, 2, false) == (8 << 10) + 1);
     EXPECT(uno_choose_from(UNO_SCAN, UNO_ALG_COPIES, 2, false) == (16 << 10) + 1);
+    // With a core each, slots serve the longer the more ranks there are.
+    EXPECT(uno_choose_from(UNO_REDUCE, UNO_ALG_COPIES, 2, false) == (8 << 10) + 1);
+    EXPECT(uno_choose_from(UNO_REDUCE, UNO_ALG_COPIES, 3, false) == (24 << 10) + 1);
+    EXPECT(uno_choose_from(UNO_REDUCE, UNO_ALG_COPIES, 8, false) == (84 << 10) + 1);
+    EXPECT(uno_choose_from(UNO_ALLREDUCE, UNO_ALG_COPIES, 16, false) == (150 << 10) + 1);
+    EXPECT(uno_choose_from(UNO_REDUCE_SCATTER_BLOCK, UNO_ALG_COPIES, 4, false) == (18 << 10) + 1);
+    EXPECT(uno_choose_from(UNO_BCAST, UNO_ALG_COPIES, 8, false) == (49 << 9) + 1);
+    EXPECT(uno_choose_from(UNO_GATHER, UNO_ALG_COPIES, 4, false) == (12 << 10) + 1);
+    EXPECT(uno_choose_from(UNO_ALLGATHERV, UNO_ALG_COPIES, 4, false) == (8 << 10) + 1);
+    // A scatter to several ranks goes by messages until copies are worth it.
+    EXPECT(uno_choose_from(UNO_SCATTER, UNO_ALG_MESSAGES, 2, false) == SIZE_MAX);
+    EXPECT(uno_choose_from(UNO_SCATTER, UNO_ALG_MESSAGES, 4, false) == (2 << 10) + 1);
+    EXPECT(uno_choose_from(UNO_SCATTER, UNO_ALG_COPIES, 4, false) == (16 << 10) + 1);
+    EXPECT(uno_choose_from(UNO_SCATTER, UNO_ALG_MESSAGES, 4, true) == SIZE_MAX);
+    EXPECT(uno_choose_from(UNO_SCATTER, UNO_ALG_COPIES, 4, true) == (4 << 10) + 1);
+    // What all caches together cannot hold.
+    EXPECT(uno_choose_from(UNO_ALLREDUCE, UNO_ALG_WINDOWS, 8, false) == 3 * (2 << 20) + 1);
+    EXPECT(uno_choose_from(UNO_ALLTOALL, UNO_ALG_WINDOWS, 4, false) == 12 * (1 << 20) + 1);
+    EXPECT(uno_choose_from(UNO_ALLTOALL, UNO_ALG_WINDOWS, 8, false) == 6 * (256 << 10) + 1);
+    EXPECT(uno_choose_far(false) == 0 && uno_choose_far(true) == UNO_THRESHOLD_NEVER);
     // Where ranks outnumber cores, reductions stay in the slots for longer, and what has no rule there is as elsewhere.
     EXPECT(uno_choose_from(UNO_REDUCE, UNO_ALG_COPIES, 4, true) == SIZE_MAX);
     EXPECT(uno_choose_from(UNO_REDUCE, UNO_ALG_WINDOWS, 4, true) == (256 << 10) + 1);
-    EXPECT(uno_choose_from(UNO_REDUCE, UNO_ALG_WINDOWS, 4, false) == SIZE_MAX);
+    EXPECT(uno_choose_from(UNO_REDUCE, UNO_ALG_WINDOWS, 2, false) == SIZE_MAX);
     EXPECT(uno_choose_from(UNO_ALLREDUCE, UNO_ALG_COPIES, 4, true) == (128 << 10) + 1);
     EXPECT(uno_choose_from(UNO_ALLTOALL, UNO_ALG_WINDOWS, 8, true) == (1 << 20) + 1);
     EXPECT(uno_choose_from(UNO_ALLTOALL, UNO_ALG_WINDOWS, 4, true) == (4 << 20) + 1);
@@ -181,8 +201,8 @@ static void use_spread_slots(void)
     uno_thresholds.grows = 1;
     uno_thresholds.streamed = uno_thresholds_told.streamed = 32 << 20;
     EXPECT(uno_choose_cold() == 32 << 20);
-    EXPECT(uno_choose_far() >= 32 << 20 && uno_choose_far() <= 64 << 20);
-    if (uno_shared_cache() > 32 << 20) EXPECT(uno_choose_far() > 32 << 20);
+    EXPECT(uno_choose_far(false) >= 32 << 20 && uno_choose_far(false) <= 64 << 20);
+    if (uno_shared_cache() > 32 << 20) EXPECT(uno_choose_far(false) > 32 << 20);
     EXPECT(uno_choose_from(UNO_ALLGATHER, UNO_ALG_MESSAGES, 2, false) == (4 << 20) - 8 + 1);
     EXPECT(uno_choose_from(UNO_ALLGATHER, UNO_ALG_WINDOWS, 4, true) == (512 << 10) + 1);
     EXPECT(uno_choose_from(UNO_ALLGATHER, UNO_ALG_COPIES, 4, true) == SIZE_MAX);

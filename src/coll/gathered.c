@@ -40,7 +40,7 @@ bool uno_gathered_asks(const struct uno_coll *u, const struct uno_call *c, size_
     if (!u->cma || u->flow.fixed >> c->kind & 1) return false;
     bool many = u->n >= MANY, in_place = c->sbuf == MPI_IN_PLACE;
     size_t all = bytes * uno_choose_footprint(c->kind, u->n);
-    if (all > (c->kind == UNO_SCATTER || c->kind == UNO_ALLREDUCE ? u->flow.cold : u->flow.far)) return false;
+    if (all > u->flow.far || (all > u->flow.cold && (c->kind == UNO_SCATTER || c->kind == UNO_ALLREDUCE))) return false;
     switch (c->kind) {
     case UNO_BCAST:
     case UNO_SCATTER: return true;

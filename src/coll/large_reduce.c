@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Large reductions in a host: every rank combines one part of the vector, reading that part of all the others' buffers
-// piece by piece (cross-memory attach, pieces that stay in the cache). Called by shm.c when every rank may.
+// piece by piece (cross-memory attach, pieces that stay in the cache). Called by shm.c when every rank may. Short pieces
+// are all read first and combined then, so that ranks do not read from the same one at the same time.
 //
 // A short vector of two ranks is combined by its root alone.
 //
@@ -29,6 +30,7 @@ struct job {
     const char *in;
     size_t size;         // of an element
     char *pull, *sum;    // a piece each
+    size_t apart;        // in pull, from one rank's piece to the next; 0: one at a time is there
     int error;
 };
 
@@ -49,12 +51,30 @@ static MPI_Count part(const struct job *j, int i)
     return at < j->c->rcount ? at : j->c->rcount;
 }
 
-// Elements at .. at + count of rank r's contribution, at an address of ours: in `room` unless they are this rank's own.
+static void pull_piece(struct job *j, int r, MPI_Count at, MPI_Count count, char *to)
+{
+    keep_error(j, uno_seg_pull(j->u, r, to, j->peer[r].in + (size_t)at * j->size, (size_t)count * j->size));
+}
+
+// Those of all others, beginning with the next rank: calls that read from one process at the same time wait for each
+// other (a core each, reduce-scatter of 16 KiB: 8 ranks 19.4 to 12.2 us, 16 ranks 43 to 27).
+static void pull_ahead(struct job *j, MPI_Count at, MPI_Count count)
+{
+    size_t n = (size_t)j->u->n, apart = ((size_t)count * j->size + 63) / 64 * 64;
+    j->apart = n > 2 && n * apart <= (size_t)piece_max.num ? apart : 0;
+    for (int i = 1; i < j->u->n && j->apart; i++) {
+        int r = (j->u->me + i) % j->u->n;
+        pull_piece(j, r, at, count, j->pull + (size_t)r * apart);
+    }
+}
+
+// Elements at .. at + count of rank r's contribution, at an address of ours: in `room` unless they are this rank's own
+// or have been pulled ahead.
 static const char *contribution(struct job *j, int r, MPI_Count at, MPI_Count count, char *room)
 {
-    size_t skip = (size_t)at * j->size;
-    if (r == j->u->me) return j->in + skip;
-    keep_error(j, uno_seg_pull(j->u, r, room, j->peer[r].in + skip, (size_t)count * j->size));
+    if (r == j->u->me) return j->in + (size_t)at * j->size;
+    if (j->apart) return j->pull + (size_t)r * j->apart;
+    pull_piece(j, r, at, count, room);
     return room;
 }
 
@@ -65,6 +85,7 @@ static void combine_piece(struct job *j, MPI_Count at, MPI_Count count, char *ds
     const struct uno_call *c = j->c;
     int me = j->u->me, top = j->u->n - 1;
     bool direct = c->op->predefined && dst != j->in + (size_t)at * j->size;
+    pull_ahead(j, at, count);
     const char *acc = contribution(j, top, at, count, direct ? dst : j->sum);
     for (int r = top - 1; r >= 0; r--) {
         const char *x = contribution(j, r, at, count, direct && r == top - 1 && top == me ? dst : j->pull);

@@ -9,24 +9,31 @@
 
 #define COUNT(rules) (sizeof(rules) / sizeof *(rules))
 
-#define UNCACHED SIZE_MAX              // from the bytes on at which the buffers of all ranks leave the cache
-#define FAR_UNCACHED (SIZE_MAX - 1)    // at which they are four times that
-#define COLD (SIZE_MAX - 2)         // at which all ranks' buffers have left the cache, and messages would be streamed
-#define FAR_COLD (SIZE_MAX - 3)     // at which they are four times that
 #define SOME_WINDOWS (256 << 10)    // with less, ranks would mostly wait for each other
 
+#define FLAG(i) ((size_t)1 << (40 + (i)))
+
 // From more than so many bytes on, where the threshold `slots` is UNO_SEG_SLOT: elsewhere in proportion to it.
-#define BEYOND(n) (SCALED | (n))
-#define SCALED ((size_t)1 << 40)
+#define BEYOND(n) (FLAG(0) | (n))
 
 // The same, where two copies by two ranks at once take less than one across memory in small pages, whatever its size.
-#define STREAMED(n) (SCALED << 1 | (n))
+#define STREAMED(n) (FLAG(1) | (n))
 
 // The same, where wide slots are spread beyond the readers' caches (segment.h).
-#define SPREAD(n) (SCALED << 2 | (n))
+#define SPREAD(n) (FLAG(2) | (n))
 
 // The same, where both is so.
 #define BOTH(n) (STREAMED(n) | SPREAD(n))
+
+// As BEYOND, times the other ranks: each calls the kernel for each of them, and calls that copy from one process at
+// the same time wait for each other.
+#define GROWING(n) (FLAG(3) | (n))
+
+// From where the buffers of all ranks are so many times what a cache holds.
+#define UNCACHED(times) (FLAG(4) | (times))
+
+// From where they are so many times what leaves the cache, and messages would be streamed.
+#define COLD(times) (FLAG(5) | (times))
 
 // For messages: up to 8 ranks as measured, of more as the simulation finds on networks of 1 to 12 GB/s and 2 to 30 us
 // (docs/design/simulate.md), which differ by a factor of four at most; the least sizes are taken.
@@ -87,6 +94,28 @@ static const struct uno_rule built_in[] = {
     {UNO_ALLTOALL, 0, BEYOND(4 << 10), UNO_ALG_COPIES},
     {UNO_REDUCE_SCATTER, 0, BEYOND(8 << 10), UNO_ALG_COPIES},
     {UNO_SCAN, 0, BEYOND(16 << 10), UNO_ALG_COPIES},
+    // More ranks, each with a core (measured with 4, 8 and 16 on 16 cores, docs/design/machine.md). A scatter by
+    // messages, whose ranks need not wait until the root has written all blocks, is the first to be read.
+    {UNO_BCAST, 3, 0, UNO_ALG_SLOTS},
+    {UNO_BCAST, 3, GROWING(7 << 9), UNO_ALG_COPIES},
+    {UNO_REDUCE, 3, 0, UNO_ALG_SLOTS},
+    {UNO_REDUCE, 3, GROWING(12 << 10), UNO_ALG_COPIES},
+    {UNO_REDUCE, 3, UNCACHED(3), UNO_ALG_WINDOWS},
+    {UNO_ALLREDUCE, 3, 0, UNO_ALG_SLOTS},
+    {UNO_ALLREDUCE, 3, GROWING(10 << 10), UNO_ALG_COPIES},
+    {UNO_ALLREDUCE, 3, UNCACHED(3), UNO_ALG_WINDOWS},
+    {UNO_REDUCE_SCATTER, 3, 0, UNO_ALG_SLOTS},
+    {UNO_REDUCE_SCATTER, 3, GROWING(6 << 10), UNO_ALG_COPIES},
+    {UNO_SCAN, 3, 0, UNO_ALG_SLOTS},
+    {UNO_SCAN, 3, BEYOND(32 << 10), UNO_ALG_COPIES},
+    {UNO_GATHER, 3, 0, UNO_ALG_SLOTS},
+    {UNO_GATHER, 3, GROWING(4 << 10), UNO_ALG_COPIES},
+    {UNO_ALLGATHER, 3, 0, UNO_ALG_SLOTS},
+    {UNO_ALLGATHER, 3, BEYOND(8 << 10), UNO_ALG_COPIES},
+    {UNO_SCATTER, 3, BEYOND(2 << 10), UNO_ALG_MESSAGES},
+    {UNO_SCATTER, 3, BEYOND(16 << 10), UNO_ALG_COPIES},
+    {UNO_ALLTOALL, 3, UNCACHED(12), UNO_ALG_WINDOWS},
+    {UNO_ALLTOALL, 6, UNCACHED(6), UNO_ALG_WINDOWS},
     {UNO_REDUCE, 0, SPREAD(0), UNO_ALG_SLOTS},
     {UNO_REDUCE, 0, SPREAD(16 << 10), UNO_ALG_COPIES},
     {UNO_ALLREDUCE, 0, SPREAD(0), UNO_ALG_SLOTS},
@@ -101,15 +130,15 @@ static const struct uno_rule built_in[] = {
     {UNO_ALLTOALL, 0, SPREAD(8 << 10), UNO_ALG_COPIES},
     {UNO_GATHER, 0, STREAMED(0), UNO_ALG_SLOTS},
     {UNO_GATHER, 0, STREAMED(16 << 10), UNO_ALG_COPIES},
-    {UNO_ALLTOALL, 0, COLD, UNO_ALG_MESSAGES},
-    {UNO_ALLTOALL, 0, FAR_COLD, UNO_ALG_WINDOWS},
-    {UNO_ALLTOALL, 3, COLD, UNO_ALG_WINDOWS},
-    {UNO_REDUCE, 0, COLD, UNO_ALG_WINDOWS},
-    {UNO_ALLREDUCE, 0, COLD, UNO_ALG_WINDOWS},
-    {UNO_REDUCE_SCATTER, 0, COLD, UNO_ALG_WINDOWS},
-    {UNO_REDUCE, 3, COLD, UNO_ALG_COPIES},
-    {UNO_ALLREDUCE, 3, COLD, UNO_ALG_COPIES},
-    {UNO_REDUCE_SCATTER, 3, COLD, UNO_ALG_COPIES},
+    {UNO_ALLTOALL, 0, COLD(1), UNO_ALG_MESSAGES},
+    {UNO_ALLTOALL, 0, COLD(4), UNO_ALG_WINDOWS},
+    {UNO_ALLTOALL, 3, COLD(1), UNO_ALG_WINDOWS},
+    {UNO_REDUCE, 0, COLD(1), UNO_ALG_WINDOWS},
+    {UNO_ALLREDUCE, 0, COLD(1), UNO_ALG_WINDOWS},
+    {UNO_REDUCE_SCATTER, 0, COLD(1), UNO_ALG_WINDOWS},
+    {UNO_REDUCE, 3, COLD(1), UNO_ALG_COPIES},
+    {UNO_ALLREDUCE, 3, COLD(1), UNO_ALG_COPIES},
+    {UNO_REDUCE_SCATTER, 3, COLD(1), UNO_ALG_COPIES},
     {UNO_REDUCE, 0, STREAMED(8 << 10), UNO_ALG_WINDOWS},
     {UNO_ALLREDUCE, 0, STREAMED(256 << 10), UNO_ALG_WINDOWS},
     {UNO_BCAST, 0, STREAMED((512 << 10) - 1), UNO_ALG_WINDOWS},
@@ -117,14 +146,14 @@ static const struct uno_rule built_in[] = {
     {UNO_ALLTOALL, 0, STREAMED((512 << 10) - 1), UNO_ALG_WINDOWS},
     {UNO_ALLGATHER, 0, BOTH((512 << 10) - 1), UNO_ALG_MESSAGES},
     {UNO_ALLGATHER, 3, BOTH((512 << 10) - 1), UNO_ALG_WINDOWS},
-    {UNO_BCAST, 0, COLD, UNO_ALG_WINDOWS},
-    {UNO_GATHER, 0, COLD, UNO_ALG_WINDOWS},
+    {UNO_BCAST, 0, COLD(1), UNO_ALG_WINDOWS},
+    {UNO_GATHER, 0, COLD(1), UNO_ALG_WINDOWS},
     // Two ranks stream each other what lies in memory (bench: allgather,scatter --sizes 4M:64M), until it lies in huge
     // pages (gathered.h).
-    {UNO_SCATTER, 0, COLD, UNO_ALG_MESSAGES},
-    {UNO_ALLGATHER, 0, COLD, UNO_ALG_MESSAGES},
-    {UNO_SCATTER, 3, COLD, UNO_ALG_COPIES},
-    {UNO_ALLGATHER, 3, COLD, UNO_ALG_COPIES},
+    {UNO_SCATTER, 0, COLD(1), UNO_ALG_MESSAGES},
+    {UNO_ALLGATHER, 0, COLD(1), UNO_ALG_MESSAGES},
+    {UNO_SCATTER, 3, COLD(1), UNO_ALG_COPIES},
+    {UNO_ALLGATHER, 3, COLD(1), UNO_ALG_COPIES},
 };
 
 // The same where ranks outnumber cores: each meeting costs turns of all of them, and of two copies one is made while
@@ -137,12 +166,16 @@ static const struct uno_rule crowded_in[] = {
     {UNO_REDUCE, 0, (256 << 10) + 1, UNO_ALG_WINDOWS},
     {UNO_ALLREDUCE, 0, 0, UNO_ALG_SLOTS},
     {UNO_ALLREDUCE, 0, (128 << 10) + 1, UNO_ALG_COPIES},
-    {UNO_ALLREDUCE, 0, UNCACHED, UNO_ALG_WINDOWS},
+    {UNO_ALLREDUCE, 0, UNCACHED(1), UNO_ALG_WINDOWS},
     {UNO_ALLREDUCE, 8, (128 << 10) + 1, UNO_ALG_WINDOWS},
     {UNO_REDUCE_SCATTER, 0, 0, UNO_ALG_SLOTS},
     {UNO_REDUCE_SCATTER, 0, (128 << 10) + 1, UNO_ALG_COPIES},
     {UNO_GATHER, 0, 0, UNO_ALG_SLOTS},
     {UNO_GATHER, 0, BEYOND(8 << 10), UNO_ALG_COPIES},
+    {UNO_SCATTER, 0, 0, UNO_ALG_SLOTS},
+    {UNO_SCATTER, 0, BEYOND(4 << 10), UNO_ALG_COPIES},
+    {UNO_SCATTER, 0, SPREAD(0), UNO_ALG_SLOTS},
+    {UNO_SCATTER, 0, SPREAD(8 << 10), UNO_ALG_COPIES},
     {UNO_SCAN, 0, 0, UNO_ALG_SLOTS},
     {UNO_SCAN, 0, (256 << 10) + 1, UNO_ALG_COPIES},
     {UNO_ALLTOALL, 0, 0, UNO_ALG_SLOTS},
@@ -170,20 +203,20 @@ static const struct uno_rule crowded_in[] = {
     {UNO_REDUCE_SCATTER, 0, STREAMED(0), UNO_ALG_SLOTS},
     {UNO_REDUCE_SCATTER, 0, STREAMED(16 << 10), UNO_ALG_COPIES},
     {UNO_REDUCE_SCATTER, 8, STREAMED(16 << 10), UNO_ALG_WINDOWS},
-    {UNO_REDUCE_SCATTER, 0, COLD, UNO_ALG_WINDOWS},
+    {UNO_REDUCE_SCATTER, 0, COLD(1), UNO_ALG_WINDOWS},
     // A root that takes from many comes late to the windows of most (Zen 4, ms in windows and copied: 8 ranks 8 MiB 4.3
     // and 2.9, between two chiplets 5.5 and 2.3; 4 ranks 16 MiB 3.4 and 5.0).
-    {UNO_GATHER, 0, FAR_COLD, UNO_ALG_WINDOWS},
-    {UNO_GATHER, 8, FAR_COLD, UNO_ALG_COPIES},
-    {UNO_ALLGATHER, 0, UNCACHED, UNO_ALG_WINDOWS},
-    {UNO_BCAST, 0, UNCACHED, UNO_ALG_WINDOWS},
-    {UNO_ALLTOALL, 0, FAR_UNCACHED, UNO_ALG_WINDOWS},
+    {UNO_GATHER, 0, COLD(4), UNO_ALG_WINDOWS},
+    {UNO_GATHER, 8, COLD(4), UNO_ALG_COPIES},
+    {UNO_ALLGATHER, 0, UNCACHED(1), UNO_ALG_WINDOWS},
+    {UNO_BCAST, 0, UNCACHED(1), UNO_ALG_WINDOWS},
+    {UNO_ALLTOALL, 0, UNCACHED(4), UNO_ALG_WINDOWS},
     {UNO_ALLGATHER, 0, BOTH(0), UNO_ALG_SLOTS},
     {UNO_ALLGATHER, 0, BOTH(64 << 10), UNO_ALG_WINDOWS},
     {UNO_ALLTOALL, 0, SPREAD(0), UNO_ALG_SLOTS},
     {UNO_ALLTOALL, 0, SPREAD(32 << 10), UNO_ALG_COPIES},
-    {UNO_ALLTOALL, 0, FAR_COLD, UNO_ALG_MESSAGES},
-    {UNO_ALLTOALL, 8, FAR_COLD, UNO_ALG_WINDOWS},
+    {UNO_ALLTOALL, 0, COLD(4), UNO_ALG_MESSAGES},
+    {UNO_ALLTOALL, 8, COLD(4), UNO_ALG_WINDOWS},
     {UNO_ALLTOALL, 8, BOTH(32 << 10), UNO_ALG_COPIES},
 };
 
@@ -199,23 +232,25 @@ size_t uno_choose_footprint(enum uno_coll_kind kind, int size)
     return kind == UNO_ALLREDUCE || kind == UNO_GATHER || kind == UNO_SCATTER ? 2 * n : n;
 }
 
+// So many times a threshold, shared by all buffers.
+static size_t each(uint64_t threshold, size_t times, const struct uno_rule *r, int ranks)
+{
+    return times * ((size_t)threshold / uno_choose_footprint(r->kind, ranks));
+}
+
 size_t uno_rule_bytes(const struct uno_rule *r, int ranks)
 {
     const struct uno_thresholds *t = uno_coll_reduces(r->kind) ? &uno_thresholds_told : &uno_thresholds;
-    if (r->bytes < SCALED) return r->bytes;
-    if (r->bytes == COLD || r->bytes == FAR_COLD) {
-        if (t->streamed >= UNO_THRESHOLD_NEVER) return SIZE_MAX;
-        size_t bytes = (size_t)t->streamed / uno_choose_footprint(r->kind, ranks);
-        return (r->bytes == COLD ? bytes : 4 * bytes) + 1;
+    size_t n = r->bytes % FLAG(0);
+    if (r->bytes < FLAG(0)) return n;
+    if (r->bytes & FLAG(5)) return t->streamed >= UNO_THRESHOLD_NEVER ? SIZE_MAX : each(t->streamed, n, r, ranks) + 1;
+    if (r->bytes & FLAG(4)) {
+        size_t bytes = each(t->cached, n, r, ranks);
+        return (bytes < SOME_WINDOWS ? SOME_WINDOWS : bytes) + 1;
     }
-    if (r->bytes < FAR_UNCACHED) {
-        bool never =
-            (r->bytes & STREAMED(0) && !uno_thresholds_stream(t)) || (r->bytes & SPREAD(0) && !uno_thresholds_spread());
-        return never ? SIZE_MAX : r->bytes % SCALED * (size_t)t->slots / UNO_SEG_SLOT + 1;
-    }
-    size_t bytes = (size_t)t->cached / uno_choose_footprint(r->kind, ranks);
-    if (r->bytes == FAR_UNCACHED) bytes *= 4;
-    return (bytes < SOME_WINDOWS ? SOME_WINDOWS : bytes) + 1;
+    bool never = (r->bytes & FLAG(1) && !uno_thresholds_stream(t)) || (r->bytes & FLAG(2) && !uno_thresholds_spread());
+    if (r->bytes & FLAG(3)) n *= (size_t)(ranks - 1);
+    return never ? SIZE_MAX : n * (size_t)t->slots / UNO_SEG_SLOT + 1;
 }
 
 bool uno_rule_in_host(int alg)

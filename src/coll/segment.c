@@ -72,7 +72,7 @@ struct plan {
     size_t window, each, depth, cached, cold, far;    // bytes of a window, windows in a wide slot, windows under way
     uint32_t fixed;
     struct uno_trial_plan trials;
-    size_t alone, call_worth;
+    size_t alone, call_worth, piece;
     size_t copies[UNO_COLL_KINDS], windows[UNO_COLL_KINDS], messages[UNO_COLL_KINDS];
 };
 
@@ -90,6 +90,7 @@ static struct plan make_plan(const struct uno_coll *u)
     p.crowded = uno_choose_crowded();
     p.alone = uno_choose_alone();
     p.call_worth = uno_choose_call_worth();
+    p.piece = uno_choose_piece(u->n);
     p.wide = ((size_t)wide.num + PAGE - 1) / PAGE * PAGE;
     size_t spread = uno_choose_spread(u->n);
     p.stride = stride_of(p.wide, spread);
@@ -100,7 +101,7 @@ static struct plan make_plan(const struct uno_coll *u)
     if (p.depth > (size_t)u->n * p.each) p.depth = (size_t)u->n * p.each;
     p.cached = uno_choose_cached();
     p.cold = uno_choose_cold();
-    p.far = uno_choose_far();
+    p.far = uno_choose_far(p.crowded);
     for (int kind = 0; kind < UNO_COLL_KINDS; kind++) {
         p.copies[kind] = uno_choose_from((enum uno_coll_kind)kind, UNO_ALG_COPIES, u->n, p.crowded);
         p.messages[kind] = uno_choose_from((enum uno_coll_kind)kind, UNO_ALG_MESSAGES, u->n, p.crowded);
@@ -149,6 +150,7 @@ static int set_up(struct uno_coll *u)
     u->spread_from = UINT64_MAX;
     u->alone = plan.alone;
     u->call_worth = plan.call_worth;
+    u->piece = plan.piece;
     u->crowded = plan.crowded;
     u->lines = plan.crowded ? UNO_SEG_LINES : UNO_SEG_DEPTH;
     u->on = true;

@@ -94,7 +94,7 @@ struct uno_coll {
 
     size_t copies[UNO_COLL_KINDS];      // bytes from which a kind goes by copies, where it may
     size_t windows[UNO_COLL_KINDS];     // likewise in windows, which comes first
-    size_t messages[UNO_COLL_KINDS];    // likewise by messages, which comes before both but windows from later on
+    size_t messages[UNO_COLL_KINDS];    // likewise by messages, until one of them begins that does so later
     char *data;                         // [n][DEPTH][SLOT]
     char *wide;                         // [n][WIDE_DEPTH][stride], NULL before the first use
     size_t narrow;                      // bytes up to which a slot takes them, and no wide one
@@ -105,6 +105,7 @@ struct uno_coll {
     size_t room;                 // bytes of the widest slots there are
     size_t wide_most;            // bytes of wide ones
     size_t alone, call_worth;    // thresholds (base/thresholds.h), as rank 0 knows them
+    size_t piece;                // of a broadcast in slots (choose.h), likewise
     size_t wide_first, wide_chunks;
     size_t mean;             // bytes of a block of an alltoallv or w of late, the same on all ranks; 0: not known
     unsigned by_messages;    // such calls that went by messages

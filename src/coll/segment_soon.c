@@ -3,7 +3,9 @@
 // fills the first, their reader, where it has a core of its own, at each look at the stamp. Between two chiplets each
 // way that one waits for after the other costs as much as the stamp (2 ranks, 64 B: bcast 0.37 to 0.31 us, scatter 0.40
 // to 0.32, gatherv of 512 B 0.52 to 0.38; 4 ranks on two cores, scatterv of 64 B 0.28 to 0.22). A writer of many lines
-// loses them too often before it is done (1 KiB: 0.16 to 0.26). Called by segment.c, small.c, large*.c, dense.c.
+// loses them too often before it is done (1 KiB: 0.16 to 0.26), and of four or more readers the more so (512 B, a core
+// each: 8 ranks bcast 0.95 to 0.74 us, scatter 1.75 to 1.26, scatterv 1.85 to 1.18; 4 ranks 0.70 to 0.60). Called by
+// segment.c, small.c, large*.c, dense.c.
 #include "base/copy.h"
 #include "base/patience.h"
 #include "coll/segment.h"
@@ -20,7 +22,7 @@ void uno_seg_wait_soon(struct uno_coll *u, int r, uint64_t k, const char *at, si
 {
     struct uno_line *line = uno_seg_line(u, r, k);
     struct uno_patience p = {0};
-    bool few = bytes <= UNO_COPY_AHEAD && !u->crowded;
+    bool few = bytes <= (u->n > 2 ? UNO_COPY_AHEAD / 2 : UNO_COPY_AHEAD) && !u->crowded;
     while (few && !uno_word_reached(&line->stamp, k)) {
         if (p.looks == UNO_WORD_LOOKS || !uno_patience_spin(&p)) break;
         uno_copy_soon(at, bytes);

@@ -70,13 +70,21 @@ static bool fits(struct uno_coll *u, size_t slot)
     return slot <= u->room || uno_seg_widen(u, slot);
 }
 
+// Whether another way, which begins later, has begun.
+static bool is_passed(size_t from, size_t later, size_t bytes)
+{
+    return later > from && later <= bytes;
+}
+
 static enum uno_alg ruled(struct uno_coll *u, const struct uno_call *c, size_t bytes)
 {
-    size_t windows = u->windows[c->kind], messages = u->messages[c->kind], slot = posted(u, c, bytes);
-    if (bytes >= messages && (bytes < windows || windows < messages)) return UNO_ALG_MESSAGES;
+    size_t windows = u->windows[c->kind], messages = u->messages[c->kind], copies = u->copies[c->kind],
+           slot = posted(u, c, bytes);
+    if (bytes >= messages && !is_passed(messages, windows, bytes) && !is_passed(messages, copies, bytes))
+        return UNO_ALG_MESSAGES;
     if (bytes >= windows && uno_seg_widen(u, u->flow.bytes) && u->wide) return UNO_ALG_WINDOWS;
     if (u->spread && !u->widened && slot > UNO_SEG_SMALL && u->phase > UNO_SEG_SPREAD_AFTER) uno_seg_widen(u, slot);
-    if (bytes >= u->copies[c->kind] && u->cma && !stays_in_slots(c)) return UNO_ALG_COPIES;
+    if (bytes >= copies && u->cma && !stays_in_slots(c)) return UNO_ALG_COPIES;
     return fits(u, slot) ? UNO_ALG_SLOTS : UNO_ALG_COPIES;
 }
 

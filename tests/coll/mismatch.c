@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // run: np=2,3,5 chan=shm,tcp set=check_collectives=1
+// run: np=3 set=coll_crowded=0 set=check_collectives=1
 // The checking mode: ranks that disagree on the collective, its root, operation or amount of data are all told, with
 // both calls, and may go on; what agrees works as ever. Blocking, nonblocking and persistent, also mixed up with each
 // other.

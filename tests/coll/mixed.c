@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // run: np=2,5,9
+// run: np=5 set=coll_crowded=0
 // run: np=2,5,9,70 set=coll_flat=1
 //      what fits a line over the tree that many ranks use
 // Long random sequences of small collectives without anything between them, ranks arriving early or late, roots at

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // run: np=1,2,3,4,5,8 chan=shm,tcp
+// run: np=3,5,8 set=coll_crowded=0
+// run: np=3,5 set=coll_crowded=0 set=coll_force=bcast=slots+scatter=messages
 // run: np=2,3,5 set=coll_force=bcast=copies+gather=copies+scatter=copies+allgather=copies+alltoall=copies
 //      copied between the ranks' buffers whatever the size
 // run: np=2,3,5 set=coll_force=bcast=slots+gather=slots+scatter=slots+allgather=slots+alltoall=slots

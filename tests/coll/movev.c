@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // run: np=1,2,3,5,8 chan=shm,tcp
+// run: np=3,5,8 set=coll_crowded=0
 // run: np=13,24,25
 // run: np=2,3,5 set=coll_force=allgather=windows+gather=windows set=coll_window=4096
 // run: np=2,3 set=coll_force=alltoall=copies+gather=copies+scatter=copies

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // run: np=1,2,3,4,5,8 chan=shm,tcp
+// run: np=3,5,8 set=coll_crowded=0
 // run: np=2,3,5 set=coll_force=reduce=copies+allreduce=copies+reduce_scatter=copies+scan=copies
 //      combined out of the ranks' buffers whatever the size
 // run: np=2,3,5 set=coll_force=reduce=slots+allreduce=slots+reduce_scatter=slots+scan=slots

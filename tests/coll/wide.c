@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // run: np=2,3,5,8 set=coll_force=bcast=slots+gather=slots+scatter=slots+allreduce=slots+allgather=slots+alltoall=slots
+// run: np=3,5 set=coll_crowded=0 set=coll_force=bcast=slots+allreduce=slots+allgather=slots
 // run: np=3 set=coll_force=bcast=slots+gather=slots+scatter=slots set=shm_cma=0
 // run: np=3 set=coll_force=allreduce=slots+allgather=slots+alltoall=slots set=shm_cma=0
 // Slots of all widths in turn, with ranks that run ahead: a slot is not filled anew before everybody has
