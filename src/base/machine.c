@@ -76,7 +76,8 @@ struct row {
     struct uno_costs cost;
 };
 
-// The first row that fits wins. The first four are measured here (unisono-tune --machine): docs/design/machine.md.
+// The first row that fits wins. Where they are from, and which are measured (unisono-tune --machine):
+// docs/design/machine.md.
 static const struct row table[] = {
     {"Emerald Rapids",
      "GenuineIntel",

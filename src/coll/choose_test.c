@@ -92,26 +92,6 @@ static void use_built_in(void)
     EXPECT(uno_choose_from(UNO_GATHER, UNO_ALG_COPIES, 4, true) == (8 << 10) + 1);
     EXPECT(uno_choose_from(UNO_BCAST, UNO_ALG_COPIES, 2, false) == (8 << 10) + 1);
     EXPECT(uno_choose_from(UNO_SCAN, UNO_ALG_COPIES, 2, false) == (16 << 10) + 1);
-    // With a core each, slots serve the longer the more ranks there are.
-    EXPECT(uno_choose_from(UNO_REDUCE, UNO_ALG_COPIES, 2, false) == (8 << 10) + 1);
-    EXPECT(uno_choose_from(UNO_REDUCE, UNO_ALG_COPIES, 3, false) == (24 << 10) + 1);
-    EXPECT(uno_choose_from(UNO_REDUCE, UNO_ALG_COPIES, 8, false) == (84 << 10) + 1);
-    EXPECT(uno_choose_from(UNO_ALLREDUCE, UNO_ALG_COPIES, 16, false) == (150 << 10) + 1);
-    EXPECT(uno_choose_from(UNO_REDUCE_SCATTER_BLOCK, UNO_ALG_COPIES, 4, false) == (18 << 10) + 1);
-    EXPECT(uno_choose_from(UNO_BCAST, UNO_ALG_COPIES, 8, false) == (49 << 9) + 1);
-    EXPECT(uno_choose_from(UNO_GATHER, UNO_ALG_COPIES, 4, false) == (12 << 10) + 1);
-    EXPECT(uno_choose_from(UNO_ALLGATHERV, UNO_ALG_COPIES, 4, false) == (8 << 10) + 1);
-    // A scatter to several ranks goes by messages until copies are worth it.
-    EXPECT(uno_choose_from(UNO_SCATTER, UNO_ALG_MESSAGES, 2, false) == SIZE_MAX);
-    EXPECT(uno_choose_from(UNO_SCATTER, UNO_ALG_MESSAGES, 4, false) == (2 << 10) + 1);
-    EXPECT(uno_choose_from(UNO_SCATTER, UNO_ALG_COPIES, 4, false) == (16 << 10) + 1);
-    EXPECT(uno_choose_from(UNO_SCATTER, UNO_ALG_MESSAGES, 4, true) == SIZE_MAX);
-    EXPECT(uno_choose_from(UNO_SCATTER, UNO_ALG_COPIES, 4, true) == (4 << 10) + 1);
-    // What all caches together cannot hold.
-    EXPECT(uno_choose_from(UNO_ALLREDUCE, UNO_ALG_WINDOWS, 8, false) == 3 * (2 << 20) + 1);
-    EXPECT(uno_choose_from(UNO_ALLTOALL, UNO_ALG_WINDOWS, 4, false) == 12 * (1 << 20) + 1);
-    EXPECT(uno_choose_from(UNO_ALLTOALL, UNO_ALG_WINDOWS, 8, false) == 6 * (256 << 10) + 1);
-    EXPECT(uno_choose_far(false) == 0 && uno_choose_far(true) == UNO_THRESHOLD_NEVER);
     // Where ranks outnumber cores, reductions stay in the slots for longer, and what has no rule there is as elsewhere.
     EXPECT(uno_choose_from(UNO_REDUCE, UNO_ALG_COPIES, 4, true) == SIZE_MAX);
     EXPECT(uno_choose_from(UNO_REDUCE, UNO_ALG_WINDOWS, 4, true) == (256 << 10) + 1);
@@ -139,6 +119,38 @@ static void built_in_rules(void **state)
 {
     (void)state;
     run_with(NULL, NULL, use_built_in);
+}
+
+static void use_cores_each(void)
+{
+    be_machine(8 << 10, 4 << 10);
+    EXPECT(uno_choose_open() == MPI_SUCCESS);
+    // With a core each, slots serve the longer the more ranks there are.
+    EXPECT(uno_choose_from(UNO_REDUCE, UNO_ALG_COPIES, 2, false) == (8 << 10) + 1);
+    EXPECT(uno_choose_from(UNO_REDUCE, UNO_ALG_COPIES, 3, false) == (24 << 10) + 1);
+    EXPECT(uno_choose_from(UNO_REDUCE, UNO_ALG_COPIES, 8, false) == (84 << 10) + 1);
+    EXPECT(uno_choose_from(UNO_ALLREDUCE, UNO_ALG_COPIES, 16, false) == (150 << 10) + 1);
+    EXPECT(uno_choose_from(UNO_REDUCE_SCATTER_BLOCK, UNO_ALG_COPIES, 4, false) == (18 << 10) + 1);
+    EXPECT(uno_choose_from(UNO_BCAST, UNO_ALG_COPIES, 8, false) == (49 << 9) + 1);
+    EXPECT(uno_choose_from(UNO_GATHER, UNO_ALG_COPIES, 4, false) == (12 << 10) + 1);
+    EXPECT(uno_choose_from(UNO_ALLGATHERV, UNO_ALG_COPIES, 4, false) == (8 << 10) + 1);
+    // A scatter to several ranks goes by messages until copies are worth it.
+    EXPECT(uno_choose_from(UNO_SCATTER, UNO_ALG_MESSAGES, 2, false) == SIZE_MAX);
+    EXPECT(uno_choose_from(UNO_SCATTER, UNO_ALG_MESSAGES, 4, false) == (2 << 10) + 1);
+    EXPECT(uno_choose_from(UNO_SCATTER, UNO_ALG_COPIES, 4, false) == (16 << 10) + 1);
+    EXPECT(uno_choose_from(UNO_SCATTER, UNO_ALG_MESSAGES, 4, true) == SIZE_MAX);
+    EXPECT(uno_choose_from(UNO_SCATTER, UNO_ALG_COPIES, 4, true) == (4 << 10) + 1);
+    // What all caches together cannot hold.
+    EXPECT(uno_choose_from(UNO_ALLREDUCE, UNO_ALG_WINDOWS, 8, false) == 3 * (2 << 20) + 1);
+    EXPECT(uno_choose_from(UNO_ALLTOALL, UNO_ALG_WINDOWS, 4, false) == 12 * (1 << 20) + 1);
+    EXPECT(uno_choose_from(UNO_ALLTOALL, UNO_ALG_WINDOWS, 8, false) == 6 * (256 << 10) + 1);
+    EXPECT(uno_choose_far(false) == 0 && uno_choose_far(true) == UNO_THRESHOLD_NEVER);
+}
+
+static void more_ranks_with_a_core_each(void **state)
+{
+    (void)state;
+    run_with(NULL, NULL, use_cores_each);
 }
 
 static void use_streams(void)
@@ -388,6 +400,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(built_in_rules),
+        cmocka_unit_test(more_ranks_with_a_core_each),
         cmocka_unit_test(built_in_rules_of_streams),
         cmocka_unit_test(raised_costs_leave_reductions),
         cmocka_unit_test(built_in_rules_of_spread_slots),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Large reductions in a host: every rank combines one part of the vector, reading that part of all the others' buffers
-// piece by piece (cross-memory attach, pieces that stay in the cache). Called by shm.c when every rank may. Short pieces
-// are all read first and combined then, so that ranks do not read from the same one at the same time.
+// piece by piece (cross-memory attach, pieces that stay in the cache). Called by shm.c when every rank may. Short
+// pieces are all read first and combined then, so that ranks do not read from the same one at the same time.
 //
 // A short vector of two ranks is combined by its root alone.
 //
