@@ -217,7 +217,12 @@ static const struct uno_rule crowded_in[] = {
     {UNO_ALLTOALL, 0, SPREAD(32 << 10), UNO_ALG_COPIES},
     {UNO_ALLTOALL, 0, COLD(4), UNO_ALG_MESSAGES},
     {UNO_ALLTOALL, 8, COLD(4), UNO_ALG_WINDOWS},
-    {UNO_ALLTOALL, 8, BOTH(32 << 10), UNO_ALG_COPIES},
+    // Zen 3, one chiplet, ms by copies, in windows, by messages, best peer: 4 ranks 2 MiB 5.1, 4.3, 5.1, 4.6, 4
+    // MiB 9.8, 7.9, 8.8, 7.6, 16 MiB 35, 31, 29, 38; 8 ranks 512 KiB 5.6, 4.2, 6.7, 4.6, 2 MiB 20.5, 16.0, 22.8, 14.6,
+    // 8 MiB 78, 61, 64, 77.
+    {UNO_ALLTOALL, 0, BOTH(0) | COLD(1), UNO_ALG_WINDOWS},
+    {UNO_ALLTOALL, 0, BOTH(0) | COLD(8), UNO_ALG_MESSAGES},
+    {UNO_ALLTOALL, 8, BOTH(0) | COLD(8), UNO_ALG_WINDOWS},
 };
 
 const struct uno_rules uno_rules_built_in = {built_in, COUNT(built_in)};
@@ -243,14 +248,17 @@ size_t uno_rule_bytes(const struct uno_rule *r, int ranks)
     const struct uno_thresholds *t = uno_coll_reduces(r->kind) ? &uno_thresholds_told : &uno_thresholds;
     size_t n = r->bytes % FLAG(0);
     if (r->bytes < FLAG(0)) return n;
-    if (r->bytes & FLAG(5)) return t->streamed >= UNO_THRESHOLD_NEVER ? SIZE_MAX : each(t->streamed, n, r, ranks) + 1;
+    bool never = (r->bytes & FLAG(1) && !uno_thresholds_stream(t)) ||
+                 (r->bytes & FLAG(2) && !uno_thresholds_spread()) ||
+                 (r->bytes & FLAG(5) && t->streamed >= UNO_THRESHOLD_NEVER);
+    if (never) return SIZE_MAX;
+    if (r->bytes & FLAG(5)) return each(t->streamed, n, r, ranks) + 1;
     if (r->bytes & FLAG(4)) {
         size_t bytes = each(t->cached, n, r, ranks);
         return (bytes < SOME_WINDOWS ? SOME_WINDOWS : bytes) + 1;
     }
-    bool never = (r->bytes & FLAG(1) && !uno_thresholds_stream(t)) || (r->bytes & FLAG(2) && !uno_thresholds_spread());
     if (r->bytes & FLAG(3)) n *= (size_t)(ranks - 1);
-    return never ? SIZE_MAX : n * (size_t)t->slots / UNO_SEG_SLOT + 1;
+    return n * (size_t)t->slots / UNO_SEG_SLOT + 1;
 }
 
 bool uno_rule_in_host(int alg)
