@@ -35,6 +35,9 @@
 // From where they are so many times what leaves the cache, and messages would be streamed.
 #define COLD(times) (FLAG(5) | (times))
 
+// The same, where streaming is cheap and slots are spread, too.
+#define BOTH_COLD(times) (FLAG(1) | FLAG(2) | COLD(times))
+
 // For messages: up to 8 ranks as measured, of more as the simulation finds on networks of 1 to 12 GB/s and 2 to 30 us
 // (docs/design/simulate.md), which differ by a factor of four at most; the least sizes are taken.
 static const struct uno_rule built_in[] = {
@@ -220,9 +223,9 @@ static const struct uno_rule crowded_in[] = {
     // Zen 3, one chiplet, ms by copies, in windows, by messages, best peer: 4 ranks 2 MiB 5.1, 4.3, 5.1, 4.6, 4
     // MiB 9.8, 7.9, 8.8, 7.6, 16 MiB 35, 31, 29, 38; 8 ranks 512 KiB 5.6, 4.2, 6.7, 4.6, 2 MiB 20.5, 16.0, 22.8, 14.6,
     // 8 MiB 78, 61, 64, 77.
-    {UNO_ALLTOALL, 0, BOTH(0) | COLD(1), UNO_ALG_WINDOWS},
-    {UNO_ALLTOALL, 0, BOTH(0) | COLD(8), UNO_ALG_MESSAGES},
-    {UNO_ALLTOALL, 8, BOTH(0) | COLD(8), UNO_ALG_WINDOWS},
+    {UNO_ALLTOALL, 0, BOTH_COLD(1), UNO_ALG_WINDOWS},
+    {UNO_ALLTOALL, 0, BOTH_COLD(8), UNO_ALG_MESSAGES},
+    {UNO_ALLTOALL, 8, BOTH_COLD(8), UNO_ALG_WINDOWS},
 };
 
 const struct uno_rules uno_rules_built_in = {built_in, COUNT(built_in)};
