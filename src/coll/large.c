@@ -130,10 +130,10 @@ bool uno_large_own_last(struct uno_coll *u, size_t bytes)
     return bytes >= LARGE_BLOCK && u->walks++ & 1;
 }
 
-// Blocks of the v forms that would go through slots, wide ones too, if all were alike do so here; those that would go
-// by messages, which need no tables, do not (8 KiB of 2 ranks:
-// scatterv 1.54 us through the slot, 16 KiB 1.08 by copies). What fits beside a stamp never does, whatever a table
-// says: its rank writes it there, and the root of a gatherv must not expect it elsewhere.
+// Blocks of the v forms that would go through slots, wide ones too, if all were alike do so here (8 KiB of 2 ranks:
+// scatterv 1.54 us through the slot, 16 KiB 1.08 by copies); those that would go by messages, which need no tables, do
+// not. What fits beside a stamp never does, whatever a table says: its rank writes it there, and the root of a gatherv
+// must not expect it elsewhere.
 static size_t most_in_slot(struct uno_coll *u, enum uno_coll_kind kind)
 {
     enum uno_coll_kind even = kind == UNO_SCATTERV ? UNO_SCATTER : kind == UNO_GATHERV ? UNO_GATHER : UNO_ALLTOALL;
