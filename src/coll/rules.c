@@ -97,8 +97,8 @@ static const struct uno_rule built_in[] = {
     {UNO_ALLTOALL, 0, BEYOND(4 << 10), UNO_ALG_COPIES},
     {UNO_REDUCE_SCATTER, 0, BEYOND(8 << 10), UNO_ALG_COPIES},
     {UNO_SCAN, 0, BEYOND(16 << 10), UNO_ALG_COPIES},
-    // More ranks, each with a core (measured with 4, 8 and 16 on 16 cores, docs/design/machine.md). A scatter by
-    // messages, whose ranks need not wait until the root has written all blocks, is the first to be read.
+    // More ranks, each with a core (measured with 4, 8 and 16 on 16 cores, docs/design/collectives.md). In a scatter by
+    // messages no rank waits until the root has written the blocks of all.
     {UNO_BCAST, 3, 0, UNO_ALG_SLOTS},
     {UNO_BCAST, 3, GROWING(7 << 9), UNO_ALG_COPIES},
     {UNO_REDUCE, 3, 0, UNO_ALG_SLOTS},
@@ -251,16 +251,16 @@ size_t uno_rule_bytes(const struct uno_rule *r, int ranks)
     const struct uno_thresholds *t = uno_coll_reduces(r->kind) ? &uno_thresholds_told : &uno_thresholds;
     size_t n = r->bytes % FLAG(0);
     if (r->bytes < FLAG(0)) return n;
-    bool never = (r->bytes & FLAG(1) && !uno_thresholds_stream(t)) ||
-                 (r->bytes & FLAG(2) && !uno_thresholds_spread()) ||
-                 (r->bytes & FLAG(5) && t->streamed >= UNO_THRESHOLD_NEVER);
+    bool never = (r->bytes & STREAMED(0) && !uno_thresholds_stream(t)) ||
+                 (r->bytes & SPREAD(0) && !uno_thresholds_spread()) ||
+                 (r->bytes & COLD(0) && t->streamed >= UNO_THRESHOLD_NEVER);
     if (never) return SIZE_MAX;
-    if (r->bytes & FLAG(5)) return each(t->streamed, n, r, ranks) + 1;
-    if (r->bytes & FLAG(4)) {
+    if (r->bytes & COLD(0)) return each(t->streamed, n, r, ranks) + 1;
+    if (r->bytes & UNCACHED(0)) {
         size_t bytes = each(t->cached, n, r, ranks);
         return (bytes < SOME_WINDOWS ? SOME_WINDOWS : bytes) + 1;
     }
-    if (r->bytes & FLAG(3)) n *= (size_t)(ranks - 1);
+    if (r->bytes & GROWING(0)) n *= (size_t)(ranks - 1);
     return n * (size_t)t->slots / UNO_SEG_SLOT + 1;
 }
 
