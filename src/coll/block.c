@@ -69,13 +69,22 @@ void uno_block_copy(struct uno_block to, struct uno_block from)
 }
 
 // (Zen 4, a copy of 16 MiB 0.79 ms, past the caches 0.59; alltoall of 8 MiB, 2 ranks 5.2 and 4.0, of 4 MiB 0.52 and
-// 0.57, of 4 MiB, 4 ranks 9.2 and 7.1.)
+// 0.57, of 4 MiB, 4 ranks 9.2 and 7.1. Zen 3, inside a chiplet, of 8 MiB, 2 ranks: alltoall 5.1 and 3.6, allgather 3.9
+// and 3.4, gather 2.4 and 2.1; of 4 MiB, 4 ranks: alltoall 9.0 and 8.3, allgather 6.7 and 5.5.)
+#define PAST_FROM (4 << 20)
+#define PAST_ALL (16 << 20)
+static bool own_goes_past(size_t n, size_t ranks)
+{
+    bool is_cheap = uno_copy_has_past() && n >= PAST_FROM && n >= PAST_ALL / ranks;
+    return is_cheap || n / 4 * ranks >= uno_copy_past_from;
+}
+
 void uno_block_copy_own(int ranks, struct uno_block to, struct uno_block from)
 {
     size_t n = uno_block_bytes(from), m = uno_block_bytes(to);
     char *d = to.at, *s = from.at;
     if (m < n) n = m;
-    if (n / 4 * (size_t)ranks < uno_copy_past_from || !(from.type->flags & to.type->flags & UNO_TYPE_PLAIN) ||
+    if (!own_goes_past(n, (size_t)ranks) || !(from.type->flags & to.type->flags & UNO_TYPE_PLAIN) ||
         (d < s + n && s < d + n))
         uno_block_copy(to, from);
     else
