@@ -68,23 +68,37 @@ void uno_block_copy(struct uno_block to, struct uno_block from)
     uno_pack_copy(&in, &out);
 }
 
-// (Zen 4, a copy of 16 MiB 0.79 ms, past the caches 0.59; alltoall of 8 MiB, 2 ranks 5.2 and 4.0, of 4 MiB 0.52 and
-// 0.57, of 4 MiB, 4 ranks 9.2 and 7.1. Zen 3, inside a chiplet, of 8 MiB, 2 ranks: alltoall 5.1 and 3.6, allgather 3.9
-// and 3.4, gather 2.4 and 2.1; of 4 MiB, 4 ranks: alltoall 9.0 and 8.3, allgather 6.7 and 5.5.)
-#define PAST_FROM (4 << 20)
+// Where stores past the caches are cheap, from where the buffers of all ranks are beyond PAST_ALL; where one rank alone
+// copies, of a block of its own that does not stay either. (Zen 3, inside a chiplet, ms: 2 ranks, 4 MiB alltoall 1.60
+// and 1.16, allgather 1.12 and 0.88, 8 MiB 5.1 and 3.6, 3.9 and 3.4, gather 2.4 and 2.1, but of 2 MiB 0.11 and 0.15; 4
+// ranks, allgather of 1 MiB 1.00 and 0.89, 2 MiB 3.0 and 2.2; 8 ranks, allgather of 1 MiB 4.7 and 3.7. Zen 4: 2 ranks,
+// alltoall of 8 MiB 5.2 and 4.0, but of 4 MiB 0.52 and 0.57.)
 #define PAST_ALL (16 << 20)
-static bool own_goes_past(size_t n, size_t ranks)
+#define PAST_FROM (256 << 10)
+#define PAST_LONE (4 << 20)
+
+static size_t past_from(enum uno_coll_kind kind, size_t ranks)
 {
-    bool is_cheap = uno_copy_has_past() && n >= PAST_FROM && n >= PAST_ALL / ranks;
-    return is_cheap || n / 4 * ranks >= uno_copy_past_from;
+    bool all_to_all = kind == UNO_ALLTOALL || kind == UNO_ALLTOALLV || kind == UNO_ALLTOALLW,
+         to_all = kind == UNO_ALLGATHER || kind == UNO_ALLGATHERV;
+    size_t blocks = all_to_all ? 2 * ranks * ranks
+                    : to_all   ? ranks * (ranks + 1)
+                               : ranks,
+           from = PAST_ALL / blocks + (blocks > ranks), least = blocks > ranks ? PAST_FROM : PAST_LONE;
+    return from > least ? from : least;
 }
 
-void uno_block_copy_own(int ranks, struct uno_block to, struct uno_block from)
+static bool own_goes_past(enum uno_coll_kind kind, size_t ranks, size_t n)
+{
+    return (uno_copy_has_past() && n >= past_from(kind, ranks)) || n / 4 * ranks >= uno_copy_past_from;
+}
+
+void uno_block_copy_own(enum uno_coll_kind kind, int ranks, struct uno_block to, struct uno_block from)
 {
     size_t n = uno_block_bytes(from), m = uno_block_bytes(to);
     char *d = to.at, *s = from.at;
     if (m < n) n = m;
-    if (!own_goes_past(n, (size_t)ranks) || !(from.type->flags & to.type->flags & UNO_TYPE_PLAIN) ||
+    if (!own_goes_past(kind, (size_t)ranks, n) || !(from.type->flags & to.type->flags & UNO_TYPE_PLAIN) ||
         (d < s + n && s < d + n))
         uno_block_copy(to, from);
     else

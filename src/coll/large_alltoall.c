@@ -15,13 +15,13 @@ void uno_large_alltoall(struct uno_large *j)
     size_t bytes = uno_block_bytes(to);
     uint64_t k = uno_large_tell(u, uno_large_all_readable(j), bytes * (size_t)u->n);
     bool last = uno_large_own_last(u, bytes);
-    if (!last) uno_block_copy_own(u->n, to, from);
+    if (!last) uno_block_copy_own(j->c->kind, u->n, to, from);
     for (int i = 1; i < u->n; i++) {
         int r = (u->me + (last ? u->n - i : i)) % u->n;
         uint64_t there = uno_large_told(u, r, k).addr;
         uno_large_pull_block(j, r, there ? there + (uint64_t)u->me * bytes : 0, uno_recv_block(j->c, r));
     }
-    if (last) uno_block_copy_own(u->n, to, from);
+    if (last) uno_block_copy_own(j->c->kind, u->n, to, from);
     uno_seg_done(u, k);
     uno_seg_wait_all_done(u, k);
 }
@@ -134,7 +134,7 @@ void uno_large_alltoallv(struct uno_large *j)
         return;
     }
     bool last = lent && uno_large_own_last(u, SIZE_MAX);
-    if (!last) uno_block_copy_own(u->n, to, from);
+    if (!last) uno_block_copy_own(j->c->kind, u->n, to, from);
     for (int i = 1; i < u->n; i++) {
         int r = (u->me + (last ? u->n - i : i)) % u->n;
         uno_seg_wait(u, r, k);
@@ -145,7 +145,7 @@ void uno_large_alltoallv(struct uno_large *j)
             uno_large_take_block(j, r, in);
     }
     if (swaps) swap_all(j, k, above);
-    if (last) uno_block_copy_own(u->n, to, from);
+    if (last) uno_block_copy_own(j->c->kind, u->n, to, from);
     learn_mean(j, k);
     uno_seg_all_seen(u, k);
     uno_seg_done(u, k);

@@ -52,7 +52,8 @@ static void gather_own(struct uno_large *j, char *all)
     struct uno_block own = uno_recv_block(c, j->u->me);
     size_t bytes = uno_block_bytes(own);
     if (c->sbuf != MPI_IN_PLACE) {
-        uno_block_copy_own(j->u->n, uno_packed(all + (size_t)j->u->me * bytes, bytes), uno_send_block(c, 0));
+        uno_block_copy_own(j->c->kind, j->u->n, uno_packed(all + (size_t)j->u->me * bytes, bytes),
+                           uno_send_block(c, 0));
     } else if (!uno_large_is_plain(own)) {    // the root's own data must survive the unpacking
         struct uno_packer p;
         uno_packer_init(&p, own.at, own.count, own.type);
@@ -202,7 +203,7 @@ void uno_large_gatherv(struct uno_large *j)
     bool told = gatherv_is_large(j);
     if (told) gatherv_tell(j, k);
     bool own = c->sbuf != MPI_IN_PLACE, last = is_own_last(j);
-    if (own && !last) uno_block_copy_own(u->n, uno_recv_block(c, u->me), uno_send_block(c, 0));
+    if (own && !last) uno_block_copy_own(c->kind, u->n, uno_recv_block(c, u->me), uno_send_block(c, 0));
     struct uno_windows_part part[WINDOWS_RANKS];
     for (int i = 1; i < u->n; i++) {
         int r = (u->me + i) % u->n;
@@ -214,7 +215,7 @@ void uno_large_gatherv(struct uno_large *j)
         part[r] = gatherv_block(j, r, k);
     }
     if (j->way) uno_windows_collect(u, k, j->way, part);
-    if (own && last) uno_block_copy_own(u->n, uno_recv_block(c, u->me), uno_send_block(c, 0));
+    if (own && last) uno_block_copy_own(c->kind, u->n, uno_recv_block(c, u->me), uno_send_block(c, 0));
     uno_seg_all_seen(u, k);
     uno_seg_done(u, k);
     for (int r = 0; r < u->n && told; r++)

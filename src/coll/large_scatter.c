@@ -19,7 +19,7 @@ void uno_large_scatter(struct uno_large *j)
         uno_huge_use(all, bytes * (size_t)u->n);
         uint64_t k =
             uno_large_tell_place(u, (struct uno_large_place){.addr = (uint64_t)(uintptr_t)all, .share = share});
-        if (c->rbuf != MPI_IN_PLACE) uno_block_copy_own(u->n, uno_recv_block(c, 0), own);
+        if (c->rbuf != MPI_IN_PLACE) uno_block_copy_own(c->kind, u->n, uno_recv_block(c, 0), own);
         for (int i = 1; i < u->n && share; i++) {
             int r = (u->me + i) % u->n;
             uint64_t to = uno_large_told(u, r, k).addr;
@@ -94,7 +94,7 @@ void uno_large_scatterv(struct uno_large *j)
         if (in_place && e->addr) e->share = (uint32_t)(uno_large_root_share(u, e->bytes) / UNO_SHARE_UNIT);
     }
     uno_seg_post(u, k);
-    if (!in_place) uno_block_copy_own(u->n, to, from);
+    if (!in_place) uno_block_copy_own(c->kind, u->n, to, from);
     for (int i = 1; i < u->n && lent; i++) {
         int r = (u->me + i) % u->n;
         const struct uno_large_entry *e = uno_large_entry_of(j, u->me, k, r);

@@ -79,7 +79,7 @@ int uno_windows_alltoall(struct uno_coll *u, const struct uno_call *c, size_t by
             i = uno_windows_swap(&w, other, i, out, (struct uno_windows_part){uno_large_writable(&j, to), bytes});
             continue;
         }
-        if (!in_place) uno_block_copy_own(u->n, to, from);
+        if (!in_place) uno_block_copy_own(c->kind, u->n, to, from);
         i += (bytes + w.bytes - 1) / w.bytes;    // the others' windows are numbered alike
     }
     uno_seg_done(u, w.phase);

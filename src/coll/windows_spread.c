@@ -79,7 +79,7 @@ static void one_block(struct spread *s, int block)
     bool own = owner == s->j.u->me;
     if (own && c->kind != UNO_BCAST && c->sbuf != MPI_IN_PLACE) {
         from = uno_send_block(c, 0);
-        uno_block_copy_own(s->j.u->n, to, from);
+        uno_block_copy_own(c->kind, s->j.u->n, to, from);
     }
     const char *here = own ? uno_large_readable(&s->j, from) : uno_large_writable(&s->j, to);
     for (size_t at = 0; at < bytes && !s->j.u->comm->broken; at += each, s->i++) {
