@@ -215,7 +215,9 @@ static void use_spread_slots(void)
     EXPECT(uno_choose_cold() == 32 << 20);
     EXPECT(uno_choose_far(false) >= 32 << 20 && uno_choose_far(false) <= 64 << 20);
     if (uno_shared_cache() > 32 << 20) EXPECT(uno_choose_far(false) > 32 << 20);
-    EXPECT(uno_choose_from(UNO_ALLGATHER, UNO_ALG_MESSAGES, 2, false) == (4 << 20) - 8 + 1);
+    EXPECT(uno_choose_from(UNO_ALLGATHER, UNO_ALG_MESSAGES, 2, false) == SIZE_MAX);
+    EXPECT(uno_choose_from(UNO_ALLGATHERV, UNO_ALG_WINDOWS, 2, false) == SIZE_MAX);
+    EXPECT(uno_choose_from(UNO_ALLGATHER, UNO_ALG_COPIES, 2, false) == (64 << 10) + 1);
     EXPECT(uno_choose_from(UNO_ALLGATHER, UNO_ALG_WINDOWS, 4, true) == (512 << 10) + 1);
     EXPECT(uno_choose_from(UNO_ALLGATHER, UNO_ALG_COPIES, 4, true) == SIZE_MAX);
     EXPECT(uno_choose_from(UNO_ALLTOALL, UNO_ALG_COPIES, 4, true) == (256 << 10) + 1);
