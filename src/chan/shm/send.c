@@ -128,7 +128,7 @@ static void fill_line(const struct uno_msg *m, char *dst, size_t from, size_t n,
 // 4.0 to 3.0 us). A layout is packed while it is sent, so the receiver begins early (bench: ddt-lat).
 static uint8_t pieces_of(const struct uno_msg *m, bool turn)
 {
-    uint64_t piece = turn || uno_copy_is_light() ? uno_thresholds.turn_piece : uno_thresholds.piece;
+    uint64_t piece = turn ? uno_thresholds.turn_piece : uno_thresholds.piece;
     if (m->bytes <= (m->packer ? 1 : 2) * piece || uno_patience.crowded) return 0;
     if (!m->packer || m->kind != UNO_EAGER)
         while (4 * piece < m->bytes && piece < uno_thresholds.long_piece) piece *= 2;
