@@ -30,12 +30,6 @@ bool uno_agree_on(void)
     return check.num;
 }
 
-static bool has_root(int kind)
-{
-    return kind == UNO_BCAST || kind == UNO_REDUCE || kind == UNO_GATHER || kind == UNO_SCATTER ||
-           kind == UNO_GATHERV || kind == UNO_SCATTERV;
-}
-
 // All calls, the same table on all ranks of an intracommunicator; of an intercommunicator the local group's, then the
 // remote one's.
 struct table {
@@ -52,11 +46,11 @@ static void describe(const struct table *t, int i, char *out, size_t size)
         n = snprintf(out, size, "rank %d of the remote group calls %s", i - t->local, s->name);
     else
         n = snprintf(out, size, "rank %d%s calls %s", i, t->remote ? " of the local group" : "", s->name);
-    if (has_root(s->kind) && s->root == MPI_ROOT)
+    if (uno_coll_has_root(s->kind) && s->root == MPI_ROOT)
         n += snprintf(out + n, size - (size_t)n, ", root MPI_ROOT");
-    else if (has_root(s->kind) && s->root == MPI_PROC_NULL)
+    else if (uno_coll_has_root(s->kind) && s->root == MPI_PROC_NULL)
         n += snprintf(out + n, size - (size_t)n, ", root MPI_PROC_NULL");
-    else if (has_root(s->kind))
+    else if (uno_coll_has_root(s->kind))
         n += snprintf(out + n, size - (size_t)n, ", root %d", s->root);
     if (s->bytes) n += snprintf(out + n, size - (size_t)n, ", %llu bytes", (unsigned long long)s->bytes);
     if (s->op) snprintf(out + n, size - (size_t)n, ", op %lld", (long long)s->op);
@@ -73,14 +67,14 @@ static int disagree(const struct table *t, int error, const char *what, int a, i
 // Whether the call of entry i means something: the root's group of an intercommunicator has idle ranks.
 static bool takes_part(const struct table *t, int i)
 {
-    return !has_root(t->call[i].kind) || t->call[i].root != MPI_PROC_NULL;
+    return !uno_coll_has_root(t->call[i].kind) || t->call[i].root != MPI_PROC_NULL;
 }
 
 static int differ(const struct table *t, int a, int b)
 {
     const struct signature *x = &t->call[a], *y = &t->call[b];
     if (x->kind != y->kind || x->form != y->form) return disagree(t, MPI_ERR_OTHER, "collective", a, b);
-    if (has_root(x->kind) && !t->remote && x->root != y->root) return disagree(t, MPI_ERR_ROOT, "root", a, b);
+    if (uno_coll_has_root(x->kind) && !t->remote && x->root != y->root) return disagree(t, MPI_ERR_ROOT, "root", a, b);
     if (!takes_part(t, a) || !takes_part(t, b)) return MPI_SUCCESS;
     if (x->op != y->op) return disagree(t, MPI_ERR_OP, "op", a, b);
     if (x->bytes != y->bytes) return disagree(t, MPI_ERR_COUNT, "amount of data", a, b);
@@ -117,7 +111,7 @@ static int compare(const void *data, int count)
         if (err) return err;
         if (!takes_part(t, ref)) ref = (first + k) % count;
     }
-    return t->remote && has_root(t->call[0].kind) ? check_roots(t, first) : MPI_SUCCESS;
+    return t->remote && uno_coll_has_root(t->call[0].kind) ? check_roots(t, first) : MPI_SUCCESS;
 }
 
 // What a rank gives or takes of the data that `bytes` counts.
@@ -136,7 +130,7 @@ static struct signature signature_of(const struct uno_call *c, enum uno_form for
     struct signature s = {.kind = (int32_t)c->kind, .form = (int32_t)form, .root = c->root};
     bool moves_blocks =
         c->kind >= UNO_GATHER && c->kind <= UNO_ALLTOALLW;    // sides of their own in intercommunicators
-    bool idle = has_root(s.kind) && s.root == MPI_PROC_NULL;
+    bool idle = uno_coll_has_root(s.kind) && s.root == MPI_PROC_NULL;
     snprintf(s.name, sizeof s.name, "%s", c->name);
     if (!idle && c->kind < UNO_NEIGHBOR_ALLGATHER && !(c->comm->inter && moves_blocks)) s.bytes = uno_call_bytes(c);
     if (s.bytes && c->kind != UNO_REDUCE_SCATTER && c->kind != UNO_ALLGATHERV) s.types = types_of(c);

@@ -79,13 +79,10 @@ void uno_block_copy(struct uno_block to, struct uno_block from)
 
 static size_t past_from(enum uno_coll_kind kind, size_t ranks)
 {
-    bool all_to_all = kind == UNO_ALLTOALL || kind == UNO_ALLTOALLV || kind == UNO_ALLTOALLW,
-         to_all = kind == UNO_ALLGATHER || kind == UNO_ALLGATHERV;
-    size_t blocks = all_to_all ? 2 * ranks * ranks
-                    : to_all   ? ranks * (ranks + 1)
-                               : ranks,
-           from = PAST_ALL / blocks + (blocks > ranks), least = blocks > ranks ? PAST_FROM : PAST_LONE;
-    return from > least ? from : least;
+    if (uno_coll_has_root(kind)) return PAST_ALL / ranks > PAST_LONE ? PAST_ALL / ranks : PAST_LONE;
+    bool gathers = kind == UNO_ALLGATHER || kind == UNO_ALLGATHERV;    // each has one block, not one for each
+    size_t from = PAST_ALL / (ranks * (gathers ? ranks + 1 : 2 * ranks)) + 1;
+    return from > PAST_FROM ? from : PAST_FROM;
 }
 
 static bool own_goes_past(enum uno_coll_kind kind, size_t ranks, size_t n)

@@ -45,7 +45,8 @@ struct uno_block uno_send_block(const struct uno_call *c, int i);
 struct uno_block uno_recv_block(const struct uno_call *c, int i);
 struct uno_block uno_packed(void *at, size_t bytes);                // bytes at an address
 void uno_block_copy(struct uno_block to, struct uno_block from);    // in this process: as many bytes as both have
-// The same of the block that each of so many ranks has for itself: past the caches once all of theirs have left them.
+// The same of the block that a rank has for itself in a collective of this kind and so many ranks: past the caches once
+// the buffers of all have left them.
 void uno_block_copy_own(enum uno_coll_kind kind, int ranks, struct uno_block to, struct uno_block from);
 
 static inline size_t uno_block_bytes(struct uno_block b)

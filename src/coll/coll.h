@@ -45,6 +45,12 @@ static inline bool uno_coll_reduces(enum uno_coll_kind k)
     return k == UNO_REDUCE || k == UNO_ALLREDUCE || (k >= UNO_REDUCE_SCATTER && k <= UNO_EXSCAN);
 }
 
+static inline bool uno_coll_has_root(enum uno_coll_kind k)
+{
+    return k == UNO_BCAST || k == UNO_REDUCE || k == UNO_GATHER || k == UNO_SCATTER || k == UNO_GATHERV ||
+           k == UNO_SCATTERV;
+}
+
 // All send to all, and no rank knows what the others do.
 static inline bool uno_coll_exchanges_varied(enum uno_coll_kind k)
 {
