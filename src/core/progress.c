@@ -241,7 +241,12 @@ static bool yield_some(bool (*ready)(void *), void *arg, struct uno_patience *p)
         int depth = uno_lock_drop();
         uno_give_core();
         uno_lock_retake(depth);
-        if (uno_progress()) *p = (struct uno_patience){.met = p->met, .with = p->with};
+        // All that has come is taken before the core is given away again: one look takes some messages of each ring.
+        while (uno_progress()) {
+            *p = (struct uno_patience){.met = p->met, .with = p->with};
+            if (ready(arg)) return true;
+            if (uno_world.threads) uno_lock_offer();
+        }
         if (ready(arg) || (uno_cosched_again(p) && spin(ready, arg, p))) return true;
     }
     return false;
