@@ -20,7 +20,7 @@ UNO_PVARS_DECLARE(counts);
 static int run_scatterv(struct uno_coll *u, const struct uno_call *c)
 {
     int err = uno_dense_scatterv(u, c);
-    return err == UNO_SHM_DECLINED ? uno_large_move(u, c) : err;
+    return err == UNO_SHM_TABLE ? uno_large_move(u, c) : err;
 }
 
 static int pick_large(struct uno_coll *u, const struct uno_call *c, size_t bytes)

@@ -6,6 +6,7 @@
 #include "coll/segment.h"
 
 #define UNO_SHM_DECLINED (-2)    // not done here: every rank of the communicator decided so
+#define UNO_SHM_TABLE (-3)       // of a scatterv: so did its root, whose table follows
 
 // Blocking calls on intracommunicators. UNO_SHM_DECLINED, 0 or an error class.
 int uno_shm_run(const struct uno_call *c) UNO_MUST_USE;
@@ -15,7 +16,8 @@ void uno_shm_over(const struct MPI_ABI_Comm *comm);
 
 // The parts. c was found fit (by what all ranks know) in shm.c.
 int uno_small_run(struct uno_coll *u, const struct uno_call *c, size_t bytes) UNO_MUST_USE;
-int uno_dense_scatterv(struct uno_coll *u, const struct uno_call *c) UNO_MUST_USE;    // begins the phase in any case
+// Begins the phase in any case. Also UNO_SHM_TABLE, in that phase; UNO_SHM_DECLINED: by messages, as the root told.
+int uno_dense_scatterv(struct uno_coll *u, const struct uno_call *c) UNO_MUST_USE;
 void uno_tree_run(struct uno_coll *u, const struct uno_call *c, size_t bytes);
 void uno_windows_reduce(struct uno_coll *u, const struct uno_call *c, size_t bytes);
 int uno_windows_spread(struct uno_coll *u, const struct uno_call *c, size_t bytes) UNO_MUST_USE;

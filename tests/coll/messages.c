@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // run: np=2,5 args=barrier,0 set=coll_shm=0 says="messages"
+// run: np=3 args=scatterv,64 says="scatterv: 0 messages"
+// run: np=3 args=scatterv,64 set=coll_force=scatter=messages says="scatterv: 2 messages"
+//      the root tells in its line that the blocks come by messages
 //
 // How many messages a collective takes over the ranks' channel, by the library's own counters. Suite 37-tune compares
 // that with the simulation. Arguments: the collective, and elements of 4 bytes.
@@ -21,6 +24,11 @@ static void call(const char *name, int count, int size)
     if (strcmp(name, "allreduce") == 0) MPI_Allreduce(in, out, count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
     if (strcmp(name, "gather") == 0) MPI_Gather(in, count, MPI_FLOAT, out, count, MPI_FLOAT, 0, MPI_COMM_WORLD);
     if (strcmp(name, "scatter") == 0) MPI_Scatter(in, count, MPI_FLOAT, out, count, MPI_FLOAT, 0, MPI_COMM_WORLD);
+    if (strcmp(name, "scatterv") == 0) {
+        int counts[64], displs[64];
+        for (int r = 0; r < size; r++) counts[r] = count, displs[r] = r * count;
+        MPI_Scatterv(in, counts, displs, MPI_FLOAT, out, count, MPI_FLOAT, 0, MPI_COMM_WORLD);
+    }
     if (strcmp(name, "allgather") == 0) MPI_Allgather(in, count, MPI_FLOAT, out, count, MPI_FLOAT, MPI_COMM_WORLD);
     if (strcmp(name, "alltoall") == 0) MPI_Alltoall(in, count, MPI_FLOAT, out, count, MPI_FLOAT, MPI_COMM_WORLD);
     if (strcmp(name, "reduce_scatter") == 0)

@@ -3,6 +3,7 @@
 // run: np=3,5,8 set=coll_crowded=0
 // run: np=13,24,25
 // run: np=2,3,5 set=coll_force=allgather=windows+gather=windows set=coll_window=4096
+// run: np=2,3,5 set=coll_force=scatter=messages
 // run: np=2,3 set=coll_force=alltoall=copies+gather=copies+scatter=copies
 // run: np=2,3,5 set=shm_cma=0 set=coll_force=allgatherv=linear+alltoallv=pairwise+alltoallw=pairwise
 //      without permission to copy between processes, by the other algorithms
