@@ -222,10 +222,9 @@ static const struct uno_rule crowded_in[] = {
     {UNO_ALLTOALL, 0, SPREAD(32 << 10), UNO_ALG_COPIES},
     {UNO_ALLTOALL, 0, COLD(4), UNO_ALG_MESSAGES},
     {UNO_ALLTOALL, 8, COLD(4), UNO_ALG_WINDOWS},
-    // Zen 3, ms in windows, copied, best peer: 4 ranks 2 MiB 3.4, 2.9, 3.9 (two chiplets 3.8, 2.5, 3.5), 4
-    // MiB 7.0, 7.1, 8.5 (8.1, 6.7, 7.1), 8 MiB 14.3, 17.8, 17.0 (18.2, 14.6, 15.7); 8 ranks 512 KiB 3.7, 3.8, 4.2
-    // (4.6, 2.8, 3.5), 1 MiB 7.4, 8.5, 8.3 (8.8, 7.7, 7.3), 2 MiB 15.8, 21.9, 16.4. Messages take 29 at 16 MiB of 4
-    // ranks, windows 31.
+    // Zen 3, ms in windows, copied, best peer (two chiplets): 4 ranks 2 MiB 3.4, 2.9, 3.9 (3.8, 2.5, 3.5), 4 MiB 7.0,
+    // 7.1, 8.5 (8.1, 6.7, 7.1), 8 MiB 14.3, 17.8, 17.0 (18.2, 14.6, 15.7); 8 ranks 512 KiB 3.7, 3.8, 4.2 (4.6, 2.8,
+    // 3.5), 1 MiB 7.4, 8.5, 8.3 (8.8, 7.7, 7.3), 2 MiB 15.8, 21.9, 16.4. 16 MiB of 4 ranks: by messages 29, windows 31.
     {UNO_ALLTOALL, 0, BOTH_COLD(4), UNO_ALG_WINDOWS},
     {UNO_ALLTOALL, 8, BOTH_COLD(2), UNO_ALG_WINDOWS},
     {UNO_ALLTOALL, 0, BOTH_COLD(8), UNO_ALG_MESSAGES},
