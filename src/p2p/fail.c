@@ -232,11 +232,12 @@ void uno_comm_acknowledge(struct MPI_ABI_Comm *c, int n)
 
 // ---- processes ----
 
-// An operation that the process would have to go on with.
+// An operation that the process would have to go on with. What its channel still copies is left to that: the memory is
+// not the user's again before it ends.
 static void end_operation(uint64_t token, enum uno_token_kind kind, void *object, void *arg)
 {
     const struct failure *f = arg;
-    if (kind == UNO_TOKEN_STREAM || kind == UNO_TOKEN_RECV) {
+    if (kind == UNO_TOKEN_STREAM) {
         uno_token_give(token);
         uno_request_done(object, f->error);
     } else if (kind == UNO_TOKEN_SEND) {
@@ -250,7 +251,7 @@ void uno_peer_fail(int proc, int error)
 {
     uno_assert_locked();
     if (proc == uno_world.rank || uno_peer_failure(proc)) return;
-    struct uno_peer *p = uno_peer_leaving(proc);
+    struct uno_peer *p = uno_peer_of(proc);    // also of one that nothing was sent to: of it there may be messages
     while (p && p->ops->poll_link(p->link) > 0) continue;    // what it has sent is received
     uno_log(1, "process %d has failed", proc);
     uno_process_failed(proc);

@@ -52,11 +52,6 @@ struct uno_peer *uno_peer_known(int proc)
     return peers ? *place_of(proc) : NULL;
 }
 
-struct uno_peer *uno_peer_leaving(int proc)
-{
-    return uno_proc_is_guest(proc) ? uno_peer_of(proc) : uno_peer_known(proc);
-}
-
 void uno_peers_meet(const struct MPI_ABI_Group *g)
 {
     for (int i = 0; i < g->size; i++)

@@ -37,10 +37,6 @@ struct uno_peer {
 struct uno_peer *uno_peer_of(int proc);       // NULL, reason kept: no channel reaches it, it failed, no memory
 struct uno_peer *uno_peer_known(int proc);    // NULL: there is none so far, or no more
 
-// The same of a process that has ended: made for one of another job, of which there may be messages although nothing
-// was ever sent to it.
-struct uno_peer *uno_peer_leaving(int proc);
-
 // Those of other jobs in the group: makes their links, which show when one of them dies though nothing is ever sent to
 // it; whether each was reached once. How one ended that never was nobody could tell. Where one has failed nobody waits:
 // those that are well may have left what they did, and never come to be reached.

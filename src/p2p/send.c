@@ -112,11 +112,12 @@ static void offer(MPI_Request r, struct uno_peer *p, struct uno_rts *rts)
         uno_direct_forget(r);
 }
 
-// It could not be sent.
-static void forget_announcement(MPI_Request r, struct uno_link *link)
+// It could not be sent, or its receiver is gone. False: the channel copies already.
+static bool forget_announcement(MPI_Request r, struct uno_link *link)
 {
-    uno_direct_withdraw(r, link);
+    if (!uno_direct_withdraw(r, link)) return false;
     uno_token_give(r->move.token);
+    return true;
 }
 
 static int start_rendezvous(MPI_Request r, struct uno_peer *p, struct uno_msg *m)
@@ -187,8 +188,8 @@ int uno_send_start(MPI_Request r)
 
 void uno_send_broken(MPI_Request r, int error)
 {
-    forget_announcement(r, uno_peer_known(uno_comm_proc(r->comm, r->rank))->link);
-    uno_request_done(r, error);
+    struct uno_link *link = uno_peer_known(uno_comm_proc(r->comm, r->rank))->link;
+    if (forget_announcement(r, link)) uno_request_done(r, error);    // else the channel tells its end
 }
 
 const struct uno_request_ops uno_send_ops = {

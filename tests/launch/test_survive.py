@@ -75,6 +75,21 @@ class Orphans(WithProgram):
                 self.go_on(case, 3, *settings)
 
 
+class Halfway(WithProgram):
+    """A rank that dies in the middle of large messages which go one way only: nothing was ever sent back."""
+
+    source = "../hosts/fabric.c"
+
+    def test_large_messages(self):
+        for channel in ("shm", "tcp"):
+            for victim in ("sender", "receiver"):
+                with self.subTest(channel=channel, victim=victim):
+                    how = ("--survive", "--timeout", PATIENCE, "--set", f"chan=self,{channel}", "-n", 3)
+                    r = self.run_mpi(*how, self.program, "dies", victim, "freed")
+                    self.assertEqual((r.returncode, r.out), (0, "went on after the death\n"), r.err)
+        self.assert_all_gone()
+
+
 class Early(WithProgram):
     """Spawned processes that die as soon as they are there, and parents that die while they spawn."""
 
