@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Random deaths: programs of killer.c, each known by its seed alone, so that a failure can be repeated.
 
-    tests/launch/kills.py MPIEXEC PROGRAM FIRST LAST     those with seeds FIRST to LAST, one line each
+    tests/launch/kills.py MPIEXEC PROGRAM FIRST LAST [CHANNELS]     those with seeds FIRST to LAST, one line each
 
-The seed says the channel, the number of ranks (2 to 8), how many of these are spawned by the others, and whether ranks
-die or whole hosts, which are played on this one. Called by test_survive.py (a few) and tools/judges (a thousand).
+The seed says the channel (unless CHANNELS are to be used), the number of ranks (2 to 8), how many of these are spawned
+by the others, and whether ranks die or whole hosts, which are played on this one. Called by test_survive.py (a few),
+suite 39-fabric (a few) and tools/judges (a thousand).
 Status 1 when a program did not end as it should.
 """
 
@@ -20,14 +21,14 @@ ROUNDS = 8
 LIMIT = 300  # seconds, of mpiexec: a program takes some
 
 
-def words(seed):
+def words(seed, channels=None):
     """What mpiexec and the program are told, whether whole hosts die, and how many ranks are spawned."""
     draw = random.Random(seed)
     if draw.randrange(6) == 0:
         return [*AGENT, "-host", HOSTS, "-n", "8"], True, 0
     channel, ranks = draw.choice(["shm", "tcp"]), draw.randint(2, 8)
     spawned = draw.randrange(1, ranks) if draw.randrange(4) == 0 else 0
-    return ["--set", f"chan={channel}", "-n", str(ranks - spawned)], False, spawned
+    return ["--set", f"chan={channels or channel}", "-n", str(ranks - spawned)], False, spawned
 
 
 def verdict(hosts, spawned, status, out, err):
@@ -45,9 +46,9 @@ def verdict(hosts, spawned, status, out, err):
     return deaths, None if hosts or deaths >= int(done[1]) else f"{done[1]} are missing, {deaths} were told"
 
 
-def run(mpiexec, program, seed, env=None):
+def run(mpiexec, program, seed, env=None, channels=None):
     """(deaths, what is wrong or None, all that was printed) of the program with that seed."""
-    where, hosts, spawned = words(seed)
+    where, hosts, spawned = words(seed, channels)
     told = [mpiexec, "--survive", "--timeout", str(LIMIT), *where, program, str(seed), str(ROUNDS)]
     told += ["host"] * hosts
     if spawned:
@@ -59,10 +60,10 @@ def run(mpiexec, program, seed, env=None):
 
 def main():
     """All seeds of the command line."""
-    mpiexec, program, first, last = sys.argv[1:]
+    mpiexec, program, first, last, *channels = sys.argv[1:]
     failed = killed = 0
     for seed in range(int(first), int(last) + 1):
-        deaths, wrong, text = run(mpiexec, program, seed)
+        deaths, wrong, text = run(mpiexec, program, seed, None, *channels)
         killed += deaths
         failed += wrong is not None
         print(f"seed {seed}: {deaths} deaths, {'FAILED: ' + wrong if wrong else 'well'}", flush=True)
