@@ -119,7 +119,7 @@ struct uno_chan_ops {
     // side without the other's help.
     bool (*replace)(struct uno_link *link, const struct uno_rts *rts, const void *copy);
     // The process at the other end is gone: nothing is taken from it any more, and what is under way ends, by
-    // done with err.
+    // done with err: at once, or later where the memory may still be used until then.
     void (*lose)(struct uno_link *link, int err);
     // A descriptor readable when poll would find something, -1: the door rings for this channel. Called before each
     // sleep on it.

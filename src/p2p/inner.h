@@ -17,7 +17,8 @@ void uno_recv_broken(MPI_Request r, int error);
 // cancel.c: takes a send back that has not left this process; else the library takes it over, and it is complete.
 int uno_cancel_send(MPI_Request r) UNO_MUST_USE;
 
-// send.c: a send ends because its announcement cannot be sent.
+// send.c: a send ends because its announcement cannot be sent, or its receiver is gone; not one that the channel copies
+// already, which ends there.
 void uno_send_broken(MPI_Request r, int error);
 
 // send.c, recv.c: set a request's envelope and data up; start it.
