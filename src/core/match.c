@@ -35,10 +35,10 @@ static struct uno_event taken = {.name = "unexpected_taken",
                                  .elements = "source|tag|bytes|process"};
 UNO_EVENT_DECLARE(taken);
 
-// Of a message that is announced nothing lies here.
+// Of a message that is announced nothing lies here, unless it came with that.
 static uint64_t bytes_here(const struct uno_unexp *u)
 {
-    return u->announced ? 0 : u->bytes;
+    return u->announced ? u->bytes - sizeof(struct uno_rts) : u->bytes;
 }
 
 static void tell(struct uno_event *e, const struct uno_unexp *u)

@@ -72,6 +72,7 @@ static int take_over(MPI_Request r, struct uno_peer *p)
     k->move.direct = r->move.direct;
     k->move.token = r->move.token;
     k->move.begun = r->move.begun;
+    k->move.moved = r->move.moved;
     if (!uno_token_pass(r->move.token, r, k)) go_on(k, r);
     uno_peer_pass(p, r, k);
     uno_direct_forget(r);

@@ -115,23 +115,43 @@ void uno_recv_broken(MPI_Request r, int error)
     uno_request_done(r, error);
 }
 
-// The receive r was matched with a rendezvous: both copy, or the sender is asked to stream.
-static void begin_rendezvous(MPI_Request r, struct uno_link *link, const struct uno_rts *rts, int src, int tag)
+// n bytes of what came with its announcement: the sender, who gave the token, hears that it is taken.
+static void take_carried(MPI_Request r, struct uno_link *link, uint64_t token, const char *data, size_t n)
 {
-    size_t n = rts->bytes < r->move.bytes ? rts->bytes : r->move.bytes;
-    set_status(r, src, tag, n);
-    r->status.MPI_ERROR = truncation(r, rts->bytes);
+    struct cts cts = {.token = token, .bytes = n};
+    struct uno_msg m = {.kind = UNO_CTS, .bytes = sizeof cts, .data = &cts};
+    if (r->move.type)
+        take_in(r, link, data, n);
+    else
+        memcpy((void *)(uintptr_t)r->move.buf, data, n);
+    int err = uno_peer_answer(link, &m, NULL);
+    if (err) uno_log(2, "the sender of a synchronous message is gone");    // the message is here
+    uno_request_done(r, r->status.MPI_ERROR);
+}
+
+// The receive r was matched with a rendezvous: both copy, or the sender is asked to stream, or the data are here.
+static void begin_rendezvous(MPI_Request r, struct uno_link *link, const struct uno_hdr *h, const void *payload)
+{
+    struct uno_rts rts;
+    memcpy(&rts, payload, sizeof rts);
+    size_t n = rts.bytes < r->move.bytes ? rts.bytes : r->move.bytes;
+    set_status(r, h->src, h->tag, n);
+    r->status.MPI_ERROR = truncation(r, rts.bytes);
     r->move.moved = 0;
     r->move.bytes = n;
-    if (rts->direct && n > 0 && accept_offer(r, link, rts, n)) {
+    if (h->bytes > sizeof rts) {
+        take_carried(r, link, rts.token, (const char *)payload + sizeof rts, n);
+        return;
+    }
+    if (rts.direct && n > 0 && accept_offer(r, link, &rts, n)) {
         link->ops->poll_link(link);
         return;
     }
     if (!r->move.type) uno_packer_init(&r->move.packer, r->move.buf, (MPI_Count)r->move.room, uno_type(MPI_BYTE));
     struct uno_order order = uno_packer_likes(&r->move.packer);
-    if (!order.row) order = (struct uno_order){rts->row, rts->tile};
+    if (!order.row) order = (struct uno_order){rts.row, rts.tile};
     uno_packer_order(&r->move.packer, order, n);
-    struct cts cts = {.token = rts->token, .bytes = n, .row = order.row, .tile = order.tile};
+    struct cts cts = {.token = rts.token, .bytes = n, .row = order.row, .tile = order.tile};
     if (n > 0) cts.reply = r->move.token = uno_token_take(UNO_TOKEN_STREAM, r, link->proc);
     struct uno_msg m = {.kind = UNO_CTS, .bytes = sizeof cts, .data = &cts};
     int err = uno_peer_answer(link, &m, n > 0 ? r : NULL);
@@ -139,6 +159,12 @@ static void begin_rendezvous(MPI_Request r, struct uno_link *link, const struct 
         uno_recv_broken(r, err);
     else if (n == 0)
         uno_request_done(r, r->status.MPI_ERROR);
+}
+
+// Announcements weigh nothing, but for the data that one carries.
+static bool is_counted(const struct uno_hdr *h)
+{
+    return h->kind == UNO_EAGER || h->bytes > sizeof(struct uno_rts);
 }
 
 static struct uno_unexp *keep_message(struct uno_link *link, int proc, const struct uno_hdr *h, const void *payload)
@@ -157,7 +183,7 @@ static struct uno_unexp *keep_message(struct uno_link *link, int proc, const str
     }
     if (parcel) u->parcel->link = link;
     if (uno_signing.num) u->parcel->sign = uno_sign_take(link);
-    if (h->kind == UNO_EAGER) uno_flow_keep(proc, h->bytes);
+    if (is_counted(h)) uno_flow_keep(proc, h->bytes);
     return u;
 }
 
@@ -213,9 +239,7 @@ static void meet(struct uno_match *m, MPI_Request r, struct uno_link *link, int 
     } else if (h->kind == UNO_EAGER) {
         fill_eager(r, link, h, payload);
     } else {
-        struct uno_rts rts;
-        read_payload(link, payload, 0, &rts, sizeof rts);
-        begin_rendezvous(r, link, &rts, h->src, h->tag);
+        begin_rendezvous(r, link, h, payload);
     }
 }
 
@@ -225,7 +249,7 @@ static inline __attribute__((always_inline)) const char *deliver_message(struct 
 {
     struct MPI_ABI_Comm *c = uno_context_find(h->ctx & ~UNO_CTX_COLL);
     if (__builtin_expect(c == NULL, 0)) {
-        if (h->kind == UNO_EAGER) uno_flow_keep(proc, h->bytes);
+        if (is_counted(h)) uno_flow_keep(proc, h->bytes);
         keep_orphan(link, proc, h, payload);
         return NULL;
     }
@@ -243,7 +267,10 @@ static const char *deliver_rts(struct uno_link *link, const struct uno_hdr *h, c
 {
     struct uno_rts rts;
     memcpy(&rts, payload, sizeof rts);
-    if (rts.bytes > PTRDIFF_MAX || (rts.row > 0 && rts.tile == 0)) return "an announcement that makes no sense arrived";
+    size_t carried = h->bytes - sizeof rts;
+    bool other = carried > 0 && (carried != rts.bytes || rts.direct);
+    if (rts.bytes > PTRDIFF_MAX || (rts.row > 0 && rts.tile == 0) || other)
+        return "an announcement that makes no sense arrived";
     return deliver_message(link, link->proc, h, payload);
 }
 
@@ -254,14 +281,16 @@ static const char *deliver_cts(struct uno_link *link, const struct uno_hdr *h, c
     memcpy(&cts, payload, sizeof cts);
     MPI_Request r = uno_token_find(cts.token, UNO_TOKEN_SEND, link->proc);
     if (!r) return "a clear-to-send for no send arrived";
-    if (cts.bytes > r->move.bytes || (cts.row > 0 && cts.tile == 0))
+    // Data go where a stream was asked for; those of a synchronous message may have gone before.
+    bool gone = r->move.moved > 0, wanted = cts.reply != 0;
+    if (cts.bytes > r->move.bytes || (cts.row > 0 && cts.tile == 0) || (cts.bytes > 0 && gone == wanted))
         return "a clear-to-send that makes no sense arrived";
     if (!uno_direct_withdraw(r, link)) return "a clear-to-send for a send under way arrived";
     uno_token_give(cts.token);
     r->move.bytes = cts.bytes;
-    if (!r->move.type) uno_packer_init(&r->move.packer, r->move.buf, (MPI_Count)r->move.bytes, uno_type(MPI_BYTE));
-    uno_packer_order(&r->move.packer, (struct uno_order){cts.row, cts.tile}, r->move.bytes);
-    if (r->move.bytes > 0) {
+    if (cts.bytes > 0 && !gone) {
+        if (!r->move.type) uno_packer_init(&r->move.packer, r->move.buf, (MPI_Count)cts.bytes, uno_type(MPI_BYTE));
+        uno_packer_order(&r->move.packer, (struct uno_order){cts.row, cts.tile}, cts.bytes);
         uno_peer_stream(uno_peer_of(link->proc), r, cts.reply);
         return NULL;
     }
@@ -284,8 +313,12 @@ static const char *deliver_data(struct uno_link *link, const struct uno_hdr *h, 
 
 #define EXACT(type) .least = sizeof(type), .most = sizeof(type), .whole = true
 
-static const struct uno_kind rts_kind = {
-    .number = UNO_RTS, .name = "ready to send", EXACT(struct uno_rts), .deliver = deliver_rts};
+static const struct uno_kind rts_kind = {.number = UNO_RTS,
+                                         .name = "ready to send",
+                                         .least = sizeof(struct uno_rts),
+                                         .most = sizeof(struct uno_rts) + UNO_CARRIED_MAX,
+                                         .whole = true,
+                                         .deliver = deliver_rts};
 static const struct uno_kind cts_kind = {
     .number = UNO_CTS, .name = "clear to send", EXACT(struct cts), .deliver = deliver_cts};
 static const struct uno_kind data_kind = {
@@ -329,12 +362,12 @@ void uno_direct_done(uint64_t token, size_t bytes, int err)
 void uno_recv_unexpected(MPI_Request r, struct uno_unexp *u)
 {
     if (uno_signing.num && u->parcelled) uno_sign_match(r, &u->parcel->sign, u->src, u->tag);
-    if (u->announced) {
-        begin_rendezvous(r, u->parcel->link, uno_unexp_data(u), u->src, u->tag);
-    } else {
-        struct uno_hdr h = {.kind = UNO_EAGER, .src = u->src, .tag = u->tag, .bytes = u->bytes};
-        fill_eager(r, NULL, &h, uno_unexp_data(u));
-    }
+    struct uno_hdr h = {.kind = u->announced ? UNO_RTS : UNO_EAGER, .src = u->src, .tag = u->tag, .bytes = u->bytes};
+    struct uno_link *link = u->parcelled ? u->parcel->link : NULL;
+    if (u->announced)
+        begin_rendezvous(r, link, &h, uno_unexp_data(u));
+    else
+        fill_eager(r, link, &h, uno_unexp_data(u));
     uno_unexp_free(u);
 }
 
@@ -352,7 +385,7 @@ void uno_p2p_replay(struct MPI_ABI_Comm *c)
                 pending = uno_sign_take(o->link);
                 uno_sign_arrived(o->link, &o->sign);
             }
-            if (o->h.kind == UNO_EAGER) uno_flow_release(o->proc, o->h.bytes);
+            if (is_counted(&o->h)) uno_flow_release(o->proc, o->h.bytes);
             const char *wrong = deliver_message(o->link, o->proc, &o->h, o->payload);
             if (wrong) uno_log(0, "%s for a new communicator: it is dropped", wrong);
             if (uno_signing.num) uno_sign_arrived(o->link, &pending);

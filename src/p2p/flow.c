@@ -78,7 +78,7 @@ void uno_flow_release(int proc, size_t bytes)
 
 void uno_unexp_free(struct uno_unexp *u)
 {
-    if (!u->announced) uno_flow_release((int)u->proc, u->bytes);
+    if (!u->announced || u->bytes > sizeof(struct uno_rts)) uno_flow_release((int)u->proc, u->bytes);
     uno_unexp_give(u);
 }
 

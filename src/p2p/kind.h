@@ -26,6 +26,9 @@ enum {
     UNO_KIND_END
 };
 
+// A synchronous message of up to so many bytes goes with its announcement (UNO_RTS), behind the struct uno_rts.
+#define UNO_CARRIED_MAX 8192
+
 // A message arrived; the lock is held. NULL, or what is wrong with it.
 typedef const char *uno_kind_fn(struct uno_link *link, const struct uno_hdr *h, const void *payload);
 

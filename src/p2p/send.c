@@ -3,6 +3,7 @@
 // offered for direct copy, or announced and streamed when the receiver is ready. Called by the entry points and by
 // collectives.
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/fail.h"
 #include "p2p/buffered.h"
@@ -136,6 +137,36 @@ static int start_rendezvous(MPI_Request r, struct uno_peer *p, struct uno_msg *m
     return err;
 }
 
+// A short synchronous message goes with its announcement: its receiver says that it has met it, and asks for nothing.
+// UNO_FULL: it is announced alone.
+static int start_carried(MPI_Request r, struct uno_peer *p, struct uno_msg *m)
+{
+    struct {
+        struct uno_rts rts;
+        char data[UNO_CARRIED_MAX];
+    } whole;
+    size_t n = r->move.bytes;
+    if (n == 0 || n > sizeof whole.data || (int64_t)n > p->eager_max || p->first) return UNO_FULL;
+    if (r->move.type)
+        uno_pack(&r->move.packer, whole.data, n);
+    else
+        memcpy(whole.data, r->move.buf, n);
+    r->move.token = uno_token_take(UNO_TOKEN_SEND, r, p->proc);
+    r->move.moved = n;
+    uno_send_announced(r);
+    whole.rts = (struct uno_rts){.token = r->move.token, .bytes = n};
+    m->kind = UNO_RTS;
+    m->bytes = (uint32_t)(sizeof whole.rts + n);
+    m->data = &whole;
+    int err = p->ops->send(p->link, m);
+    m->data = NULL;
+    if (!err) return MPI_SUCCESS;
+    uno_token_give(r->move.token);
+    r->move.moved = 0;
+    if (r->move.type) uno_packer_init(&r->move.packer, r->move.buf, r->move.count, r->move.type);
+    return err;
+}
+
 // Persistent alone: others copy before there is a request. It is signed by what it was set up with.
 static int start_buffered(MPI_Request r)
 {
@@ -183,7 +214,8 @@ int uno_send_start(MPI_Request r)
         return start_eager(r, p, &m);
     // Its receiver may have left the collective operation, and would never ask for the data (uno_comm_break).
     if (__builtin_expect(r->move.coll && r->comm->broken, 0)) return refuse(r);
-    return start_rendezvous(r, p, &m);
+    int err = r->move.mode == UNO_SYNC ? start_carried(r, p, &m) : UNO_FULL;
+    return err == UNO_FULL ? start_rendezvous(r, p, &m) : err;
 }
 
 void uno_send_broken(MPI_Request r, int error)
