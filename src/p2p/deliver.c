@@ -267,11 +267,25 @@ static const char *deliver_rts(struct uno_link *link, const struct uno_hdr *h, c
 {
     struct uno_rts rts;
     memcpy(&rts, payload, sizeof rts);
-    size_t carried = h->bytes - sizeof rts;
-    bool other = carried > 0 && (carried != rts.bytes || rts.direct);
-    if (rts.bytes > PTRDIFF_MAX || (rts.row > 0 && rts.tile == 0) || other)
-        return "an announcement that makes no sense arrived";
+    if (rts.bytes > PTRDIFF_MAX || (rts.row > 0 && rts.tile == 0)) return "an announcement that makes no sense arrived";
     return deliver_message(link, link->proc, h, payload);
+}
+
+// From here on it is an announcement with the data behind it.
+static const char *deliver_sync_whole(struct uno_link *link, const struct uno_hdr *h, const void *payload)
+{
+    struct {
+        struct uno_rts rts;
+        char data[UNO_CARRIED_MAX];
+    } whole;
+    whole.rts = (struct uno_rts){.bytes = h->bytes - sizeof whole.rts.token};
+    read_payload(link, payload, 0, &whole.rts.token, sizeof whole.rts.token);
+    read_payload(link, payload, sizeof whole.rts.token, whole.data, whole.rts.bytes);
+    if (is_torn(link, payload)) return NULL;
+    struct uno_hdr as = *h;
+    as.kind = UNO_RTS;
+    as.bytes = (uint32_t)(sizeof whole.rts + whole.rts.bytes);
+    return deliver_message(link, link->proc, &as, &whole);
 }
 
 static const char *deliver_cts(struct uno_link *link, const struct uno_hdr *h, const void *payload)
@@ -313,17 +327,19 @@ static const char *deliver_data(struct uno_link *link, const struct uno_hdr *h, 
 
 #define EXACT(type) .least = sizeof(type), .most = sizeof(type), .whole = true
 
-static const struct uno_kind rts_kind = {.number = UNO_RTS,
-                                         .name = "ready to send",
-                                         .least = sizeof(struct uno_rts),
-                                         .most = sizeof(struct uno_rts) + UNO_CARRIED_MAX,
-                                         .whole = true,
-                                         .deliver = deliver_rts};
+static const struct uno_kind rts_kind = {
+    .number = UNO_RTS, .name = "ready to send", EXACT(struct uno_rts), .deliver = deliver_rts};
+static const struct uno_kind sync_whole_kind = {.number = UNO_SYNC_WHOLE,
+                                                .name = "synchronous message",
+                                                .least = sizeof(uint64_t) + 1,
+                                                .most = sizeof(struct uno_sync_whole),
+                                                .deliver = deliver_sync_whole};
 static const struct uno_kind cts_kind = {
     .number = UNO_CTS, .name = "clear to send", EXACT(struct cts), .deliver = deliver_cts};
 static const struct uno_kind data_kind = {
     .number = UNO_DATA, .name = "data", .least = 1, .most = UINT32_MAX, .deliver = deliver_data};
 UNO_KIND_DECLARE(rts_kind);
+UNO_KIND_DECLARE(sync_whole_kind);
 UNO_KIND_DECLARE(cts_kind);
 UNO_KIND_DECLARE(data_kind);
 

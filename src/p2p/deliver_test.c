@@ -55,7 +55,7 @@ static void wrong_lengths_are_refused(void **state)
         h.kind = (uint8_t)kind;
         assert_non_null(uno_deliver(&fake, &h, payload));
         h.bytes = sizeof payload;
-        if (kind != UNO_DATA) assert_non_null(uno_deliver(&fake, &h, payload));
+        if (kind != UNO_DATA && kind != UNO_SYNC_WHOLE) assert_non_null(uno_deliver(&fake, &h, payload));
     }
 }
 
@@ -77,27 +77,22 @@ static void ranks_outside_are_refused(void **state)
     assert_null(uno_comm_world.match[0].first);
 }
 
-// Data that an announcement carries are all that it announces, and are copied from nowhere else.
-static void carried_data_are_whole(void **state)
+// A synchronous message that carries its data lies here with them.
+static void carried_data_are_kept(void **state)
 {
     (void)state;
-    struct {
-        struct uno_rts rts;
-        char data[8];
-    } m = {.rts = {.token = 1, .bytes = 7}, .data = "abcdefg"};
-    struct uno_hdr h = eager(1, sizeof m);
-    h.kind = UNO_RTS;
+    struct uno_sync_whole m = {.token = 1, .data = "abcdefg"};
+    struct uno_hdr h = eager(1, sizeof m.token);
+    h.kind = UNO_SYNC_WHOLE;
     assert_non_null(uno_deliver(&fake, &h, &m));
-    m.rts.bytes = 9;
-    assert_non_null(uno_deliver(&fake, &h, &m));
-    m.rts.bytes = 8;
-    m.rts.direct = 1;
+    h.bytes = sizeof m + 1;
     assert_non_null(uno_deliver(&fake, &h, &m));
     assert_null(uno_comm_world.match[0].first);
-    m.rts.direct = 0;
+    h.bytes = sizeof m.token + 7;
     assert_null(uno_deliver(&fake, &h, &m));
-    assert_int_equal(uno_unexp_bytes(uno_comm_world.match[0].first), 8);
     struct uno_unexp *u = uno_comm_world.match[0].first;
+    assert_int_equal(uno_unexp_bytes(u), 7);
+    assert_memory_equal((const char *)uno_unexp_data(u) + sizeof(struct uno_rts), "abcdefg", 7);
     uno_match_take(&uno_comm_world.match[0], u);
     uno_unexp_free(u);
 }
@@ -223,7 +218,7 @@ int main(void)
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(unknown_kinds_are_refused), cmocka_unit_test(wrong_lengths_are_refused),
-        cmocka_unit_test(ranks_outside_are_refused), cmocka_unit_test(carried_data_are_whole),
+        cmocka_unit_test(ranks_outside_are_refused), cmocka_unit_test(carried_data_are_kept),
         cmocka_unit_test(partitions_must_add_up),    cmocka_unit_test(wrong_tokens_are_refused),
         cmocka_unit_test(data_is_bounded),           cmocka_unit_test(a_posted_receive_gets_it),
         cmocka_unit_test(too_long_is_truncated),     cmocka_unit_test(waits_for_its_communicator),

@@ -96,18 +96,12 @@ static uint64_t any_context(void)
 static size_t draw_payload(unsigned kind, char *out)
 {
     uint64_t w[8];
-    size_t n = 0, carried = 0;
+    size_t n = 0;
     for (size_t i = 0; i < 8; i++) w[i] = any_word();
     if (kind == UNO_RTS) {
         struct uno_rts rts = {.token = w[0], .bytes = any_bytes(), .addr = w[1], .desc = (uint32_t)draw(40)};
         rts.direct = (uint32_t)draw(3);
         if (draw(8) == 0) rts.row = (uint32_t)draw(5000), rts.tile = (uint32_t)draw(100);
-        if (draw(3) == 0) {    // of a synchronous message, with its data
-            carried = draw(UNO_CARRIED_MAX + 9);
-            memset(out + sizeof rts, (int)draw(256), carried);
-            if (draw(8)) rts.bytes = carried;
-            if (draw(8)) rts.direct = 0;
-        }
         memcpy(w, &rts, n = sizeof rts);
     } else if (kind == UNO_CTS) {
         if (draw(3) == 0) w[1] = 0;
@@ -130,7 +124,7 @@ static size_t draw_payload(unsigned kind, char *out)
         return n;
     }
     memcpy(out, w, n);
-    return draw(50) ? n + carried : draw(65);
+    return draw(50) ? n : draw(65);
 }
 
 static void send_frame(struct tcp_frame *f, const char *payload, size_t n)

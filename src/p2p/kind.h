@@ -23,11 +23,16 @@ enum {
     UNO_RMA,                    // one-sided communication (rma/remote.c)
     UNO_FILE,                   // the shared pointer of a file (io/pointer.c)
     UNO_COUNCIL,                // an agreement of processes of several jobs (ft/mixed.c)
+    UNO_SYNC_WHOLE,             // a short synchronous message: struct uno_sync_whole (deliver.c)
     UNO_KIND_END
 };
 
-// A synchronous message of up to so many bytes goes with its announcement (UNO_RTS), behind the struct uno_rts.
-#define UNO_CARRIED_MAX 8192
+// A synchronous message of up to so many bytes is its own announcement.
+#define UNO_CARRIED_MAX 16384
+struct uno_sync_whole {
+    uint64_t token;
+    char data[UNO_CARRIED_MAX];
+};
 
 // A message arrived; the lock is held. NULL, or what is wrong with it.
 typedef const char *uno_kind_fn(struct uno_link *link, const struct uno_hdr *h, const void *payload);

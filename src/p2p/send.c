@@ -137,26 +137,22 @@ static int start_rendezvous(MPI_Request r, struct uno_peer *p, struct uno_msg *m
     return err;
 }
 
-// A short synchronous message goes with its announcement: its receiver says that it has met it, and asks for nothing.
-// UNO_FULL: it is announced alone.
+// A short synchronous message is its own announcement: its receiver says that it has met it, and asks for nothing.
+// UNO_FULL: it is announced as a long one.
 static int start_carried(MPI_Request r, struct uno_peer *p, struct uno_msg *m)
 {
-    struct {
-        struct uno_rts rts;
-        char data[UNO_CARRIED_MAX];
-    } whole;
+    struct uno_sync_whole whole;
     size_t n = r->move.bytes;
     if (n == 0 || n > sizeof whole.data || (int64_t)n > p->eager_max || p->first) return UNO_FULL;
     if (r->move.type)
         uno_pack(&r->move.packer, whole.data, n);
     else
         memcpy(whole.data, r->move.buf, n);
-    r->move.token = uno_token_take(UNO_TOKEN_SEND, r, p->proc);
+    whole.token = r->move.token = uno_token_take(UNO_TOKEN_SEND, r, p->proc);
     r->move.moved = n;
     uno_send_announced(r);
-    whole.rts = (struct uno_rts){.token = r->move.token, .bytes = n};
-    m->kind = UNO_RTS;
-    m->bytes = (uint32_t)(sizeof whole.rts + n);
+    m->kind = UNO_SYNC_WHOLE;
+    m->bytes = (uint32_t)(sizeof whole.token + n);
     m->data = &whole;
     int err = p->ops->send(p->link, m);
     m->data = NULL;

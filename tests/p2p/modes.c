@@ -7,8 +7,8 @@
 #include <string.h>
 
 enum { MAX = 300000 };
-static const int sizes[] = {0,    1,    7,    8,    9,    24,   25,    40,    41,    1023, 1024,
-                            1025, 6143, 6144, 6145, 8192, 8193, 16384, 16385, 65537, MAX};
+static const int sizes[] = {0,    1,    7,    8,    9,    24,    25,    40,    41, 1023,
+                            1024, 1025, 6143, 6144, 6145, 16384, 16385, 65537, MAX};
 enum { SIZES = sizeof sizes / sizeof sizes[0] };
 static int rank, size;
 static unsigned char *out, *in, *attached;
