@@ -44,7 +44,7 @@ static void linear(struct uno_sched *s, const struct uno_call *c)
 void uno_build_allgather(struct uno_sched *s, const struct uno_call *c)
 {
     size_t bytes = c->kind == UNO_ALLGATHER ? uno_block_bytes(uno_recv_block(c, 0)) : 0;
-    enum uno_alg alg = uno_choose(c->kind, s->view.size, bytes);
+    enum uno_alg alg = uno_choose_for(s, c->kind, bytes);
     if (alg == UNO_ALG_BRUCK) {
         bruck(s, c, bytes);
         return;

@@ -62,7 +62,7 @@ void uno_build_alltoall(struct uno_sched *s, const struct uno_call *c)
     int n = s->view.size, me = s->view.rank;
     bool in_place = c->sbuf == MPI_IN_PLACE;
     size_t bytes = c->kind == UNO_ALLTOALL ? uno_block_bytes(uno_recv_block(c, 0)) : 0;
-    enum uno_alg alg = uno_choose(c->kind, n, bytes);
+    enum uno_alg alg = uno_choose_for(s, c->kind, bytes);
     struct uno_block *out = in_place ? set_aside(s, c) : NULL;
     if (s->error) return;
     if (!in_place) uno_copy_block(s, uno_send_block(c, me), uno_recv_block(c, me));

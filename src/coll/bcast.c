@@ -94,7 +94,7 @@ void uno_build_bcast(struct uno_sched *s, void *buf, MPI_Count count, struct MPI
 {
     size_t bytes = (size_t)(count * type->size);
     if (s->view.size == 1 || bytes == 0) return;
-    enum uno_alg alg = uno_choose(UNO_BCAST, s->view.size, bytes);
+    enum uno_alg alg = uno_choose_for(s, UNO_BCAST, bytes);
     if (alg == UNO_ALG_BINOMIAL) {
         binomial(s, buf, count, type, root);
         return;

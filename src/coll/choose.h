@@ -30,6 +30,7 @@ enum uno_alg {
 };
 
 struct uno_algorithm;
+struct uno_sched;
 
 // Why an algorithm of a component cannot have that name, or be for that collective; NULL: it can.
 const char *uno_choose_unfit(const char *coll, const char *alg);
@@ -39,6 +40,12 @@ const struct uno_algorithm *uno_choose_outside(enum uno_coll_kind kind, int size
 
 // bytes: of the whole vector (bcast and reductions), else of one rank's block.
 enum uno_alg uno_choose(enum uno_coll_kind kind, int size, size_t bytes);
+
+// The same for messages among the ranks of one host that outnumber its cores.
+enum uno_alg uno_choose_sharing(enum uno_coll_kind kind, int size, size_t bytes);
+
+// For the ranks of a schedule, as the two above (schedule.c).
+enum uno_alg uno_choose_for(const struct uno_sched *s, enum uno_coll_kind kind, size_t bytes);
 
 // Inside a host: from how many bytes on blocking calls go by copies or in windows, SIZE_MAX when they never must.
 // crowded: ranks outnumber cores.

@@ -56,6 +56,20 @@ static void be_machine(uint64_t slots, uint64_t paged)
     uno_thresholds_told = uno_thresholds;
 }
 
+// Ranks of one host that outnumber its cores send in fewer rounds.
+static void share_cores(void)
+{
+    EXPECT(uno_choose_open() == MPI_SUCCESS);
+    EXPECT(uno_choose_sharing(UNO_BCAST, 8, (128 << 10) - 1) == UNO_ALG_BINOMIAL);
+    EXPECT(uno_choose_sharing(UNO_BCAST, 8, 128 << 10) == UNO_ALG_LINEAR);
+    EXPECT(uno_choose_sharing(UNO_ALLGATHER, 32, 8) == UNO_ALG_LINEAR);
+    EXPECT(uno_choose_sharing(UNO_ALLGATHER, 33, 8) == UNO_ALG_BRUCK);
+    EXPECT(uno_choose_sharing(UNO_REDUCE_SCATTER, 8, 16 << 10) == UNO_ALG_DIRECT);
+    EXPECT(uno_choose_sharing(UNO_SCAN, 4, 8) == UNO_ALG_DOUBLING);
+    EXPECT(uno_choose_sharing(UNO_SCAN, 5, 8) == UNO_ALG_CHAIN);
+    EXPECT(uno_choose_sharing(UNO_REDUCE, 3, 32 << 10) == UNO_ALG_RING);    // no rule of its own
+}
+
 static void use_built_in(void)
 {
     be_machine(8 << 10, 4 << 10);
@@ -119,6 +133,7 @@ static void built_in_rules(void **state)
 {
     (void)state;
     run_with(NULL, NULL, use_built_in);
+    run_with(NULL, NULL, share_cores);
 }
 
 static void use_cores_each(void)

@@ -208,12 +208,31 @@ static bool fits(const struct uno_call *c)
     }
 }
 
+// Where ranks outnumber cores, telling the addresses and that all is done takes two turns of all of them, which
+// messages do not: those were faster, for 4, 8 and 16 ranks on two cores, up to 64, 32 and less than 16 KiB of an
+// allgather, 64, 32 and 32 KiB of an alltoall, and 128, 256 and 32 to 128 KiB of a reduction
+// (docs/design/collectives.md, 11).
+#define FEW 4    // ranks
+
+static size_t least_of(const struct uno_coll *u, enum uno_coll_kind kind)
+{
+    size_t bytes = (size_t)least.num, n = u->n > FEW ? (size_t)u->n : FEW;
+    if (!u->crowded || least.origin != UNO_PARAM_FROM_MACHINE) return bytes;
+    switch (kind) {
+    case UNO_ALLGATHER:
+    case UNO_ALLGATHERV: return n < 16 ? 16 * bytes / n : bytes;
+    case UNO_ALLTOALL: return n < 32 ? 32 * bytes / n : bytes;
+    default: return 8 * bytes;
+    }
+}
+
 bool uno_build_direct(struct uno_sched *s, const struct uno_call *c)
 {
     const struct uno_coll *u = c->comm->coll;
     struct direct d = {.s = s, .c = c, .n = s->view.size, .me = s->view.rank};
     unsigned plain = UNO_TYPE_PREDEFINED | UNO_TYPE_PLAIN;
-    if (!u || !u->on || !u->cma || d.n > MOST_RANKS || !fits(c) || uno_call_bytes(c) < (size_t)least.num) return false;
+    if (!u || !u->on || !u->cma || d.n > MOST_RANKS || !fits(c) || uno_call_bytes(c) < least_of(u, c->kind))
+        return false;
     // A blocking call that comes here goes by messages (shm.c).
     if (s->form == UNO_BLOCKING || uno_call_bytes(c) >= u->messages[c->kind]) return false;
     if (c->op && (c->rtype->flags & plain) != plain) return false;

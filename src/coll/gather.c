@@ -50,7 +50,7 @@ void uno_build_gather(struct uno_sched *s, const struct uno_call *c)
     size_t bytes = 0;
     if (c->kind == UNO_GATHER)
         bytes = uno_block_bytes(s->view.rank == c->root ? uno_recv_block(c, 0) : uno_send_block(c, 0));
-    if (c->kind == UNO_GATHER && s->view.size > 1 && uno_choose(UNO_GATHER, s->view.size, bytes) == UNO_ALG_BINOMIAL)
+    if (c->kind == UNO_GATHER && s->view.size > 1 && uno_choose_for(s, UNO_GATHER, bytes) == UNO_ALG_BINOMIAL)
         gather_binomial(s, c, bytes);
     else
         gather_linear(s, c);
@@ -96,7 +96,7 @@ void uno_build_scatter(struct uno_sched *s, const struct uno_call *c)
     size_t bytes = 0;
     if (c->kind == UNO_SCATTER)
         bytes = uno_block_bytes(s->view.rank == c->root ? uno_send_block(c, 0) : uno_recv_block(c, 0));
-    if (c->kind == UNO_SCATTER && s->view.size > 1 && uno_choose(UNO_SCATTER, s->view.size, bytes) == UNO_ALG_BINOMIAL)
+    if (c->kind == UNO_SCATTER && s->view.size > 1 && uno_choose_for(s, UNO_SCATTER, bytes) == UNO_ALG_BINOMIAL)
         scatter_binomial(s, c, bytes);
     else
         scatter_linear(s, c);

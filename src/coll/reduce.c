@@ -88,7 +88,7 @@ void uno_build_reduce(struct uno_sched *s, const void *in, void *out, MPI_Count 
         uno_copy_block(s, uno_block(in, count, type), uno_block(out, count, type));
         return;
     }
-    if (!ordered && uno_choose(UNO_REDUCE, n, (size_t)(count * type->size)) == UNO_ALG_RING) {
+    if (!ordered && uno_choose_for(s, UNO_REDUCE, (size_t)(count * type->size)) == UNO_ALG_RING) {
         reduce_ring(s, in, out, count, type, root);
         return;
     }
@@ -163,7 +163,7 @@ void uno_build_allreduce(struct uno_sched *s, const void *in, void *out, MPI_Cou
         return;
     }
     size_t bytes = (size_t)(count * type->size);
-    if (s->op->commutative && uno_choose(UNO_ALLREDUCE, s->view.size, bytes) == UNO_ALG_RING)
+    if (s->op->commutative && uno_choose_for(s, UNO_ALLREDUCE, bytes) == UNO_ALG_RING)
         allreduce_ring(s, in, out, count, type);
     else
         doubling(s, in, out, count, type);

@@ -86,7 +86,7 @@ void uno_build_reduce_scatter(struct uno_sched *s, const struct uno_call *c)
     for (int i = 0; i < n; i++)
         p.at[i + 1] = p.at[i] + (c->kind == UNO_REDUCE_SCATTER ? uno_at(c->rcounts, i) : c->rcount);
     const void *in = c->sbuf == MPI_IN_PLACE ? c->rbuf : c->sbuf;
-    enum uno_alg alg = uno_choose(UNO_REDUCE_SCATTER, n, (size_t)(p.at[n] * c->rtype->size));
+    enum uno_alg alg = uno_choose_for(s, UNO_REDUCE_SCATTER, (size_t)(p.at[n] * c->rtype->size));
     if (n == 1)
         uno_copy_block(s, uno_block(in, p.at[1], c->rtype), uno_block(c->rbuf, p.at[1], c->rtype));
     else if (alg == UNO_ALG_RING && s->op->commutative)

@@ -231,8 +231,36 @@ static const struct uno_rule crowded_in[] = {
     {UNO_ALLTOALL, 8, BOTH_COLD(8), UNO_ALG_WINDOWS},
 };
 
+// For messages among the ranks of one host that outnumber its cores, as nonblocking and persistent calls send them:
+// what has fewer rounds, each of which is a turn of all ranks, and copies less often (docs/design/collectives.md, 11).
+#define MANY 33    // ranks, of which each has little of the caches
+
+static const struct uno_rule sharing[] = {
+    {UNO_BCAST, 0, 0, UNO_ALG_BINOMIAL},
+    {UNO_BCAST, 0, 128 << 10, UNO_ALG_LINEAR},
+    {UNO_ALLREDUCE, 4, 64 << 10, UNO_ALG_DOUBLING},
+    {UNO_ALLREDUCE, 4, 128 << 10, UNO_ALG_RING},
+    {UNO_GATHER, 0, 0, UNO_ALG_LINEAR},
+    {UNO_SCATTER, 0, 0, UNO_ALG_LINEAR},
+    {UNO_ALLGATHER, 0, 0, UNO_ALG_LINEAR},
+    {UNO_ALLGATHER, MANY, 0, UNO_ALG_BRUCK},
+    {UNO_ALLGATHER, MANY, 2 << 10, UNO_ALG_RING},
+    {UNO_ALLGATHERV, 0, 0, UNO_ALG_LINEAR},
+    {UNO_ALLGATHERV, MANY, 0, UNO_ALG_RING},
+    {UNO_ALLTOALL, 0, 0, UNO_ALG_LINEAR},
+    {UNO_ALLTOALL, 8, 64 << 10, UNO_ALG_PAIRWISE},
+    {UNO_ALLTOALL, MANY, 0, UNO_ALG_BRUCK},
+    {UNO_ALLTOALL, MANY, 256, UNO_ALG_LINEAR},
+    {UNO_ALLTOALL, MANY, 64 << 10, UNO_ALG_PAIRWISE},
+    {UNO_REDUCE_SCATTER, 0, 0, UNO_ALG_DIRECT},
+    {UNO_REDUCE_SCATTER, MANY, 0, UNO_ALG_REDUCE},
+    {UNO_REDUCE_SCATTER, MANY, 16 << 10, UNO_ALG_RING},
+    {UNO_SCAN, 5, 0, UNO_ALG_CHAIN},
+};
+
 const struct uno_rules uno_rules_built_in = {built_in, COUNT(built_in)};
 const struct uno_rules uno_rules_crowded = {crowded_in, COUNT(crowded_in)};
+const struct uno_rules uno_rules_sharing = {sharing, COUNT(sharing)};
 
 size_t uno_choose_footprint(enum uno_coll_kind kind, int size)
 {

@@ -21,6 +21,7 @@ struct uno_rules {
 
 extern const struct uno_rules uno_rules_built_in;
 extern const struct uno_rules uno_rules_crowded;    // where ranks outnumber cores, after those
+extern const struct uno_rules uno_rules_sharing;    // for messages among such ranks of one host, likewise
 extern struct uno_rules uno_rules_loaded;           // of components, of a file, and coll_force
 
 // From how many bytes on it is for so many ranks.

@@ -60,7 +60,7 @@ void uno_build_scan(struct uno_sched *s, const struct uno_call *c)
 {
     const void *in = c->sbuf == MPI_IN_PLACE ? c->rbuf : c->sbuf;
     if (c->rcount == 0) return;
-    if (s->view.size > 1 && uno_choose(UNO_SCAN, s->view.size, (size_t)(c->rcount * c->rtype->size)) == UNO_ALG_CHAIN)
+    if (s->view.size > 1 && uno_choose_for(s, UNO_SCAN, (size_t)(c->rcount * c->rtype->size)) == UNO_ALG_CHAIN)
         chain(s, c, in);
     else
         doubling(s, c, in);

@@ -12,6 +12,7 @@
 #include "base/invariant.h"
 #include "coll/build.h"
 #include "coll/cache.h"
+#include "coll/choose.h"
 #include "coll/segment.h"
 #include "core/pack.h"
 #include "p2p/fail.h"
@@ -196,6 +197,18 @@ struct uno_sched *uno_sched_new(struct MPI_ABI_Comm *comm, struct MPI_ABI_Op *op
     s->tag = tag;
     s->view = (struct uno_view){comm, comm->rank, comm->size, NULL};
     return s;
+}
+
+// Whether all ranks are of one host and outnumber its cores: known once the segment is, which all of them then have.
+static bool is_sharing(const struct uno_sched *s)
+{
+    const struct uno_coll *u = s->comm->coll;
+    return s->form != UNO_INSIDE && !s->comm->inter && u && u->on && u->crowded;
+}
+
+enum uno_alg uno_choose_for(const struct uno_sched *s, enum uno_coll_kind kind, size_t bytes)
+{
+    return is_sharing(s) ? uno_choose_sharing(kind, s->view.size, bytes) : uno_choose(kind, s->view.size, bytes);
 }
 
 int uno_sched_hold(struct uno_sched *s, struct MPI_ABI_Datatype *type)
