@@ -142,8 +142,9 @@ static int start_rendezvous(MPI_Request r, struct uno_peer *p, struct uno_msg *m
 static int start_carried(MPI_Request r, struct uno_peer *p, struct uno_msg *m)
 {
     struct uno_sync_whole whole;
-    size_t n = r->move.bytes;
-    if (n == 0 || n > sizeof whole.data || (int64_t)n > p->eager_max || p->first) return UNO_FULL;
+    size_t n = r->move.bytes, all = sizeof whole.token + n;
+    if (n == 0 || n > sizeof whole.data || p->first) return UNO_FULL;
+    if ((int64_t)n > p->eager_max || (int64_t)all > p->packed_max) return UNO_FULL;
     if (r->move.type)
         uno_pack(&r->move.packer, whole.data, n);
     else
@@ -152,7 +153,7 @@ static int start_carried(MPI_Request r, struct uno_peer *p, struct uno_msg *m)
     r->move.moved = n;
     uno_send_announced(r);
     m->kind = UNO_SYNC_WHOLE;
-    m->bytes = (uint32_t)(sizeof whole.token + n);
+    m->bytes = (uint32_t)all;
     m->data = &whole;
     int err = p->ops->send(p->link, m);
     m->data = NULL;
