@@ -24,7 +24,7 @@ static void pick(const struct uno_rules *rules, const struct uno_rule *want, int
     }
 }
 
-static enum uno_alg choose(enum uno_coll_kind kind, int size, size_t bytes, bool sharing)
+enum uno_alg uno_choose(enum uno_coll_kind kind, int size, size_t bytes, bool sharing)
 {
     struct uno_rule want = {kind, size, bytes, UNO_ALG_LINEAR};
     int alg = UNO_ALG_LINEAR;
@@ -33,16 +33,6 @@ static enum uno_alg choose(enum uno_coll_kind kind, int size, size_t bytes, bool
     pick(&uno_rules_loaded, &want, &alg);
     uno_log(3, "%s of %zu bytes over %d ranks: %s", uno_coll_word(kind), bytes, size, uno_alg_word((enum uno_alg)alg));
     return (enum uno_alg)alg;
-}
-
-enum uno_alg uno_choose(enum uno_coll_kind kind, int size, size_t bytes)
-{
-    return choose(kind, size, bytes, false);
-}
-
-enum uno_alg uno_choose_sharing(enum uno_coll_kind kind, int size, size_t bytes)
-{
-    return choose(kind, size, bytes, true);
 }
 
 const struct uno_algorithm *uno_choose_outside(enum uno_coll_kind kind, int size, size_t bytes)

@@ -38,13 +38,11 @@ const char *uno_choose_unfit(const char *coll, const char *alg);
 // The algorithm of a component that the rules name, or NULL: one of the library's own.
 const struct uno_algorithm *uno_choose_outside(enum uno_coll_kind kind, int size, size_t bytes);
 
-// bytes: of the whole vector (bcast and reductions), else of one rank's block.
-enum uno_alg uno_choose(enum uno_coll_kind kind, int size, size_t bytes);
+// bytes: of the whole vector (bcast and reductions), else of one rank's block. sharing: all ranks are of one host and
+// outnumber its cores.
+enum uno_alg uno_choose(enum uno_coll_kind kind, int size, size_t bytes, bool sharing);
 
-// The same for messages among the ranks of one host that outnumber its cores.
-enum uno_alg uno_choose_sharing(enum uno_coll_kind kind, int size, size_t bytes);
-
-// For the ranks of a schedule, as the two above (schedule.c).
+// The same for the ranks of a schedule (schedule.c).
 enum uno_alg uno_choose_for(const struct uno_sched *s, enum uno_coll_kind kind, size_t bytes);
 
 // Inside a host: from how many bytes on blocking calls go by copies or in windows, SIZE_MAX when they never must.

@@ -60,14 +60,14 @@ static void be_machine(uint64_t slots, uint64_t paged)
 static void share_cores(void)
 {
     EXPECT(uno_choose_open() == MPI_SUCCESS);
-    EXPECT(uno_choose_sharing(UNO_BCAST, 8, (128 << 10) - 1) == UNO_ALG_BINOMIAL);
-    EXPECT(uno_choose_sharing(UNO_BCAST, 8, 128 << 10) == UNO_ALG_LINEAR);
-    EXPECT(uno_choose_sharing(UNO_ALLGATHER, 32, 8) == UNO_ALG_LINEAR);
-    EXPECT(uno_choose_sharing(UNO_ALLGATHER, 33, 8) == UNO_ALG_BRUCK);
-    EXPECT(uno_choose_sharing(UNO_REDUCE_SCATTER, 8, 16 << 10) == UNO_ALG_DIRECT);
-    EXPECT(uno_choose_sharing(UNO_SCAN, 4, 8) == UNO_ALG_DOUBLING);
-    EXPECT(uno_choose_sharing(UNO_SCAN, 5, 8) == UNO_ALG_CHAIN);
-    EXPECT(uno_choose_sharing(UNO_REDUCE, 3, 32 << 10) == UNO_ALG_RING);    // no rule of its own
+    EXPECT(uno_choose(UNO_BCAST, 8, (128 << 10) - 1, true) == UNO_ALG_BINOMIAL);
+    EXPECT(uno_choose(UNO_BCAST, 8, 128 << 10, true) == UNO_ALG_LINEAR);
+    EXPECT(uno_choose(UNO_ALLGATHER, 32, 8, true) == UNO_ALG_LINEAR);
+    EXPECT(uno_choose(UNO_ALLGATHER, 33, 8, true) == UNO_ALG_BRUCK);
+    EXPECT(uno_choose(UNO_REDUCE_SCATTER, 8, 16 << 10, true) == UNO_ALG_DIRECT);
+    EXPECT(uno_choose(UNO_SCAN, 4, 8, true) == UNO_ALG_DOUBLING);
+    EXPECT(uno_choose(UNO_SCAN, 5, 8, true) == UNO_ALG_CHAIN);
+    EXPECT(uno_choose(UNO_REDUCE, 3, 32 << 10, true) == UNO_ALG_RING);    // no rule of its own
 }
 
 static void use_built_in(void)
@@ -75,31 +75,31 @@ static void use_built_in(void)
     be_machine(8 << 10, 4 << 10);
     EXPECT(uno_choose_open() == MPI_SUCCESS);
     // A border belongs to the rule that begins there; of the rules that fit, the last one wins.
-    EXPECT(uno_choose(UNO_ALLREDUCE, 2, (16 << 10) - 1) == UNO_ALG_DOUBLING);
-    EXPECT(uno_choose(UNO_ALLREDUCE, 2, 16 << 10) == UNO_ALG_RING);
-    EXPECT(uno_choose(UNO_BCAST, 4, (128 << 10) - 1) == UNO_ALG_BINOMIAL);
-    EXPECT(uno_choose(UNO_BCAST, 4, 128 << 10) == UNO_ALG_SCATTER);
-    EXPECT(uno_choose(UNO_BCAST, 4, SIZE_MAX) == UNO_ALG_CHAIN);
-    EXPECT(uno_choose(UNO_BCAST, 3, SIZE_MAX) == UNO_ALG_BINOMIAL);
+    EXPECT(uno_choose(UNO_ALLREDUCE, 2, (16 << 10) - 1, false) == UNO_ALG_DOUBLING);
+    EXPECT(uno_choose(UNO_ALLREDUCE, 2, 16 << 10, false) == UNO_ALG_RING);
+    EXPECT(uno_choose(UNO_BCAST, 4, (128 << 10) - 1, false) == UNO_ALG_BINOMIAL);
+    EXPECT(uno_choose(UNO_BCAST, 4, 128 << 10, false) == UNO_ALG_SCATTER);
+    EXPECT(uno_choose(UNO_BCAST, 4, SIZE_MAX, false) == UNO_ALG_CHAIN);
+    EXPECT(uno_choose(UNO_BCAST, 3, SIZE_MAX, false) == UNO_ALG_BINOMIAL);
     // Rings, and parts, pay from the later on the more ranks there are.
-    EXPECT(uno_choose(UNO_ALLREDUCE, 4, (64 << 10) - 1) == UNO_ALG_DOUBLING);
-    EXPECT(uno_choose(UNO_ALLREDUCE, 4, 64 << 10) == UNO_ALG_RING);
-    EXPECT(uno_choose(UNO_ALLREDUCE, 16, 64 << 10) == UNO_ALG_DOUBLING);
-    EXPECT(uno_choose(UNO_ALLREDUCE, 63, 128 << 10) == UNO_ALG_RING);
-    EXPECT(uno_choose(UNO_ALLREDUCE, 64, 128 << 10) == UNO_ALG_DOUBLING);
-    EXPECT(uno_choose(UNO_ALLREDUCE, 1 << 20, SIZE_MAX) == UNO_ALG_RING);
-    EXPECT(uno_choose(UNO_REDUCE, 63, 32 << 10) == UNO_ALG_RING);
-    EXPECT(uno_choose(UNO_REDUCE, 64, 32 << 10) == UNO_ALG_BINOMIAL);
-    EXPECT(uno_choose(UNO_REDUCE, 1 << 20, SIZE_MAX) == UNO_ALG_RING);
-    EXPECT(uno_choose(UNO_BCAST, 32, 2 << 20) == UNO_ALG_SCATTER);
-    EXPECT(uno_choose(UNO_BCAST, 32, SIZE_MAX) == UNO_ALG_CHAIN);
-    EXPECT(uno_choose(UNO_BCAST, 128, 128 << 10) == UNO_ALG_BINOMIAL);
-    EXPECT(uno_choose(UNO_BCAST, 1 << 20, SIZE_MAX) == UNO_ALG_SCATTER);
-    EXPECT(uno_choose(UNO_GATHER, 7, 64) == UNO_ALG_LINEAR);
-    EXPECT(uno_choose(UNO_GATHER, 8, 64) == UNO_ALG_BINOMIAL);
-    EXPECT(uno_choose(UNO_GATHER, 8, 4 << 10) == UNO_ALG_LINEAR);
+    EXPECT(uno_choose(UNO_ALLREDUCE, 4, (64 << 10) - 1, false) == UNO_ALG_DOUBLING);
+    EXPECT(uno_choose(UNO_ALLREDUCE, 4, 64 << 10, false) == UNO_ALG_RING);
+    EXPECT(uno_choose(UNO_ALLREDUCE, 16, 64 << 10, false) == UNO_ALG_DOUBLING);
+    EXPECT(uno_choose(UNO_ALLREDUCE, 63, 128 << 10, false) == UNO_ALG_RING);
+    EXPECT(uno_choose(UNO_ALLREDUCE, 64, 128 << 10, false) == UNO_ALG_DOUBLING);
+    EXPECT(uno_choose(UNO_ALLREDUCE, 1 << 20, SIZE_MAX, false) == UNO_ALG_RING);
+    EXPECT(uno_choose(UNO_REDUCE, 63, 32 << 10, false) == UNO_ALG_RING);
+    EXPECT(uno_choose(UNO_REDUCE, 64, 32 << 10, false) == UNO_ALG_BINOMIAL);
+    EXPECT(uno_choose(UNO_REDUCE, 1 << 20, SIZE_MAX, false) == UNO_ALG_RING);
+    EXPECT(uno_choose(UNO_BCAST, 32, 2 << 20, false) == UNO_ALG_SCATTER);
+    EXPECT(uno_choose(UNO_BCAST, 32, SIZE_MAX, false) == UNO_ALG_CHAIN);
+    EXPECT(uno_choose(UNO_BCAST, 128, 128 << 10, false) == UNO_ALG_BINOMIAL);
+    EXPECT(uno_choose(UNO_BCAST, 1 << 20, SIZE_MAX, false) == UNO_ALG_SCATTER);
+    EXPECT(uno_choose(UNO_GATHER, 7, 64, false) == UNO_ALG_LINEAR);
+    EXPECT(uno_choose(UNO_GATHER, 8, 64, false) == UNO_ALG_BINOMIAL);
+    EXPECT(uno_choose(UNO_GATHER, 8, 4 << 10, false) == UNO_ALG_LINEAR);
     // The rule for inside a host stands after those for messages and does not meet them.
-    EXPECT(uno_choose(UNO_ALLGATHER, 4, 1 << 20) == UNO_ALG_RING);
+    EXPECT(uno_choose(UNO_ALLGATHER, 4, 1 << 20, false) == UNO_ALG_RING);
     EXPECT(uno_choose_from(UNO_ALLGATHER, UNO_ALG_COPIES, 2, false) == 6 << 10);
     EXPECT(uno_choose_from(UNO_ALLGATHERV, UNO_ALG_COPIES, 2, false) == 6 << 10);
     EXPECT(uno_choose_from(UNO_GATHER, UNO_ALG_COPIES, 2, false) == 6 << 10);
@@ -126,7 +126,7 @@ static void use_built_in(void)
     EXPECT(uno_choose_from(UNO_BCAST, UNO_ALG_COPIES, 4, true) == (16 << 10) + 1);
     EXPECT(uno_choose_from(UNO_ALLGATHER, UNO_ALG_COPIES, 4, true) == (16 << 10) + 1);
     EXPECT(uno_choose_from(UNO_ALLGATHER, UNO_ALG_COPIES, 8, true) == (256 << 10) + 1);
-    EXPECT(uno_choose(UNO_NEIGHBOR_ALLGATHER, 4, 8) == UNO_ALG_LINEAR);    // no rule at all
+    EXPECT(uno_choose(UNO_NEIGHBOR_ALLGATHER, 4, 8, false) == UNO_ALG_LINEAR);    // no rule at all
 }
 
 static void built_in_rules(void **state)
@@ -301,18 +301,18 @@ static const char rules[] = "# collective ranks bytes algorithm\n"
 static void use_file(void)
 {
     EXPECT(uno_choose_open() == MPI_SUCCESS);
-    EXPECT(uno_choose(UNO_BCAST, 2, 99) == UNO_ALG_BINOMIAL);    // the built-in table still stands below
-    EXPECT(uno_choose(UNO_BCAST, 1, 1000) == UNO_ALG_BINOMIAL);
-    EXPECT(uno_choose(UNO_BCAST, 2, 100) == UNO_ALG_LINEAR);
-    EXPECT(uno_choose(UNO_BCAST, 2, 149) == UNO_ALG_LINEAR);
-    EXPECT(uno_choose(UNO_BCAST, 2, 150) == UNO_ALG_SCATTER);
-    EXPECT(uno_choose(UNO_BCAST, 2, 200) == UNO_ALG_SCATTER);        // the last line that fits, not the nearest
-    EXPECT(uno_choose(UNO_BCAST, 8, 4 << 20) == UNO_ALG_SCATTER);    // above the built-in chain
-    EXPECT(uno_choose(UNO_REDUCE, 2, 8) == UNO_ALG_BINOMIAL);
+    EXPECT(uno_choose(UNO_BCAST, 2, 99, false) == UNO_ALG_BINOMIAL);    // the built-in table still stands below
+    EXPECT(uno_choose(UNO_BCAST, 1, 1000, false) == UNO_ALG_BINOMIAL);
+    EXPECT(uno_choose(UNO_BCAST, 2, 100, false) == UNO_ALG_LINEAR);
+    EXPECT(uno_choose(UNO_BCAST, 2, 149, false) == UNO_ALG_LINEAR);
+    EXPECT(uno_choose(UNO_BCAST, 2, 150, false) == UNO_ALG_SCATTER);
+    EXPECT(uno_choose(UNO_BCAST, 2, 200, false) == UNO_ALG_SCATTER);        // the last line that fits, not the nearest
+    EXPECT(uno_choose(UNO_BCAST, 8, 4 << 20, false) == UNO_ALG_SCATTER);    // above the built-in chain
+    EXPECT(uno_choose(UNO_REDUCE, 2, 8, false) == UNO_ALG_BINOMIAL);
     // Copies begin at the first border at which the rules come to copies. One on fewer ranks is another case.
     EXPECT(uno_choose_from(UNO_ALLGATHER, UNO_ALG_COPIES, 4, false) == 2000);
     EXPECT(uno_choose_from(UNO_ALLGATHER, UNO_ALG_COPIES, 3, false) == SIZE_MAX);
-    EXPECT(uno_choose(UNO_ALLGATHER, 4, 100) == UNO_ALG_BRUCK);    // what is said of a host touches no messages
+    EXPECT(uno_choose(UNO_ALLGATHER, 4, 100, false) == UNO_ALG_BRUCK);    // what is said of a host touches no messages
     EXPECT(uno_choose_from(UNO_REDUCE_SCATTER, UNO_ALG_COPIES, 2, false) == 512);
     EXPECT(uno_choose_from(UNO_REDUCE_SCATTER_BLOCK, UNO_ALG_COPIES, 2, false) ==
            512);    // follow the form that has a word in the table
@@ -329,13 +329,13 @@ static void rules_of_a_file(void **state)
 static void use_force(void)
 {
     EXPECT(uno_choose_open() == MPI_SUCCESS);
-    EXPECT(uno_choose(UNO_BCAST, 2, 1) == UNO_ALG_CHAIN);
-    EXPECT(uno_choose(UNO_BCAST, 100, SIZE_MAX) == UNO_ALG_CHAIN);    // whatever the file says
-    EXPECT(uno_choose(UNO_ALLREDUCE, 2, 8) == UNO_ALG_RING);
-    EXPECT(uno_choose(UNO_ALLTOALLW, 2, 8) == UNO_ALG_PAIRWISE);
-    EXPECT(uno_choose(UNO_GATHER, 8, 64) == UNO_ALG_BINOMIAL);    // not named: untouched
-    EXPECT(uno_choose_open() == MPI_SUCCESS);                     // once: the rules are not read again
-    EXPECT(uno_choose(UNO_BCAST, 2, 1) == UNO_ALG_CHAIN);
+    EXPECT(uno_choose(UNO_BCAST, 2, 1, false) == UNO_ALG_CHAIN);
+    EXPECT(uno_choose(UNO_BCAST, 100, SIZE_MAX, false) == UNO_ALG_CHAIN);    // whatever the file says
+    EXPECT(uno_choose(UNO_ALLREDUCE, 2, 8, false) == UNO_ALG_RING);
+    EXPECT(uno_choose(UNO_ALLTOALLW, 2, 8, false) == UNO_ALG_PAIRWISE);
+    EXPECT(uno_choose(UNO_GATHER, 8, 64, false) == UNO_ALG_BINOMIAL);    // not named: untouched
+    EXPECT(uno_choose_open() == MPI_SUCCESS);                            // once: the rules are not read again
+    EXPECT(uno_choose(UNO_BCAST, 2, 1, false) == UNO_ALG_CHAIN);
 }
 
 static void force_beats_all(void **state)

@@ -208,7 +208,7 @@ static bool is_sharing(const struct uno_sched *s)
 
 enum uno_alg uno_choose_for(const struct uno_sched *s, enum uno_coll_kind kind, size_t bytes)
 {
-    return is_sharing(s) ? uno_choose_sharing(kind, s->view.size, bytes) : uno_choose(kind, s->view.size, bytes);
+    return uno_choose(kind, s->view.size, bytes, is_sharing(s));
 }
 
 int uno_sched_hold(struct uno_sched *s, struct MPI_ABI_Datatype *type)

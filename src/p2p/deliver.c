@@ -378,7 +378,7 @@ void uno_direct_done(uint64_t token, size_t bytes, int err)
 void uno_recv_unexpected(MPI_Request r, struct uno_unexp *u)
 {
     if (uno_signing.num && u->parcelled) uno_sign_match(r, &u->parcel->sign, u->src, u->tag);
-    struct uno_hdr h = {.kind = u->announced ? UNO_RTS : UNO_EAGER, .src = u->src, .tag = u->tag, .bytes = u->bytes};
+    struct uno_hdr h = {.src = u->src, .tag = u->tag, .bytes = u->bytes};
     struct uno_link *link = u->parcelled ? u->parcel->link : NULL;
     if (u->announced)
         begin_rendezvous(r, link, &h, uno_unexp_data(u));
