@@ -93,6 +93,7 @@ struct uno_door {
     _Atomic uint64_t run;                                         // ticks from there to its next yield, all in all
     _Atomic uint32_t waits;                                       // 1: it waits in a call of MPI. A hint
     _Atomic uint32_t runs;                                        // 0: it gave the processor away, or never said so
+    _Atomic uint32_t called;    // threads of the owner that were woken, but have not run since. A hint
 } __attribute__((aligned(UNO_LINE)));
 
 struct uno_machine;    // base/machine.h

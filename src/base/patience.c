@@ -229,17 +229,26 @@ static bool meets_guest(uint32_t here)
     return met;
 }
 
+// Whether a thread of its owner was woken and waits for a processor, perhaps for this one.
+static bool calls(const struct uno_door *d)
+{
+    // Relaxed: a hint.
+    return atomic_load_explicit(&d->called, memory_order_relaxed) != 0;
+}
+
 bool uno_patience_meets(void)
 {
     struct uno_door *doors = uno_patience.doors;
     // Relaxed: a hint, as all that follow.
     bool guests = atomic_load_explicit(&uno_patience.nguests, memory_order_relaxed) != 0;
-    if (!doors || (uno_patience.ndoors < 2 && !guests)) return false;
+    if (!doors) return false;
+    if (calls(&doors[uno_patience.own])) return true;
+    if (uno_patience.ndoors < 2 && !guests) return false;
     uint32_t here = (uint32_t)sched_getcpu() + 1, own = uno_patience.own;
     if (atomic_load_explicit(&doors[own].cpu, memory_order_relaxed) != here)
         atomic_store_explicit(&doors[own].cpu, here, memory_order_relaxed);
     for (uint32_t i = 0; i < uno_patience.ndoors; i++)
-        if (i != own && runs_at(&doors[i], here)) return true;
+        if (i != own && (runs_at(&doors[i], here) || calls(&doors[i]))) return true;
     return guests && meets_guest(here);
 }
 

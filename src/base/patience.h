@@ -71,7 +71,8 @@ void uno_patience_neighbours(struct uno_door *doors, uint32_t n, uint32_t own);
 // this returns, nobody looks at that door.
 void uno_patience_guest(struct uno_door *door, bool there);
 
-// Says in this process's door where it runs; true if another awake process was last seen there too.
+// Says in this process's door where it runs; true if another awake process was last seen there too, or if a thread that
+// was woken, of this process or of one that may run here, has not run since.
 bool uno_patience_meets(void);
 
 // Whether ranks share processors and the owner of this door was last seen to run on this one: it does not run now.

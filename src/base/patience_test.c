@@ -141,6 +141,22 @@ static void a_yield_lost_to_a_rank_ends_when_it_waits(void **state)
     uno_patience_neighbours(NULL, 0, 0);
 }
 
+static void a_thread_that_was_woken_is_given_way_to(void **state)
+{
+    (void)state;
+    struct uno_door doors[2] = {{0}};
+    decide("50", "7", 2, 2);
+    uno_patience_neighbours(doors, 2, 0);
+    assert_false(uno_patience_meets());
+    for (int i = 0; i < 2; i++) {
+        doors[i].called = 1;
+        assert_true(uno_patience_meets());
+        doors[i].called = 0;
+    }
+    assert_false(uno_patience_meets());
+    uno_patience_neighbours(NULL, 0, 0);
+}
+
 static void one_rank_is_no_crowd(void **state)
 {
     (void)state;
@@ -196,6 +212,7 @@ int main(void)
         cmocka_unit_test(a_short_sleep_lengthens_the_yields),
         cmocka_unit_test(a_yield_lost_to_strangers_ends_the_yields),
         cmocka_unit_test(a_yield_lost_to_a_rank_ends_when_it_waits),
+        cmocka_unit_test(a_thread_that_was_woken_is_given_way_to),
         cmocka_unit_test(one_rank_is_no_crowd),
         cmocka_unit_test(a_neighbour_on_the_same_processor_is_beside),
         cmocka_unit_test(a_copy_is_waited_for_with_the_core_given_away),

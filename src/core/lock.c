@@ -3,14 +3,18 @@
 // Contenders spin shortly, then announce themselves with a membarrier and sleep, so that the holder needs no fence to
 // see them.
 #define _GNU_SOURCE
+#include <string.h>
+
 #include "base/invariant.h"
 #include "base/patience.h"
 #include "base/pvar.h"
 #include "base/wait.h"
 #include "core/world.h"
 
-#define LOOKS 400    // a holder lets go soon, or has lost its core
+#define LOOKS 400         // a holder lets go soon, or has lost its core,
+#define YIELD_EVERY 50    // perhaps to who looks
 #define OFFER_YIELDS 64
+#define WAKES 8
 #define NAP_NS 1000000    // a contender looks again after this time, in case it has missed a wake
 
 static struct {
@@ -18,6 +22,8 @@ static struct {
     _Atomic uint32_t contenders;
     _Atomic(const char *) owner;    // address of a variable of the owner's thread
     int depth;
+    uint32_t nwakes;    // of `wakes`
+    _Atomic uint32_t *wakes[WAKES];
 } lock __attribute__((aligned(64)));
 
 static _Thread_local char self;
@@ -45,6 +51,7 @@ static void take_lock(void)
         struct uno_patience p = {0};
         while (p.looks < LOOKS && uno_patience_spin(&p)) {
             if (try_take()) goto taken;
+            if (p.looks % YIELD_EVERY == 0) uno_give_core();
             uno_rest();
         }
         uno_membarrier_private();
@@ -59,11 +66,26 @@ taken:
 
 static void let_go(void)
 {
+    _Atomic uint32_t *wakes[WAKES];
+    uint32_t n = lock.nwakes;
+    if (__builtin_expect(n != 0, 0)) {
+        memcpy(wakes, lock.wakes, n * sizeof *wakes);
+        lock.nwakes = 0;
+    }
     // Relaxed: only this thread compares it with itself.
     atomic_store_explicit(&lock.owner, NULL, memory_order_relaxed);
     // Release: pairs with the acquire in try_take.
     atomic_store_explicit(&lock.held, 0, memory_order_release);
     if (atomic_load_explicit(&lock.contenders, memory_order_relaxed)) uno_futex_wake(&lock.held, 1, false);
+    for (uint32_t i = 0; i < n; i++) uno_futex_wake(wakes[i], 1, false);
+}
+
+void uno_lock_wakes(_Atomic uint32_t *word)
+{
+    if (lock.nwakes < WAKES)
+        lock.wakes[lock.nwakes++] = word;
+    else
+        uno_futex_wake(word, 1, false);
 }
 
 void uno_lock_slow(void)
@@ -109,7 +131,7 @@ void uno_lock_retake(int depth)
 
 void uno_lock_offer(void)
 {
-    if (atomic_load_explicit(&lock.contenders, memory_order_relaxed) == 0) return;
+    if (atomic_load_explicit(&lock.contenders, memory_order_relaxed) == 0 && lock.nwakes == 0) return;
     int depth = uno_lock_drop();
     for (int i = 0; i < OFFER_YIELDS && atomic_load_explicit(&lock.contenders, memory_order_relaxed); i++)
         uno_give_core();

@@ -29,6 +29,8 @@
 #define GUESTS_US 100    // between two looks whether processes of other jobs live: one takes about 0.5 us
 #define LOOKS 1000       // at a partitioned request, before the general wait takes over
 
+enum { WAITS, SLEEPS, WOKEN };    // of a waiter that leaves the door to another thread
+
 struct uno_waiter {
     bool (*ready)(void *arg);
     void *arg;
@@ -156,15 +158,26 @@ static int channel_fds(struct pollfd *fds)
     return n;
 }
 
+// A thread that was woken and finds every processor taken by ranks that look for messages, its own among them, waits
+// until one of them falls asleep, unless they give way (uno_patience_meets). The lock is held.
+static void tell_called(uint32_t more)
+{
+    // Relaxed: a hint.
+    uint32_t called = atomic_load_explicit(&uno_world.door->called, memory_order_relaxed);
+    atomic_store_explicit(&uno_world.door->called, called + more, memory_order_relaxed);
+}
+
 static void wake(struct uno_waiter *w)
 {
     if (w->keeper) {
         uno_door_ring(uno_world.door);
         return;
     }
-    // Release: pairs with the sleeper's re-check under the lock; relaxed would do, the lock orders the condition.
-    atomic_store_explicit(&w->woken, 1, memory_order_release);
-    uno_futex_wake(&w->woken, 1, false);
+    // Relaxed: the lock orders the condition. A thread that was woken before may still wait for a core.
+    uint32_t was = atomic_exchange_explicit(&w->woken, WOKEN, memory_order_relaxed);
+    if (was == WOKEN) return;
+    tell_called(1);
+    if (was == SLEEPS) uno_lock_wakes(&w->woken);
 }
 
 static void wake_all_ready(void)
@@ -273,6 +286,8 @@ static void add_waiter(struct uno_waiter *w)
 static void remove_waiter(struct uno_waiter *w)
 {
     uno_assert_locked();
+    // Relaxed: under the lock, as are all wakes.
+    if (atomic_exchange_explicit(&w->woken, WAITS, memory_order_relaxed) == WOKEN) tell_called(UINT32_MAX);
     uno_assert((w->prev ? w->prev->next : uno_first_waiter) == w && (!w->next || w->next->prev == w));
     if (w->prev)
         w->prev->next = w->next;
@@ -289,6 +304,24 @@ static void hand_over(void)
     if (w) wake(w);
 }
 
+// Until another thread, which keeps the door, says so; without the lock. As long as waits give their core away this one
+// does, so that it costs no wake: threads that wait in turns are there when the core comes to them.
+static void wait_for_keeper(_Atomic uint32_t *woken)
+{
+    struct uno_patience p = {.met = true};
+    // Relaxed, all: the lock, which is taken then, orders the condition.
+    while (atomic_load_explicit(woken, memory_order_relaxed) != WOKEN) {
+        if (uno_patience_yield(&p)) {
+            uno_give_core();
+            continue;
+        }
+        uint32_t looks = WAITS;
+        atomic_compare_exchange_strong_explicit(woken, &looks, SLEEPS, memory_order_relaxed, memory_order_relaxed);
+        uno_futex_wait(woken, SLEEPS, 0, false);
+        return;
+    }
+}
+
 static void wait_among_threads(bool (*ready)(void *), void *arg, const struct uno_waiting *what, struct uno_patience *p)
 {
     struct uno_waiter me = {.ready = ready, .arg = arg};
@@ -300,12 +333,11 @@ static void wait_among_threads(bool (*ready)(void *), void *arg, const struct un
             if (!spin(ready, arg, p) && !yield_some(ready, arg, p)) nap(ready, arg, what);
             *p = (struct uno_patience){0};
             kept = me.keeper = false;
-            wake_ready();
             remove_waiter(&me);
+            wake_ready();
             uno_lock_offer();    // to those just woken: a keeper that never sleeps would never let them in
             continue;
         }
-        atomic_store_explicit(&me.woken, 0, memory_order_relaxed);    // under the lock, as are all wakes
         // What this thread itself moved since the keeper's last look (MPI_Pready) rings no bell of ours.
         uno_progress();
         if (ready(arg)) {
@@ -316,7 +348,7 @@ static void wait_among_threads(bool (*ready)(void *), void *arg, const struct un
         bool tells = kept_by_helper && what != &uno_waiting_helper;
         if (tells) uno_tell_asleep(what);
         int depth = uno_lock_drop();
-        uno_futex_wait(&me.woken, 0, 0, false);
+        wait_for_keeper(&me.woken);
         uno_lock_retake(depth);
         if (tells) uno_tell_awake();
         remove_waiter(&me);

@@ -72,5 +72,10 @@ void uno_world_wake(int thread_level);
 // Ends the job: gives the launcher the reason `why` and exits with `code`. Does not return.
 _Noreturn void uno_world_abort(int code, const char *why);
 
-// Lets threads that want the lock have it, if there are any. Called by a thread that polls for long.
+// Wakes the thread that sleeps on this word, once the lock is free: woken before, it would only wait for it, perhaps on
+// the core of who has it. The word may be gone by then, which does no harm.
+void uno_lock_wakes(_Atomic uint32_t *word);
+
+// Lets threads that want the lock have it, if there are any, and wakes those that are to be woken. Called by a thread
+// that polls for long.
 void uno_lock_offer(void);

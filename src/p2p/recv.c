@@ -122,6 +122,7 @@ static bool look(MPI_Request r, struct uno_peer *p, struct uno_patience *patienc
         if (patience->looks % 64 == 63) uno_progress();
         if (__builtin_expect(uno_world.threads, 0)) uno_lock_offer();
         if (uno_request_is_done(r)) return true;
+        if (__builtin_expect(uno_first_waiter != NULL, 0)) return false;    // of a thread that waits for anything
     } while (uno_patience_spin(patience));
     return false;
 }
