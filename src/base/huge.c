@@ -26,7 +26,8 @@
 #endif
 #define SHIFT 21
 #define REGIONS 512
-#define REST 8          // times as long as gathering took, nothing is gathered: a ninth of the time at most
+#define REST 8       // times as long as gathering took, nothing is gathered: a ninth of the time at most, in the mean
+#define AT_ONCE 8    // gatherings that may follow each other, if each takes what it should: a small job's buffers
 #define REST_COLD 32    // of buffers that have left the caches, whose pages are most of all buffers' and gain the least
 #define REFUSED 16      // times as many bytes as else until a region that was refused is asked for again
 #define ASKED 8         // of what gathering should take, a share that only finds a region gathered
@@ -58,8 +59,9 @@ static bool allowed(void)
     return state == ALLOWED;
 }
 
-// ns: what gathering should take, and takes of late; when the last one ended, and how long it took.
-static uint64_t expected = 1, took = 1, ended, lasted;
+// ns: what gathering should take, and takes of late; when the last one ended, and how long it took; when all rests are
+// over.
+static uint64_t expected = 1, took = 1, ended, lasted, rested;
 
 void uno_huge_decide(uint64_t gather_ns)
 {
@@ -71,7 +73,9 @@ static bool is_due(const struct region *r)
 {
     size_t times = r->gathered || took < expected ? 1 : (size_t)(took / expected);
     if (r->refused) times *= REFUSED;
-    return r->bytes >= (size_t)after.num * times && uno_now_ns() - ended >= (r->cold ? REST_COLD : REST) * lasted;
+    if (r->bytes < (size_t)after.num * times) return false;
+    uint64_t now = uno_now_ns();
+    return r->cold ? now >= ended + REST_COLD * lasted : now + AT_ONCE * REST * expected >= rested;
 }
 
 // A page of a virtual machine that was never touched takes the host several times as long as the costs say, and a
@@ -91,6 +95,7 @@ static bool gather(uintptr_t number, bool *again)
     if (!done || end - start >= expected / ASKED) {    // else it was gathered already
         ended = end;
         lasted = end - start;
+        rested = (rested > start ? rested : start) + REST * lasted;
         took = (took + lasted) / 2;
     }
     return done;

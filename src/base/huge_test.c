@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Regions that are gathered into huge pages: asked for again when other pages lie at their addresses, and after a
-// refusal.
+// refusal; some at once.
 #define _GNU_SOURCE
 #include "base/huge.h"
 
@@ -15,13 +15,15 @@
 #include <cmocka.h>
 
 #include "base/param.h"
+#include "base/wait.h"
 
 #ifndef MADV_COLLAPSE
 #define MADV_COLLAPSE 25
 #endif
 #define REGION ((size_t)2 << 20)
-#define LOOKS 5000    // at most; some tens suffice
-#define USES 64       // between two looks
+#define LOOKS 5000        // at most; some tens suffice
+#define USES 64           // between two looks
+#define ASKED_ANEW 130    // uses after which even a region whose number was refused before is asked for
 
 // New pages in a region, small ones as no huge one fits either half while it is touched.
 static void lay_small_pages(char *at)
@@ -108,11 +110,28 @@ static void asks_again_after_a_refusal(void **state)
     assert_true(becomes_huge(at));
 }
 
+// The buffers of a small job: one after the other, each after the use that pays for it.
+static void gathers_some_at_once(void **state)
+{
+    (void)state;
+    begin();
+    char *at[4];
+    for (int i = 0; i < 4; i++) at[i] = region();
+    uint64_t start = uno_now_ns();
+    assert_int_equal(madvise(at[0], REGION, MADV_COLLAPSE), 0);
+    uno_huge_decide(8 * (uno_now_ns() - start));
+    for (int i = 1; i < 4; i++)
+        for (int k = 0; k < ASKED_ANEW; k++) uno_huge_use(at[i], REGION);
+    uno_huge_decide(1);
+    for (int i = 1; i < 4; i++) assert_int_equal(uno_huge_gathered(at[i], REGION), REGION);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(asks_again_for_other_pages),
         cmocka_unit_test(asks_again_after_a_refusal),
+        cmocka_unit_test(gathers_some_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
