@@ -125,6 +125,15 @@ static uint64_t eager_light_of(const struct uno_costs *c)
     return eager_of(&light, piece_of(&light));
 }
 
+// In blocks that both sides write in turns a line travels once per message, not twice.
+static uint64_t eager_turn_of(const struct uno_costs *c, const struct uno_thresholds *t)
+{
+    struct uno_costs turn = *c;
+    turn.write = turn.read = c->read / 2;
+    turn.cross = (uint32_t)huge_ps(c);
+    return t->grows ? larger(eager_of(&turn, t->turn_piece), t->eager_light) : t->eager_light;
+}
+
 // A root that has copied its own block, at about the cost of huge pages, helps with the others' while these look up
 // small ones: %, of the share that keeps all of them busy equally long. Nothing where the look-ups are the lesser part.
 static uint64_t late_of(const struct uno_costs *c)
@@ -185,6 +194,7 @@ struct uno_thresholds uno_thresholds_of(const struct uno_costs *c)
     t.turn_piece = t.grows && t.piece > TURN_PIECE ? TURN_PIECE : t.piece;
     t.eager = eager_of(c, t.piece);
     t.eager_light = eager_light_of(c);
+    t.eager_turn = eager_turn_of(c, &t);
     t.alone = within(near(2 * bytes_in(c->meet, c->cross)), 4 * KB, 256 * KB);
     t.alone_crowded = within(near(CALLS_APART * bytes_in(c->call, c->cross)), t.alone, KB * KB);
     t.help = within(near(bytes_in(c->wake, c->cross)), 256 * KB, 64 * KB * KB);
@@ -218,6 +228,7 @@ static const struct uno_threshold_info infos[] = {
     INFO(grows, "", NULL, "rings that are used much grow until they leave the reader's caches"),
     INFO(eager, "bytes", NULL, "messages go through the ring up to here, above by a copy across processes"),
     INFO(eager_light, "bytes", NULL, "the same while lines that a reader has cost no more to write than to read"),
+    INFO(eager_turn, "bytes", NULL, "the same in lines that both sides write in turns"),
     INFO(alone, "bytes", NULL, "the receiver copies alone up to here, above each side a half"),
     INFO(alone_crowded, "bytes", NULL, "the same where ranks outnumber their processors"),
     INFO(help, "bytes", NULL, "a sender that sleeps is woken from here on, to copy its half"),

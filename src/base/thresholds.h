@@ -21,6 +21,7 @@ struct uno_thresholds {
     uint64_t grows;            // 1: rings that are used much grow until they leave the reader's caches
     uint64_t eager;            // through the ring up to here; above, by a copy across processes
     uint64_t eager_light;      // the same while stores into lines that a reader has cost no more than its loads
+    uint64_t eager_turn;       // the same in lines that both sides write in turns
     uint64_t alone;            // the receiver copies alone up to here; above, each side a half
     uint64_t alone_crowded;    // the same where ranks outnumber their processors
     uint64_t help;             // from here on a receiver wakes a sender that sleeps, to copy its half

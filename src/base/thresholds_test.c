@@ -114,6 +114,8 @@ static void past_the_caches_on_zen_4(void **state)
     assert_true(by_lines.eager <= 8 << 10);
     assert_true(t.grows && !by_lines.grows);
     assert_true(t.eager_light > t.eager && t.eager_light < 128 << 10);
+    assert_int_equal(t.eager_turn, 128 << 10);
+    assert_int_equal(by_lines.eager_turn, by_lines.eager_light);
     assert_int_equal(t.slots, 32 << 10);
     assert_int_equal(t.streamed, 16 << 20);
     assert_int_equal(t.meanwhile, 22);    // 38 ps per byte of 172

@@ -121,14 +121,15 @@ struct shm_link {
     const _Atomic uint64_t *read_put;
     const char *read_from;
     struct shm_turn turn;
-    uint64_t copying;               // bit set: a receive into our memory that is under way
-    uint64_t first;                 // bit set: of those, the first piece is claimed and not yet copied
-    bool polling;                   // shm_direct_poll follows
-    bool owes_ring;                 // then: the peer's door is rung, once for all that was copied meanwhile
-    bool cma;                       // a guest: its memory can be reached by a copy
-    uint32_t ring, ring_most;       // bytes of its byte rings, at first and at last
-    uint32_t eager, eager_light;    // base.eager_max, and while lines cost little to write
-    bool ending;                    // a guest: it sends no more, and what it sent is being read
+    uint64_t copying;            // bit set: a receive into our memory that is under way
+    uint64_t first;              // bit set: of those, the first piece is claimed and not yet copied
+    bool polling;                // shm_direct_poll follows
+    bool owes_ring;              // then: the peer's door is rung, once for all that was copied meanwhile
+    bool cma;                    // a guest: its memory can be reached by a copy
+    uint32_t ring, ring_most;    // bytes of its byte rings, at first and at last
+    // base.eager_max, while lines cost little to write, and with a block that goes from side to side.
+    uint32_t eager, eager_light, eager_turn;
+    bool ending;    // a guest: it sends no more, and what it sent is being read
     uint64_t send_token[SHM_DESCS], recv_token[SHM_DESCS];    // offered, being copied
     struct shm_layouts *layouts;    // of our descriptors, then of the peer's; NULL until a layout is copied
     struct shm_link *next;          // polled rings

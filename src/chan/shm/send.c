@@ -125,11 +125,13 @@ static void fill_line(const struct uno_msg *m, char *dst, size_t from, size_t n,
 // reader that follows keeps the writer off its core (4 ranks on 2 cores: mbw 2 KiB 4 to 8 times as fast). With two
 // pieces a reader that follows gains one piece, which is about the line that it costs to tell; while the reader looks
 // at that line, telling costs the writer as much, so longer messages leave in quarters (Zen 5, cores apart, 64 KiB:
-// 4.0 to 3.0 us). A layout is packed while it is sent, so the receiver begins early (bench: ddt-lat).
-static uint8_t pieces_of(const struct uno_msg *m, bool turn)
+// 4.0 to 3.0 us). A reader that has itself just sent is never ahead, and comes in the middle, so between two that send
+// at once messages are told once, too. A layout is packed while it is sent, so the receiver begins early (bench:
+// ddt-lat).
+static uint8_t pieces_of(const struct uno_msg *m, bool turn, bool crosses)
 {
     uint64_t piece = turn ? uno_thresholds.turn_piece : uno_thresholds.piece;
-    if (m->bytes <= (m->packer ? 1 : 2) * piece || uno_patience.crowded) return 0;
+    if (m->bytes <= (m->packer ? 1 : 2) * piece || uno_patience.crowded || (crosses && !m->packer)) return 0;
     if (!m->packer || m->kind != UNO_EAGER)
         while (4 * piece < m->bytes && piece < uno_thresholds.long_piece) piece *= 2;
     return m->bytes <= piece ? 0 : (uint8_t)(63 - __builtin_clzll(piece));
@@ -139,7 +141,7 @@ static uint8_t pieces_of(const struct uno_msg *m, bool turn)
 // block comes or goes.
 void shm_adapt(struct shm_link *l)
 {
-    uint32_t most = shm_turn_has(&l->turn) || uno_copy_is_light() ? l->eager_light : l->eager;
+    uint32_t most = shm_turn_has(&l->turn) ? l->eager_turn : uno_copy_is_light() ? l->eager_light : l->eager;
     if (most != l->base.eager_max) uno_link_eager(&l->base, most);
 }
 
@@ -176,13 +178,13 @@ static int send_bytes(struct shm_link *l, const struct uno_msg *m)
     _Atomic uint64_t *put = turn ? &l->tx->turned : &l->tx->put;
     if (turn) {
         l->turn.sent += m->bytes;
-        if (l->eager != l->eager_light) shm_adapt(l);
+        if (l->eager != l->eager_turn) shm_adapt(l);
     } else {
         if (!reserve(l, m->bytes, &at, &flags)) return UNO_FULL;
         dst = l->tx->bytes + shm_round_place(&l->tx_round, at);
     }
     bool own = is_own(l, m->bytes, turn);
-    uint8_t pieces = pieces_of(m, turn);
+    uint8_t pieces = pieces_of(m, turn, l->turn.crosses);
     size_t piece = pieces ? (size_t)1 << pieces : m->bytes;
     fill_line(m, dst, 0, piece, &l->tx->slot[l->tx_at], own);
     push(l, m, pieces | flags, NULL, 0);

@@ -75,7 +75,7 @@ static void take_turn(struct shm_link *l, const struct uno_hdr *h)
     l->turn.got += h->bytes;
     hand_up(l, h, NULL);
     shm_turn_take(&l->turn, which);
-    if (l->eager != l->eager_light) shm_adapt(l);
+    if (l->eager != l->eager_turn) shm_adapt(l);
 }
 
 static void take_bytes(struct shm_link *l, const struct uno_hdr *h)
@@ -222,7 +222,7 @@ struct shm_link *shm_link_new(int proc, struct uno_door *door, struct uno_board 
 {
     struct shm_link *l = calloc(1, sizeof *l);
     bool least = uno_proc_is_guest(proc) || uno_chan_self.nlocal > UNO_PAIR_FEW;
-    uint64_t eager = uno_thresholds.eager, light = uno_thresholds.eager_light;
+    uint64_t eager = uno_thresholds.eager, light = uno_thresholds.eager_light, turn = uno_thresholds.eager_turn;
     if (!l) return NULL;
     // Where ranks share cores, lines are often the own core's, and whoever asks for a copy waits for its turn (4 ranks
     // on 2 cores, mlat 64 KiB: 6.3 to 4.9 us).
@@ -230,6 +230,7 @@ struct shm_link *shm_link_new(int proc, struct uno_door *door, struct uno_board 
     if (least && eager > SHM_LEAST_EAGER) eager = SHM_LEAST_EAGER;
     l->eager = (uint32_t)eager;
     l->eager_light = least || light < eager ? l->eager : (uint32_t)light;
+    l->eager_turn = least || turn < l->eager_light ? l->eager_light : (uint32_t)turn;
     l->ring = least ? SHM_LEAST_BYTES : SHM_BYTES;
     l->ring_most = ring_most(least);
     l->base = (struct uno_link){.chan = &uno_shm,

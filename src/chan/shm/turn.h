@@ -27,6 +27,8 @@ struct shm_turn {
     size_t bytes;          // of each; 0: there are none
     bool have[2];          // we have it, and may write
     int last;              // which came last
+    int gone;              // which went last
+    bool crosses;          // it was not the one that went before: both sides send at once, each before it receives
     uint64_t sent, got;    // bytes that have gone by blocks, in all
 };
 
@@ -42,6 +44,8 @@ static inline uint8_t shm_turn_give(struct shm_turn *t, size_t n, char **block)
     if (n < SHM_TURN_FROM || n > t->bytes || !shm_turn_has(t)) return 0;
     int which = t->have[t->last] ? t->last : !t->last;
     t->have[which] = false;
+    t->crosses = which != t->gone;
+    t->gone = which;
     *block = t->block[which];
     return which == SHM_OURS ? SHM_TURN_OWN : SHM_TURN_OTHER;
 }
