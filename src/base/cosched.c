@@ -55,6 +55,9 @@ UNO_PARAM_DECLARE(homes);
 #define UNEVEN 8
 #define OTHERS 64
 
+// Lines taken from this rank by its neighbours, after which it votes for a layout. They are told some 32 at a time.
+#define VOTED_BY 256
+
 static struct {
     uint32_t n, own;    // processors; the home by this rank's turn, plus 1; 0: it has none
     cpu_set_t set;
@@ -62,6 +65,14 @@ static struct {
     bool apart;
     uint32_t part, others;    // cycles that it takes to part; waits for something else, apart
 } home = {.part = PART};
+
+static struct {
+    _Atomic uint32_t *votes;    // NULL: this rank has none
+    const _Atomic uint32_t *taken[UNO_NEIGHBOURS];
+    uint32_t before[UNO_NEIGHBOURS];    // as they were when it voted last
+    uint32_t turn, ranks;
+    bool voted, blocks;    // for blocks; they are there
+} ring;
 
 static struct misses {
     uint32_t missed, waits;    // looks in vain, in a row; waits
@@ -77,10 +88,10 @@ static struct {
     _Atomic uint64_t gave;    // likewise, of giving the core away and getting it back
 } pair;
 
-// The processor of a turn, plus 1.
-static uint32_t processor(uint32_t turn)
+// The processor of the rank of a turn, plus 1, or so many after that.
+static uint32_t processor(uint32_t turn, uint32_t more)
 {
-    uint32_t skip = turn % home.n, cpu = 0;
+    uint32_t skip = ((ring.blocks ? turn * home.n / ring.ranks : turn) + more) % home.n, cpu = 0;
     while (!CPU_ISSET(cpu, &home.set) || skip-- > 0) cpu++;
     return cpu + 1;
 }
@@ -94,9 +105,28 @@ void uno_cosched_home(uint32_t turn, uint32_t ranks)
     home.apart = false;
     home.part = PART;
     pair.of = NULL;
-    home.own = home.n >= 2 && ranks > home.n && ranks % home.n == 0 ? processor(turn) : 0;
+    ring.turn = turn;
+    ring.ranks = ranks;
+    ring.votes = NULL;
+    ring.voted = ring.blocks = false;
+    home.own = home.n >= 2 && ranks > home.n && ranks % home.n == 0 ? processor(turn, 0) : 0;
     atomic_store_explicit(&home.at, home.own, memory_order_relaxed);
     atomic_store_explicit(&home.distance, HOME_FROM, memory_order_relaxed);
+}
+
+void uno_cosched_neighbours(_Atomic uint32_t *votes, const _Atomic uint32_t *const taken[UNO_NEIGHBOURS])
+{
+    if (home.own == 0 || ring.ranks < 4) return;
+    ring.votes = votes;
+    for (int i = 0; i < UNO_NEIGHBOURS; i++) {
+        ring.taken[i] = taken[i];
+        ring.before[i] = atomic_load_explicit(taken[i], memory_order_relaxed);
+    }
+}
+
+void uno_cosched_settle(void)
+{
+    ring.votes = NULL;
 }
 
 uint32_t uno_cosched_home_is(void)
@@ -128,6 +158,32 @@ static void go_home(void)
     if (sched_setaffinity(0, sizeof one, &one) == 0) sched_setaffinity(0, sizeof may, &may);
 }
 
+static void vote(void)
+{
+    uint32_t now[UNO_NEIGHBOURS], n[UNO_NEIGHBOURS], all = 0;
+    for (int i = 0; i < UNO_NEIGHBOURS; i++) {
+        now[i] = atomic_load_explicit(ring.taken[i], memory_order_relaxed);
+        all += n[i] = now[i] - ring.before[i];
+    }
+    if (all < VOTED_BY) return;
+    for (int i = 0; i < UNO_NEIGHBOURS; i++) ring.before[i] = now[i];
+    uint32_t less = n[UNO_BEFORE] < n[UNO_AFTER] ? n[UNO_BEFORE] : n[UNO_AFTER];
+    bool blocks = 3 * less >= n[UNO_BEFORE] + n[UNO_AFTER] && n[UNO_ACROSS] < less;
+    if (blocks != ring.voted) atomic_fetch_add_explicit(ring.votes, blocks ? 1 : UINT32_MAX, memory_order_relaxed);
+    ring.voted = blocks;
+}
+
+static void follow_votes(void)
+{
+    bool blocks = atomic_load_explicit(ring.votes, memory_order_relaxed) == ring.ranks;
+    if (blocks == ring.blocks) return;
+    ring.blocks = blocks;
+    home.own = processor(ring.turn, 0);
+    if (!home.apart) atomic_store_explicit(&home.at, home.own, memory_order_relaxed);
+    atomic_store_explicit(&home.distance, HOME_FROM, memory_order_relaxed);
+    uno_log(2, "waits: ranks %s share a processor", blocks ? "beside each other" : "in turn");
+}
+
 // Threads that look at the same time spoil a distance, no more.
 void uno_cosched_turn(uint32_t turns)
 {
@@ -135,6 +191,7 @@ void uno_cosched_turn(uint32_t turns)
     uint32_t d = atomic_load_explicit(&home.distance, memory_order_relaxed);
     if (turns - atomic_load_explicit(&home.last, memory_order_relaxed) < d) return;
     atomic_store_explicit(&home.last, turns, memory_order_relaxed);
+    if (ring.votes) vote(), follow_votes(), d = atomic_load_explicit(&home.distance, memory_order_relaxed);
     bool away = here() != uno_cosched_home_is();
     if (away) go_home();
     d = away ? 2 * d : d / 2;
@@ -173,7 +230,7 @@ static void change_home(void)
     home.apart = !home.apart;
     if (!home.apart && home.part < PART_MOST) home.part *= 2;
     uint32_t of = (uint32_t)(pair.of - uno_patience.doors);
-    uint32_t to = !home.apart ? home.own : home.own ? processor(of + 1) : next_to(here());
+    uint32_t to = !home.apart ? home.own : home.own ? processor(of, 1) : next_to(here());
     atomic_store_explicit(&home.at, to, memory_order_relaxed);
     atomic_store_explicit(&home.distance, HOME_FROM, memory_order_relaxed);
     uno_log(2, "waits: %s rank %u of this host", home.apart ? "apart from" : "no longer apart from", of);

@@ -6,6 +6,7 @@
 // what they write for each other stays in its caches; two of them that do little but wait for each other part.
 // docs/design/messages.md, 7. Hints all: what is wrong costs time. Called with the library lock held, if there is one.
 #pragma once
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -16,6 +17,14 @@ struct uno_patience;
 // The ranks of this host, which may all run on the same processors and outnumber them, are laid out over these in turn;
 // `turn` is this one's.
 void uno_cosched_home(uint32_t turn, uint32_t ranks);
+
+// Where all ranks of a host exchange messages with the two before and after them, as on a ring, blocks of ranks share a
+// processor instead: half of these messages stay there, and half of the changes of ranks. Each says so by one of
+// `votes`. taken: counts of the lines that the rank before this one, the one after and the one half of the ranks on
+// took from it.
+enum { UNO_BEFORE, UNO_AFTER, UNO_ACROSS, UNO_NEIGHBOURS };
+void uno_cosched_neighbours(_Atomic uint32_t *votes, const _Atomic uint32_t *const taken[UNO_NEIGHBOURS]);
+void uno_cosched_settle(void);    // all stay where they are from now on: there are threads
 
 // The processor that this rank goes back to now and then, plus 1; 0: none.
 uint32_t uno_cosched_home_is(void);

@@ -74,6 +74,55 @@ static void a_rank_goes_home_and_stays_free(void **state)
     uno_cosched_home(0, 1);
 }
 
+static void some_turns(void)
+{
+    for (int i = 0; i < 200; i++) uno_give_core();
+}
+
+static void some_turns_of_a_ring(_Atomic uint32_t *before, _Atomic uint32_t *after)
+{
+    *before += 1000;
+    *after += 1000;
+    some_turns();
+}
+
+// The second of two ranks per processor lives beside the first one while all ranks exchange with both neighbours.
+static void ranks_on_a_ring_have_homes_in_blocks(void **state)
+{
+    (void)state;
+    static struct uno_door own;
+    cpu_set_t set;
+    uint32_t n = (uint32_t)allowed(&set), all = 2 * n;
+    if (n < 2) skip();
+    crowd("50", 2, 2);
+    uno_patience_neighbours(&own, 1, 0);
+    uno_cosched_home(0, all);
+    uint32_t first = uno_cosched_home_is();
+    uno_cosched_home(1, all);
+    uint32_t second = uno_cosched_home_is();
+    assert_true(second > first);
+    _Atomic uint32_t votes = all - 1, before = 0, after = 0, across = 0;
+    const _Atomic uint32_t *taken[UNO_NEIGHBOURS] = {&before, &after, &across};
+    uno_cosched_neighbours(&votes, taken);
+    after = 1000;    // a ring that goes one way
+    some_turns();
+    assert_int_equal(votes, all - 1);
+    some_turns_of_a_ring(&before, &after);
+    assert_int_equal(votes, all);
+    assert_int_equal(uno_cosched_home_is(), first);
+    votes--;    // of another rank
+    some_turns();
+    assert_int_equal(uno_cosched_home_is(), second);
+    across += 1000;
+    some_turns_of_a_ring(&before, &after);
+    assert_int_equal(votes, all - 2);
+    uno_cosched_settle();
+    some_turns_of_a_ring(&before, &after);
+    assert_int_equal(votes, all - 2);
+    uno_patience_neighbours(NULL, 0, 0);
+    uno_cosched_home(0, 1);
+}
+
 static uint32_t here(void)
 {
     return (uint32_t)sched_getcpu() + 1;
@@ -254,6 +303,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ranks_have_homes_in_turn),
         cmocka_unit_test(a_rank_goes_home_and_stays_free),
+        cmocka_unit_test(ranks_on_a_ring_have_homes_in_blocks),
         cmocka_unit_test(only_a_rank_that_runs_elsewhere_is_looked_for),
         cmocka_unit_test(nobody_looks_where_none_yields),
         cmocka_unit_test(looks_in_vain_become_few),

@@ -119,6 +119,7 @@ struct uno_job_head {
     uint64_t job_id;             // random, not secret
     unsigned char secret[32];    // the job's secret for the TCP handshake
     _Atomic uint32_t cma;        // 0 not yet tried, 1 cross-memory attach between ranks works, 2 it does not
+    _Atomic uint32_t beside;     // ranks that would live beside those before and after them (base/cosched.h)
     struct uno_job_list components;
     _Atomic uint64_t heap_used[UNO_HEAP_CHUNKS / 64];    // bit set = chunk taken
 };

@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include "base/cosched.h"
 #include "base/fail.h"
 #include "base/param.h"
 #include "base/wait.h"
@@ -69,6 +70,7 @@ static int start(void)
     sigset_t all, old;
     sigfillset(&all);
     helper.stop = false;
+    uno_cosched_settle();
     pthread_sigmask(SIG_SETMASK, &all, &old);    // signals are for the program's threads
     int e = pthread_create(&helper.thread, NULL, work, NULL);
     pthread_sigmask(SIG_SETMASK, &old, NULL);

@@ -222,6 +222,7 @@ int uno_world_open(int thread_level)
     take_place();
     uno_stats_open(uno_world.job, uno_world.board, uno_world.rank);
     err = uno_chan_open_all();
+    if (uno_world.threads) uno_cosched_settle();
     if (!err) err = uno_managed_publish();
     if (!err) err = uno_comm_open();
     if (err) return err;
@@ -267,6 +268,7 @@ void uno_world_wake(int thread_level)
     uno_comm_shut(false);
     uno_world.thread_level = thread_level;
     uno_world.threads = thread_level == MPI_THREAD_MULTIPLE || uno_helper_on;
+    if (uno_world.threads) uno_cosched_settle();
     // Release: as in uno_world_open.
     atomic_store_explicit(&uno_world.board->state, UNO_RANK_RUNNING, memory_order_release);
     atomic_store_explicit(&uno_world.phase, UNO_RUNNING, memory_order_release);

@@ -5,6 +5,7 @@
 #include <mpi.h>
 #include <stdlib.h>
 
+#include "base/cosched.h"
 #include "base/copy.h"
 #include "base/component.h"
 #include "base/fail.h"
@@ -346,6 +347,13 @@ static int shm_poll(struct uno_chan *self, int budget)
     return n;
 }
 
+static const _Atomic uint32_t *taken_by(uint32_t more)
+{
+    const struct uno_chan_self *self = &uno_chan_self;
+    const struct shm_pair *pair = uno_job_pair(self->job, (self->local + more) % self->nlocal, self->local);
+    return &pair->taken;
+}
+
 static int shm_begin(struct uno_chan *self)
 {
     (void)self;
@@ -353,6 +361,13 @@ static int shm_begin(struct uno_chan *self)
     if (!shm.link) shm.link = calloc(uno_chan_self.nlocal, sizeof *shm.link);
     if (!shm.link) return uno_fail(MPI_ERR_NO_MEM, "no memory for %u links", uno_chan_self.nlocal);
     uno_peer_memory_open();
+    uint32_t n = uno_chan_self.nlocal;
+    if (n > UNO_PAIR_FEW || n < 2) return MPI_SUCCESS;
+    const _Atomic uint32_t *taken[UNO_NEIGHBOURS];
+    taken[UNO_BEFORE] = taken_by(n - 1);
+    taken[UNO_AFTER] = taken_by(1);
+    taken[UNO_ACROSS] = taken_by(n / 2);
+    uno_cosched_neighbours(&uno_chan_self.job->beside, taken);
     return MPI_SUCCESS;
 }
 
