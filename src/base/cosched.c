@@ -14,8 +14,8 @@
 
 static struct uno_param homes = UNO_PARAM_BOOL(
     "wait_homes", 1,
-    "twice or more times as many ranks as processors take these in turn, and two that wait for each other part "
-    "(0: they stay where the kernel put them)");
+    "twice or more times as many ranks as processors take these in turn, or in blocks while each exchanges with both "
+    "neighbours, and two that wait for each other part (0: they stay where the kernel put them)");
 UNO_PARAM_DECLARE(homes);
 
 // The kernel lays ranks out by chance when they start, and what only yields it has no reason to move. Where they are

@@ -36,7 +36,7 @@ static bool is_predefined(const struct MPI_ABI_Datatype *t)
     return !t || t->flags & UNO_TYPE_PREDEFINED;
 }
 
-// How many entries of the count and displacement arrays of a call mean something on this rank.
+// How many entries of the arrays of a call (counts, displacements, types) mean something on this rank.
 struct lengths {
     int send, recv;
 };
@@ -49,26 +49,41 @@ static struct lengths lengths_of(const struct uno_call *c)
     case UNO_SCATTERV: return (struct lengths){at_root, 0};
     case UNO_ALLGATHERV:
     case UNO_REDUCE_SCATTER: return (struct lengths){0, n};
-    case UNO_ALLTOALLV: return (struct lengths){c->sbuf == MPI_IN_PLACE ? 0 : n, n};
+    case UNO_ALLTOALLV:
+    case UNO_ALLTOALLW: return (struct lengths){c->sbuf == MPI_IN_PLACE ? 0 : n, n};
     case UNO_NEIGHBOR_ALLGATHERV: return (struct lengths){0, c->nin};
-    case UNO_NEIGHBOR_ALLTOALLV: return (struct lengths){c->nout, c->nin};
+    case UNO_NEIGHBOR_ALLTOALLV:
+    case UNO_NEIGHBOR_ALLTOALLW: return (struct lengths){c->nout, c->nin};
     default: return (struct lengths){0, 0};
     }
+}
+
+static bool all_predefined(const MPI_Datatype *types, int n)
+{
+    for (int i = 0; types && i < n; i++)
+        if (!is_predefined(uno_type(types[i]))) return false;
+    return true;
 }
 
 static bool may_keep(const struct uno_call *c)
 {
     struct lengths l = lengths_of(c);
-    bool typed = c->kind == UNO_ALLTOALLW || c->kind == UNO_NEIGHBOR_ALLTOALLW;
-    if (typed || ((l.send || l.recv) && c->comm->inter) || l.send > MOST_COUNTS || l.recv > MOST_COUNTS) return false;
+    if (((l.send || l.recv) && c->comm->inter) || l.send > MOST_COUNTS || l.recv > MOST_COUNTS) return false;
     return keep_max.num > 0 && !uno_agree_on() && is_predefined(c->stype) && is_predefined(c->rtype) &&
-           (!c->op || c->op->predefined);
+           (!c->op || c->op->predefined) && all_predefined(c->stypes, l.send) && all_predefined(c->rtypes, l.recv);
 }
 
 static bool same_vector(struct uno_vector a, struct uno_vector b, int n)
 {
     for (int i = 0; i < n && a.at; i++)
         if (uno_at(a, i) != uno_at(b, i)) return false;
+    return true;
+}
+
+static bool same_types(const MPI_Datatype *a, const MPI_Datatype *b, int n)
+{
+    for (int i = 0; i < n && a; i++)
+        if (a[i] != b[i]) return false;
     return true;
 }
 
@@ -79,7 +94,8 @@ static bool same(const struct uno_call *a, const struct uno_call *b)
         return false;
     struct lengths l = lengths_of(a);
     return same_vector(a->rcounts, b->rcounts, l.recv) && same_vector(a->rdispls, b->rdispls, l.recv) &&
-           same_vector(a->scounts, b->scounts, l.send) && same_vector(a->sdispls, b->sdispls, l.send);
+           same_vector(a->scounts, b->scounts, l.send) && same_vector(a->sdispls, b->sdispls, l.send) &&
+           same_types(a->stypes, b->stypes, l.send) && same_types(a->rtypes, b->rtypes, l.recv);
 }
 
 // The user's arrays may be gone by the next call: a copy that lives as long as the schedule.
@@ -90,6 +106,15 @@ static struct uno_vector copy_of(struct uno_sched *s, struct uno_vector v, int n
     for (int i = 0; copy && i < n; i++) copy[i] = uno_at(v, i);
     if (!copy) s->keep = false;
     return (struct uno_vector){copy, true};
+}
+
+static const MPI_Datatype *copy_of_types(struct uno_sched *s, const MPI_Datatype *types, int n)
+{
+    if (!types || n == 0) return NULL;
+    MPI_Datatype *copy = uno_scratch_bytes(s, (size_t)n * sizeof *copy);
+    for (int i = 0; copy && i < n; i++) copy[i] = types[i];
+    if (!copy) s->keep = false;
+    return copy;
 }
 
 struct uno_sched *uno_cache_take(const struct uno_call *c, enum uno_form form, int tag)
@@ -128,6 +153,8 @@ void uno_cache_label(struct uno_sched *s, const struct uno_call *c)
     s->key.rdispls = copy_of(s, c->rdispls, l.recv);
     s->key.scounts = copy_of(s, c->scounts, l.send);
     s->key.sdispls = copy_of(s, c->sdispls, l.send);
+    s->key.stypes = copy_of_types(s, c->stypes, l.send);
+    s->key.rtypes = copy_of_types(s, c->rtypes, l.recv);
     s->error = MPI_SUCCESS;    // no memory for the copies is no fault of the operation
 }
 

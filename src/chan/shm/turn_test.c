@@ -109,13 +109,42 @@ static void one_way(void **state)
     run(one_way_body, state);
 }
 
+static int gives(struct shm_turn *t)
+{
+    char *block;
+    return shm_turn_give(t, t->bytes, &block) == SHM_TURN_OWN ? SHM_OURS : SHM_PEERS;
+}
+
+// Of two that send at once each sends the block that it did not send last.
+static void tells_answers_from_exchanges(void **state)
+{
+    (void)state;
+    struct shm_turn t = {.bytes = 1024, .have = {[SHM_OURS] = true}};
+    for (int i = 0; i < 3; i++) {    // it comes back
+        assert_int_equal(gives(&t), SHM_OURS);
+        assert_false(t.crosses);
+        shm_turn_take(&t, SHM_OURS);
+    }
+    assert_int_equal(gives(&t), SHM_OURS);
+    for (int i = 0; i < 4; i++) {    // another one comes
+        int other = i % 2 ? SHM_OURS : SHM_PEERS;
+        shm_turn_take(&t, other);
+        assert_int_equal(gives(&t), other);
+        assert_true(t.crosses);
+    }
+    shm_turn_take(&t, SHM_OURS);
+    assert_int_equal(gives(&t), SHM_OURS);
+    assert_false(t.crosses);
+}
+
 int main(void)
 {
     static uint64_t fine = 1024, whole = 1 << 20;    // in many pieces, and told once
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_prestate(answers, &fine),  cmocka_unit_test_prestate(answers, &whole),
-        cmocka_unit_test_prestate(exchange, &fine), cmocka_unit_test_prestate(exchange, &whole),
-        cmocka_unit_test_prestate(one_way, &fine),  cmocka_unit_test_prestate(one_way, &whole),
+        cmocka_unit_test_prestate(answers, &fine),      cmocka_unit_test_prestate(answers, &whole),
+        cmocka_unit_test_prestate(exchange, &fine),     cmocka_unit_test_prestate(exchange, &whole),
+        cmocka_unit_test_prestate(one_way, &fine),      cmocka_unit_test_prestate(one_way, &whole),
+        cmocka_unit_test(tells_answers_from_exchanges),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
