@@ -96,6 +96,13 @@ static uint32_t processor(uint32_t turn, uint32_t more)
     return cpu + 1;
 }
 
+// A new home, which is looked for soon.
+static void live_at(uint32_t to)
+{
+    atomic_store_explicit(&home.at, to, memory_order_relaxed);
+    atomic_store_explicit(&home.distance, HOME_FROM, memory_order_relaxed);
+}
+
 void uno_cosched_home(uint32_t turn, uint32_t ranks)
 {
     // Relaxed, all of this file: hints.
@@ -110,8 +117,7 @@ void uno_cosched_home(uint32_t turn, uint32_t ranks)
     ring.votes = NULL;
     ring.voted = ring.blocks = false;
     home.own = home.n >= 2 && ranks > home.n && ranks % home.n == 0 ? processor(turn, 0) : 0;
-    atomic_store_explicit(&home.at, home.own, memory_order_relaxed);
-    atomic_store_explicit(&home.distance, HOME_FROM, memory_order_relaxed);
+    live_at(home.own);
 }
 
 void uno_cosched_neighbours(_Atomic uint32_t *votes, const _Atomic uint32_t *const taken[UNO_NEIGHBOURS])
@@ -179,8 +185,7 @@ static void follow_votes(void)
     if (blocks == ring.blocks) return;
     ring.blocks = blocks;
     home.own = processor(ring.turn, 0);
-    if (!home.apart) atomic_store_explicit(&home.at, home.own, memory_order_relaxed);
-    atomic_store_explicit(&home.distance, HOME_FROM, memory_order_relaxed);
+    live_at(home.apart ? uno_cosched_home_is() : home.own);
     uno_log(2, "waits: ranks %s share a processor", blocks ? "beside each other" : "in turn");
 }
 
@@ -188,10 +193,14 @@ static void follow_votes(void)
 void uno_cosched_turn(uint32_t turns)
 {
     if (turns % HOME_FROM != 0 || uno_cosched_home_is() == 0) return;
-    uint32_t d = atomic_load_explicit(&home.distance, memory_order_relaxed);
-    if (turns - atomic_load_explicit(&home.last, memory_order_relaxed) < d) return;
+    uint32_t last = atomic_load_explicit(&home.last, memory_order_relaxed);
+    if (turns - last < atomic_load_explicit(&home.distance, memory_order_relaxed)) return;
     atomic_store_explicit(&home.last, turns, memory_order_relaxed);
-    if (ring.votes) vote(), follow_votes(), d = atomic_load_explicit(&home.distance, memory_order_relaxed);
+    if (ring.votes) {
+        vote();
+        follow_votes();
+    }
+    uint32_t d = atomic_load_explicit(&home.distance, memory_order_relaxed);
     bool away = here() != uno_cosched_home_is();
     if (away) go_home();
     d = away ? 2 * d : d / 2;
@@ -231,8 +240,7 @@ static void change_home(void)
     if (!home.apart && home.part < PART_MOST) home.part *= 2;
     uint32_t of = (uint32_t)(pair.of - uno_patience.doors);
     uint32_t to = !home.apart ? home.own : home.own ? processor(of, 1) : next_to(here());
-    atomic_store_explicit(&home.at, to, memory_order_relaxed);
-    atomic_store_explicit(&home.distance, HOME_FROM, memory_order_relaxed);
+    live_at(to);
     uno_log(2, "waits: %s rank %u of this host", home.apart ? "apart from" : "no longer apart from", of);
     go_home();
 }

@@ -116,21 +116,27 @@ static uint64_t eager_of(const struct uno_costs *c, uint64_t piece)
     return n;
 }
 
+// Lines that cost so much, and copies across in huge pages.
+static struct uno_costs in_huge(const struct uno_costs *c, uint32_t write, uint32_t read)
+{
+    struct uno_costs as = *c;
+    as.write = write;
+    as.read = read;
+    as.cross = (uint32_t)huge_ps(c);
+    return as;
+}
+
 // Found only after much has been sent, so compared with copies in huge pages.
 static uint64_t eager_light_of(const struct uno_costs *c)
 {
-    struct uno_costs light = *c;
-    if (light.write > c->read) light.write = c->read;
-    light.cross = (uint32_t)huge_ps(c);
+    struct uno_costs light = in_huge(c, c->write < c->read ? c->write : c->read, c->read);
     return eager_of(&light, piece_of(&light));
 }
 
 // In blocks that both sides write in turns a line travels once per message, not twice.
 static uint64_t eager_turn_of(const struct uno_costs *c, const struct uno_thresholds *t)
 {
-    struct uno_costs turn = *c;
-    turn.write = turn.read = c->read / 2;
-    turn.cross = (uint32_t)huge_ps(c);
+    struct uno_costs turn = in_huge(c, c->read / 2, c->read / 2);
     return t->grows ? larger(eager_of(&turn, t->turn_piece), t->eager_light) : t->eager_light;
 }
 

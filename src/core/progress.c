@@ -310,16 +310,10 @@ static void wait_for_keeper(_Atomic uint32_t *woken)
 {
     struct uno_patience p = {.met = true};
     // Relaxed, all: the lock, which is taken then, orders the condition.
-    while (atomic_load_explicit(woken, memory_order_relaxed) != WOKEN) {
-        if (uno_patience_yield(&p)) {
-            uno_give_core();
-            continue;
-        }
-        uint32_t looks = WAITS;
-        atomic_compare_exchange_strong_explicit(woken, &looks, SLEEPS, memory_order_relaxed, memory_order_relaxed);
+    while (atomic_load_explicit(woken, memory_order_relaxed) != WOKEN && uno_patience_yield(&p)) uno_give_core();
+    uint32_t was = WAITS;
+    if (atomic_compare_exchange_strong_explicit(woken, &was, SLEEPS, memory_order_relaxed, memory_order_relaxed))
         uno_futex_wait(woken, SLEEPS, 0, false);
-        return;
-    }
 }
 
 static void wait_among_threads(bool (*ready)(void *), void *arg, const struct uno_waiting *what, struct uno_patience *p)

@@ -354,6 +354,16 @@ static const _Atomic uint32_t *taken_by(uint32_t more)
     return &pair->taken;
 }
 
+static void name_neighbours(void)
+{
+    uint32_t n = uno_chan_self.nlocal;
+    const _Atomic uint32_t *taken[UNO_NEIGHBOURS];
+    taken[UNO_BEFORE] = taken_by(n - 1);
+    taken[UNO_AFTER] = taken_by(1);
+    taken[UNO_ACROSS] = taken_by(n / 2);
+    uno_cosched_neighbours(&uno_chan_self.job->beside, taken);
+}
+
 static int shm_begin(struct uno_chan *self)
 {
     (void)self;
@@ -361,13 +371,7 @@ static int shm_begin(struct uno_chan *self)
     if (!shm.link) shm.link = calloc(uno_chan_self.nlocal, sizeof *shm.link);
     if (!shm.link) return uno_fail(MPI_ERR_NO_MEM, "no memory for %u links", uno_chan_self.nlocal);
     uno_peer_memory_open();
-    uint32_t n = uno_chan_self.nlocal;
-    if (n > UNO_PAIR_FEW || n < 2) return MPI_SUCCESS;
-    const _Atomic uint32_t *taken[UNO_NEIGHBOURS];
-    taken[UNO_BEFORE] = taken_by(n - 1);
-    taken[UNO_AFTER] = taken_by(1);
-    taken[UNO_ACROSS] = taken_by(n / 2);
-    uno_cosched_neighbours(&uno_chan_self.job->beside, taken);
+    if (uno_chan_self.nlocal <= UNO_PAIR_FEW) name_neighbours();
     return MPI_SUCCESS;
 }
 
