@@ -24,34 +24,38 @@ static void bruck(struct uno_sched *s, const struct uno_call *c, size_t bytes)
         uno_copy_block(s, uno_packed(all + bytes * (size_t)i, bytes), uno_recv_block(c, (me + i) % n));
 }
 
-static void ring(struct uno_sched *s, const struct uno_call *c)
+// Own: where this rank's block is to be read; it is copied to its place while the first message is on its way.
+static void ring(struct uno_sched *s, const struct uno_call *c, struct uno_block own)
 {
     int n = s->view.size, me = s->view.rank, left = (me - 1 + n) % n, right = (me + 1) % n;
     for (int i = 0; i < n - 1; i++) {
         uno_recv_from(s, left, uno_recv_block(c, (me - i - 1 + n) % n));
-        uno_send_to(s, right, uno_recv_block(c, (me - i + n) % n));
+        uno_send_to(s, right, i ? uno_recv_block(c, (me - i + n) % n) : own);
+        if (i == 0) uno_copy_block(s, own, uno_recv_block(c, me));
         uno_emit_fence(s);
     }
 }
 
-static void linear(struct uno_sched *s, const struct uno_call *c)
+static void linear(struct uno_sched *s, const struct uno_call *c, struct uno_block own)
 {
     int n = s->view.size, me = s->view.rank;
     for (int i = 1; i < n; i++) uno_recv_from(s, (me - i + n) % n, uno_recv_block(c, (me - i + n) % n));
-    for (int i = 1; i < n; i++) uno_send_to(s, (me + i) % n, uno_recv_block(c, me));
+    for (int i = 1; i < n; i++) uno_send_to(s, (me + i) % n, own);
+    uno_copy_block(s, own, uno_recv_block(c, me));
 }
 
 void uno_build_allgather(struct uno_sched *s, const struct uno_call *c)
 {
+    int me = s->view.rank;
     size_t bytes = c->kind == UNO_ALLGATHER ? uno_block_bytes(uno_recv_block(c, 0)) : 0;
     enum uno_alg alg = uno_choose_for(s, c->kind, bytes);
-    if (alg == UNO_ALG_BRUCK) {
+    struct uno_block own = c->sbuf == MPI_IN_PLACE ? uno_recv_block(c, me) : uno_send_block(c, 0);
+    if (s->view.size == 1)
+        uno_copy_block(s, own, uno_recv_block(c, me));
+    else if (alg == UNO_ALG_BRUCK)
         bruck(s, c, bytes);
-        return;
-    }
-    if (c->sbuf != MPI_IN_PLACE) uno_copy_block(s, uno_send_block(c, 0), uno_recv_block(c, s->view.rank));
-    if (alg == UNO_ALG_LINEAR)
-        linear(s, c);
+    else if (alg == UNO_ALG_LINEAR)
+        linear(s, c, own);
     else
-        ring(s, c);
+        ring(s, c, own);
 }

@@ -65,7 +65,7 @@ void uno_build_alltoall(struct uno_sched *s, const struct uno_call *c)
     enum uno_alg alg = uno_choose_for(s, c->kind, bytes);
     struct uno_block *out = in_place ? set_aside(s, c) : NULL;
     if (s->error) return;
-    if (!in_place) uno_copy_block(s, uno_send_block(c, me), uno_recv_block(c, me));
+    if (!in_place && (n == 1 || alg == UNO_ALG_BRUCK)) uno_copy_block(s, uno_send_block(c, me), uno_recv_block(c, me));
     if (alg == UNO_ALG_BRUCK) {
         bruck(s, c, out, bytes);
         return;
@@ -74,6 +74,7 @@ void uno_build_alltoall(struct uno_sched *s, const struct uno_call *c)
         int to = (me + i) % n, from = (me - i + n) % n;
         uno_recv_from(s, from, uno_recv_block(c, from));
         uno_send_to(s, to, in_place ? out[to] : uno_send_block(c, to));
+        if (i == 1 && !in_place) uno_copy_block(s, uno_send_block(c, me), uno_recv_block(c, me));
         if (alg == UNO_ALG_PAIRWISE) uno_emit_fence(s);
     }
 }

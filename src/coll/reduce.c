@@ -9,6 +9,7 @@
 // rank.
 #include "coll/build.h"
 #include "coll/choose.h"
+#include "coll/fold.h"
 
 struct span {
     MPI_Count at, count;
@@ -21,41 +22,36 @@ static struct span cut_span(MPI_Count count, int n, int i)
     return (struct span){base * i + (i < more ? i : more), base + (i < more)};
 }
 
-// Leaves in out, on rank `home`, the combination in the order of the ranks (commutative: of the ranks rotated so that
+// On rank `home` the value is then the combination in the order of the ranks (commutative: of the ranks rotated so that
 // root is first).
-static void binomial(struct uno_sched *s, const void *in, void *out, MPI_Count count, struct MPI_ABI_Datatype *type,
-                     int home)
+static void binomial(struct uno_fold *f, int home)
 {
+    struct uno_sched *s = f->s;
     int n = s->view.size, me = (s->view.rank - home + n) % n;
-    void *acc = out, *other = uno_scratch_typed(s, count, type);
-    uno_copy_block(s, uno_block(in, count, type), uno_block(acc, count, type));
     for (int mask = 1; mask < n; mask *= 2) {
         if (me & mask) {
-            uno_emit_send(s, (me - mask + home) % n, acc, count, type);
-            break;
+            uno_emit_send(s, (me - mask + home) % n, f->acc, f->count, f->type);
+            return;
         }
         if (me + mask >= n) continue;
-        uno_emit_recv(s, (me + mask + home) % n, other, count, type);
+        void *other = uno_fold_room(f);
+        uno_emit_recv(s, (me + mask + home) % n, other, f->count, f->type);
         uno_emit_fence(s);
-        uno_emit_reduce(s, acc, other, other, count, type);
-        void *t = acc;
-        acc = other;
-        other = t;
+        uno_fold_above(f, other);
     }
-    if (me == 0) uno_copy_block(s, uno_block(acc, count, type), uno_block(out, count, type));
 }
 
-// Ring reduce-scatter on acc (this rank's contribution on entry): at the end block (rank + 1) % n is complete here.
-static void ring_combine(struct uno_sched *s, void *acc, MPI_Count count, struct MPI_ABI_Datatype *type)
+// Ring reduce-scatter of in into acc, which may be in: at the end block (rank + 1) % n is complete there.
+static void ring_combine(struct uno_sched *s, const void *in, void *acc, MPI_Count count, struct MPI_ABI_Datatype *type)
 {
     int n = s->view.size, me = s->view.rank, left = (me - 1 + n) % n, right = (me + 1) % n;
     void *tmp = uno_scratch_typed(s, cut_span(count, n, 0).count, type);
     for (int i = 0; i < n - 1; i++) {
-        struct span out = cut_span(count, n, (me - i + n) % n), in = cut_span(count, n, (me - i - 1 + n) % n);
-        uno_emit_send(s, right, uno_offset(acc, out.at, type), out.count, type);
-        uno_emit_recv(s, left, tmp, in.count, type);
+        struct span give = cut_span(count, n, (me - i + n) % n), take = cut_span(count, n, (me - i - 1 + n) % n);
+        uno_emit_send(s, right, uno_offset(i ? acc : in, give.at, type), give.count, type);
+        uno_emit_recv(s, left, tmp, take.count, type);
         uno_emit_fence(s);
-        uno_emit_reduce(s, tmp, uno_offset(acc, in.at, type), uno_offset(acc, in.at, type), in.count, type);
+        uno_emit_reduce(s, tmp, uno_offset(in, take.at, type), uno_offset(acc, take.at, type), take.count, type);
     }
 }
 
@@ -64,8 +60,7 @@ static void reduce_ring(struct uno_sched *s, const void *in, void *out, MPI_Coun
 {
     int n = s->view.size, me = s->view.rank;
     void *acc = me == root ? out : uno_scratch_typed(s, count, type);
-    uno_copy_block(s, uno_block(in, count, type), uno_block(acc, count, type));
-    ring_combine(s, acc, count, type);
+    ring_combine(s, in, acc, count, type);
     struct span mine = cut_span(count, n, (me + 1) % n);
     if (me != root) {
         uno_emit_send(s, root, uno_offset(acc, mine.at, type), mine.count, type);
@@ -93,11 +88,13 @@ void uno_build_reduce(struct uno_sched *s, const void *in, void *out, MPI_Count 
         return;
     }
     int home = ordered ? 0 : root;
-    void *acc = here ? out : uno_scratch_typed(s, count, type);
-    binomial(s, in, acc, count, type, home);
+    struct uno_fold f = {
+        .s = s, .acc = in, .room = {here ? out : NULL}, .is_there = {here}, .count = count, .type = type};
+    binomial(&f, home);
+    if (here && home == root) uno_fold_end(&f);
     if (home == root) return;
     uno_emit_fence(s);
-    if (s->view.rank == home) uno_emit_send(s, root, acc, count, type);
+    if (s->view.rank == home) uno_emit_send(s, root, f.acc, count, type);
     if (here) uno_emit_recv(s, home, out, count, type);
 }
 
@@ -107,45 +104,39 @@ static void doubling(struct uno_sched *s, const void *in, void *out, MPI_Count c
     int n = s->view.size, me = s->view.rank, pow = 1;
     while (pow * 2 <= n) pow *= 2;
     int odd = n - pow, pos = me < 2 * odd ? me / 2 : me - odd;
-    bool out_of_it = me < 2 * odd && !(me & 1);
-    void *acc = out, *other = uno_scratch_typed(s, count, type);
-    uno_copy_block(s, uno_block(in, count, type), uno_block(acc, count, type));
-    if (me < 2 * odd) {
-        if (out_of_it)
-            uno_emit_send(s, me + 1, acc, count, type);
-        else
-            uno_emit_recv(s, me - 1, other, count, type);
+    struct uno_fold f = {.s = s, .acc = in, .room = {out}, .is_there = {true}, .count = count, .type = type};
+    if (me < 2 * odd && !(me & 1)) {
+        uno_emit_send(s, me + 1, in, count, type);
         uno_emit_fence(s);
-        if (!out_of_it) uno_emit_reduce(s, other, acc, acc, count, type);
+        uno_emit_recv(s, me + 1, out, count, type);
+        return;
     }
-    for (int mask = 1; mask < pow && !out_of_it; mask *= 2) {
+    if (me < 2 * odd) {
+        void *other = uno_fold_room(&f);
+        uno_emit_recv(s, me - 1, other, count, type);
+        uno_emit_fence(s);
+        uno_fold_below(&f, other);
+    }
+    for (int mask = 1; mask < pow; mask *= 2) {
         int to = pos ^ mask, peer = to < odd ? 2 * to + 1 : to + odd;
-        uno_emit_send(s, peer, acc, count, type);
+        void *other = uno_fold_room(&f);
+        uno_emit_send(s, peer, f.acc, count, type);
         uno_emit_recv(s, peer, other, count, type);
         uno_emit_fence(s);
-        if (to < pos) {
-            uno_emit_reduce(s, other, acc, acc, count, type);
-        } else {
-            uno_emit_reduce(s, acc, other, other, count, type);
-            void *t = acc;
-            acc = other;
-            other = t;
-        }
+        if (to < pos)
+            uno_fold_below(&f, other);
+        else
+            uno_fold_above(&f, other);
     }
-    if (!out_of_it) uno_copy_block(s, uno_block(acc, count, type), uno_block(out, count, type));
-    if (me >= 2 * odd) return;
-    if (out_of_it)
-        uno_emit_recv(s, me + 1, out, count, type);
-    else
-        uno_emit_send(s, me - 1, out, count, type);
+    uno_fold_end(&f);
+    if (me < 2 * odd) uno_emit_send(s, me - 1, out, count, type);
 }
 
 static void allreduce_ring(struct uno_sched *s, const void *in, void *out, MPI_Count count,
                            struct MPI_ABI_Datatype *type)
 {
     int n = s->view.size, me = s->view.rank, left = (me - 1 + n) % n, right = (me + 1) % n;
-    uno_copy_block(s, uno_block(in, count, type), uno_block(out, count, type));
-    ring_combine(s, out, count, type);
+    ring_combine(s, in, out, count, type);
     for (int i = 0; i < n - 1; i++) {
         struct span give = cut_span(count, n, (me + 1 - i + n) % n), take = cut_span(count, n, (me - i + n) % n);
         uno_emit_send(s, right, uno_offset(out, give.at, type), give.count, type);

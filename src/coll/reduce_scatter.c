@@ -29,11 +29,16 @@ static void direct(struct uno_sched *s, const struct parts *p, const void *in, v
         uno_emit_recv(s, from, uno_offset(all, from * mine, type), mine, type);
         uno_emit_send(s, to, uno_offset(in, p->at[to], type), part(p, to), type);
     }
-    uno_copy_block(s, uno_block(uno_offset(in, p->at[me], type), mine, type),
-                   uno_block(uno_offset(all, me * mine, type), mine, type));
     uno_emit_fence(s);
-    char *acc = uno_offset(all, (n - 1) * mine, type);
-    for (int i = n - 2; i >= 0; i--) uno_emit_reduce(s, uno_offset(all, i * mine, type), acc, acc, mine, type);
+    bool in_place = in == out;    // then what is still to be read may lie where the result goes
+    const void *own = uno_offset(in, p->at[me], type);
+    void *sum = uno_offset(all, (n - 1) * mine, type);
+    const void *acc = me == n - 1 ? own : sum;
+    for (int i = n - 2; i >= 0; i--) {
+        void *to = i || in_place ? sum : out;
+        uno_emit_reduce(s, i == me ? own : uno_offset(all, i * mine, type), acc, to, mine, type);
+        acc = to;
+    }
     uno_copy_block(s, uno_block(acc, mine, type), uno_block(out, mine, type));
 }
 
@@ -59,20 +64,19 @@ static void ring(struct uno_sched *s, const struct parts *p, const void *in, voi
     struct MPI_ABI_Datatype *type = p->c->rtype;
     MPI_Count most = 0;
     for (int i = 0; i < n; i++) most = part(p, i) > most ? part(p, i) : most;
-    char *go = uno_scratch_typed(s, most, type), *come = uno_scratch_typed(s, most, type);
+    char *come = uno_scratch_typed(s, most, type), *other = uno_scratch_typed(s, most, type);
     if (s->error) return;
-    int first = (me - 1 + n) % n;
-    uno_copy_block(s, uno_block(uno_offset(in, p->at[first], type), part(p, first), type),
-                   uno_block(go, part(p, first), type));
+    const void *go = uno_offset(in, p->at[(me - 1 + n) % n], type);
     for (int i = 1; i < n; i++) {
         int out_block = (me - i + n) % n, in_block = (me - i - 1 + n) % n;
+        void *to = i < n - 1 || in == out ? come : out;
         uno_emit_send(s, right, go, part(p, out_block), type);
         uno_emit_recv(s, left, come, part(p, in_block), type);
         uno_emit_fence(s);
-        uno_emit_reduce(s, uno_offset(in, p->at[in_block], type), come, come, part(p, in_block), type);
-        char *t = go;
-        go = come;
-        come = t;
+        uno_emit_reduce(s, uno_offset(in, p->at[in_block], type), come, to, part(p, in_block), type);
+        go = to;
+        come = other;
+        other = to;
     }
     uno_copy_block(s, uno_block(go, part(p, me), type), uno_block(out, part(p, me), type));
 }

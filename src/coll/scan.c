@@ -5,54 +5,58 @@
 //   chain     n (a + m (b + g)), in segments    large: a pipeline through the ranks
 #include "coll/build.h"
 #include "coll/choose.h"
+#include "coll/fold.h"
 
 #define SEGMENT ((MPI_Count)64 << 10)
 
+// What rank `me` hears goes before its own. Of an exscan that is combined apart, where the result goes, and the value
+// with its own only as long as there is a rank to hear it.
 static void doubling(struct uno_sched *s, const struct uno_call *c, const void *in)
-{
-    int n = s->view.size, me = s->view.rank;
-    bool exclusive = c->kind == UNO_EXSCAN, have = false;
-    struct MPI_ABI_Datatype *type = c->rtype;
-    MPI_Count count = c->rcount;
-    void *tmp = uno_scratch_typed(s, count, type);
-    void *sum = exclusive ? uno_scratch_typed(s, count, type) : c->rbuf;    // of this rank and those heard of
-    uno_copy_block(s, uno_block(in, count, type), uno_block(sum, count, type));
-    for (int k = 1; k < n; k *= 2) {
-        if (me + k < n) uno_emit_send(s, me + k, sum, count, type);
-        if (me - k >= 0) uno_emit_recv(s, me - k, tmp, count, type);
-        uno_emit_fence(s);
-        if (me - k < 0) continue;
-        uno_emit_reduce(s, tmp, sum, sum, count, type);
-        if (!exclusive) continue;
-        if (have)
-            uno_emit_reduce(s, tmp, c->rbuf, c->rbuf, count, type);
-        else
-            uno_copy_block(s, uno_block(tmp, count, type), uno_block(c->rbuf, count, type));
-        have = true;
-    }
-}
-
-static void chain(struct uno_sched *s, const struct uno_call *c, const void *in)
 {
     int n = s->view.size, me = s->view.rank;
     bool exclusive = c->kind == UNO_EXSCAN;
     struct MPI_ABI_Datatype *type = c->rtype;
+    MPI_Count count = c->rcount;
+    struct uno_fold f = {.s = s, .acc = in, .room = {c->rbuf}, .is_there = {!exclusive}, .count = count, .type = type};
+    for (int k = 1; k < n; k *= 2) {
+        bool first = k == 1, goes_on = me + 2 * k < n;
+        if (me + k < n) uno_emit_send(s, me + k, f.acc, count, type);
+        if (me - k < 0) continue;
+        void *other = exclusive && first && in != c->rbuf ? c->rbuf : uno_fold_room(&f);
+        uno_emit_recv(s, me - k, other, count, type);
+        uno_emit_fence(s);
+        if (!exclusive || goes_on) uno_fold_below(&f, other);
+        if (!exclusive) continue;
+        if (first)
+            uno_copy_block(s, uno_block(other, count, type), uno_block(c->rbuf, count, type));
+        else
+            uno_emit_reduce(s, other, c->rbuf, c->rbuf, count, type);
+    }
+    if (!exclusive) uno_fold_end(&f);
+}
+
+// Each rank hears of all before it, one segment after the other, and tells the next one.
+static void chain(struct uno_sched *s, const struct uno_call *c, const void *in)
+{
+    int n = s->view.size, me = s->view.rank;
+    bool exclusive = c->kind == UNO_EXSCAN, in_place = in == c->rbuf, goes_on = me + 1 < n;
+    struct MPI_ABI_Datatype *type = c->rtype;
     MPI_Count unit = type->size && SEGMENT > type->size ? SEGMENT / type->size : 1;
-    char *tmp = uno_scratch_typed(s, unit, type), *sum = uno_scratch_typed(s, unit, type);
+    if (unit > c->rcount) unit = c->rcount;
+    char *tmp = me && (!exclusive || in_place) ? uno_scratch_typed(s, unit, type) : NULL;
+    char *sum = me && exclusive && goes_on ? uno_scratch_typed(s, unit, type) : NULL;
     if (s->error) return;
     for (MPI_Count at = 0; at < c->rcount; at += unit) {
         MPI_Count now = c->rcount - at < unit ? c->rcount - at : unit;
-        const char *own = uno_offset(in, at, type);
-        char *out = uno_offset(c->rbuf, at, type);
-        if (me) uno_emit_recv(s, me - 1, tmp, now, type);
-        uno_emit_fence(s);    // also: the segment before has left sum
-        uno_copy_block(s, uno_block(own, now, type), uno_block(sum, now, type));
-        if (me) uno_emit_reduce(s, tmp, sum, sum, now, type);
-        if (me + 1 < n) uno_emit_send(s, me + 1, sum, now, type);
-        if (!exclusive)
-            uno_copy_block(s, uno_block(sum, now, type), uno_block(out, now, type));
-        else if (me)
-            uno_copy_block(s, uno_block(tmp, now, type), uno_block(out, now, type));
+        const char *own = uno_offset(in, at, type), *give = own;
+        char *out = uno_offset(c->rbuf, at, type), *come = exclusive && !in_place ? out : tmp;
+        if (me) uno_emit_recv(s, me - 1, come, now, type);
+        uno_emit_fence(s);    // also: the segment before has left
+        if (me) give = exclusive ? sum : out;
+        if (me && (!exclusive || goes_on)) uno_emit_reduce(s, come, own, exclusive ? sum : out, now, type);
+        if (goes_on) uno_emit_send(s, me + 1, give, now, type);
+        if (!me && !exclusive) uno_copy_block(s, uno_block(own, now, type), uno_block(out, now, type));
+        if (me && exclusive) uno_copy_block(s, uno_block(come, now, type), uno_block(out, now, type));
     }
 }
 

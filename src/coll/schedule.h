@@ -99,8 +99,9 @@ void uno_emit_send(struct uno_sched *s, int peer, const void *buf, MPI_Count cou
 void uno_emit_recv(struct uno_sched *s, int peer, void *buf, MPI_Count count, struct MPI_ABI_Datatype *type);
 void uno_emit_signal(struct uno_sched *s, int to, int from);    // zero-byte message each way; -1: none
 void uno_copy_block(struct uno_sched *s, struct uno_block from, struct uno_block to);
+// out = a op b; out may be b, and a if the operation is predefined.
 void uno_emit_reduce(struct uno_sched *s, const void *a, const void *b, void *out, MPI_Count count,
-                     struct MPI_ABI_Datatype *type);    // out = a op b; out may be b, not a
+                     struct MPI_ABI_Datatype *type);
 void uno_emit_fence(struct uno_sched *s);
 // Copies between processes, at once like a copy; nothing where the address is 0.
 void uno_emit_pull(struct uno_sched *s, struct uno_remote from, void *dst, size_t bytes);

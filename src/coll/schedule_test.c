@@ -242,6 +242,68 @@ static void together(void **state)
     munmap((void *)(uintptr_t)said, sizeof *said);
 }
 
+// ---- what builders copy ----
+
+static int from[1 << 20], to[1 << 20];    // addresses only: none of these schedules runs
+
+// Copies that rank `rank` of n makes in a call, beside reductions.
+static int copies_of(const struct uno_call *c, int rank, int n)
+{
+    struct uno_sched *s = new_sched(c->op);
+    s->view = (struct uno_view){&uno_comm_world, rank, n, NULL};
+    uno_build(s, c);
+    CHECK(s->error == MPI_SUCCESS && s->nsteps > 0);
+    int copies = 0;
+    for (int i = 0; i < s->nsteps; i++) copies += s->step[i].kind == UNO_STEP_COPY;
+    uno_sched_free(s);
+    return copies;
+}
+
+static struct uno_call call_of(enum uno_coll_kind kind, MPI_Count count)
+{
+    struct uno_call c = {.kind = kind,
+                         .comm = &uno_comm_world,
+                         .sbuf = from,
+                         .rbuf = to,
+                         .scount = count,
+                         .rcount = count,
+                         .stype = ints(),
+                         .rtype = ints()};
+    if (uno_coll_reduces(kind)) c.op = uno_op(MPI_SUM);
+    return c;
+}
+
+// A predefined operation reads contributions where they lie and leaves the result where it belongs.
+static void combine_little(int n, int rank, MPI_Count count)
+{
+    static const enum uno_coll_kind kinds[] = {UNO_ALLREDUCE, UNO_REDUCE, UNO_EXSCAN};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        struct uno_call c = call_of(kinds[i], count);
+        CHECK(copies_of(&c, rank, n) == 0);
+    }
+    struct uno_call scan = call_of(UNO_SCAN, count), scatter = call_of(UNO_REDUCE_SCATTER_BLOCK, count / n + 1);
+    if (rank) CHECK(copies_of(&scan, rank, n) == 0);
+    CHECK(copies_of(&scatter, rank, n) <= (rank == 0));    // the root, when there is one
+}
+
+static void copy_little(void)
+{
+    for (int n = 2; n <= 9; n++)
+        for (int rank = 0; rank < n; rank++) {
+            combine_little(n, rank, 1);
+            combine_little(n, rank, 4 << 10);
+            combine_little(n, rank, 1 << 20);
+            struct uno_call all = call_of(UNO_ALLGATHER, 1 << 16);
+            CHECK(copies_of(&all, rank, n) == 1);    // its own block
+        }
+}
+
+static void builders(void **state)
+{
+    (void)state;
+    run_ranks(1, copy_little);
+}
+
 // ---- requests, and schedules that run again ----
 
 static void start_once(void)
@@ -403,10 +465,8 @@ static void errors(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(alone),
-        cmocka_unit_test(together),
-        cmocka_unit_test(as_requests),
-        cmocka_unit_test(errors),
+        cmocka_unit_test(alone),       cmocka_unit_test(together), cmocka_unit_test(builders),
+        cmocka_unit_test(as_requests), cmocka_unit_test(errors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

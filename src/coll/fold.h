@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A value that a rank combines step by step with what others send, in a schedule: its own contribution first, which is
+// read where it lies. Called by the builders of reductions.
+#pragma once
+#include "coll/schedule.h"
+
+struct uno_fold {
+    struct uno_sched *s;
+    const void *acc;     // the value so far; begins as the contribution, which is written only if it is room[0]
+    void *room[2];       // for what comes and what results
+    bool is_there[2];    // else scratch, made when it is needed
+    MPI_Count count;
+    struct MPI_ABI_Datatype *type;
+};
+
+// Where the next operand may be received: not where acc is. NULL when the schedule has failed.
+void *uno_fold_room(struct uno_fold *f);
+// acc = other op acc, and acc = acc op other, once `other` has come (emit the fence first).
+void uno_fold_below(struct uno_fold *f, const void *other);
+void uno_fold_above(struct uno_fold *f, const void *other);
+// Leaves acc in room[0] if it is not there: predefined operations always leave it there.
+void uno_fold_end(struct uno_fold *f);
