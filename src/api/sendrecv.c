@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Send and receive in one call, in two buffers or in one, blocking and nonblocking, for the entry points in
-// twice/sendrecv.c. The nonblocking forms are one request over two operations; a replacing form sends from a packed
-// copy.
+// twice/sendrecv.c. The nonblocking forms are one request over two operations; a replacing form whose message does not
+// leave at once sends from a packed copy.
 #include <stdlib.h>
 
 #include "api/p2p.h"
+#include "chan/chan.h"
 #include "core/progress.h"
 #include "p2p/inner.h"
 #include "p2p/sign.h"
@@ -49,20 +50,35 @@ static char *packed_copy(const struct uno_args *a, size_t *bytes)
     return copy;
 }
 
+// The message leaves before its buffer receives: at once, or from a copy.
+static int replace(const struct uno_pair *p, MPI_Status *status)
+{
+    struct uno_where to = where(&p->s), from = where(&p->r);
+    void *buf = (void *)(uintptr_t)p->r.buf;
+    int err = uno_send_at_once(p->s.buf, p->s.count, uno_type(p->s.type), &to);
+    if (err == MPI_SUCCESS) return uno_recv(buf, p->r.count, uno_type(p->r.type), &from, status);
+    if (err != UNO_FULL) return err;
+    size_t bytes;
+    char *copy = packed_copy(&p->s, &bytes);
+    MPI_Request send;
+    err = copy ? uno_isend(copy, (MPI_Count)bytes, uno_type(MPI_BYTE), &to, UNO_COPIED, &send) : MPI_ERR_NO_MEM;
+    if (!err) {
+        int err2 = uno_recv(buf, p->r.count, uno_type(p->r.type), &from, status);
+        err = uno_wait(&send, MPI_STATUS_IGNORE);
+        if (err2) err = err2;
+    }
+    free(copy);
+    return err;
+}
+
 int uno_pair_replace(struct uno_pair p, MPI_Status *status)
 {
     uno_enter(p.s.call);
     int err = check_pair(&p);
     if (err) return uno_raise_comm(p.s.comm, p.s.call, err);
-    size_t bytes;
-    char *copy = packed_copy(&p.s, &bytes);
-    if (!copy) return uno_raise_comm(p.s.comm, p.s.call, MPI_ERR_NO_MEM);
-    struct uno_where to = where(&p.s), from = where(&p.r);
+    struct uno_where to = where(&p.s);
     if (__builtin_expect(uno_signing.num != 0, 0)) uno_sign_send(uno_type(p.s.type), p.s.count, &to);
-    err = uno_sendrecv(copy, (MPI_Count)bytes, uno_type(MPI_BYTE), &to, (void *)(uintptr_t)p.r.buf, p.r.count,
-                       uno_type(p.r.type), &from, status);
-    free(copy);
-    return uno_finish_comm(p.s.comm, p.s.call, err);
+    return uno_finish_comm(p.s.comm, p.s.call, replace(&p, status));
 }
 
 // A nonblocking exchange: its request is done when both halves are. A poller of its own looks at them.
@@ -99,37 +115,42 @@ static int exchange_cancel(MPI_Request r)
 static const struct uno_request_ops exchange_ops = {
     .name = "exchange", .cancel = exchange_cancel, .free = exchange_free};
 
-static int start_halves(struct uno_pair *p, struct exchange *x, size_t bytes)
+static int start_halves(const struct uno_pair *p, struct exchange *x, bool replaces)
 {
     struct uno_where to = where(&p->s), from = where(&p->r);
-    int err = uno_irecv((void *)(uintptr_t)p->r.buf, p->r.count, uno_type(p->r.type), &from, &x->recv);
-    if (err) return err;
+    size_t bytes = 0;
+    int err = UNO_FULL;
     if (__builtin_expect(uno_signing.num != 0, 0)) uno_sign_send(uno_type(p->s.type), p->s.count, &to);
+    if (replaces) err = uno_send_at_once(p->s.buf, p->s.count, uno_type(p->s.type), &to);
+    if (err != UNO_FULL && err) return err;
+    bool sent = err == MPI_SUCCESS;
+    if (sent) x->send = &uno_request_sent;
+    if (replaces && !sent && !(x->copy = packed_copy(&p->s, &bytes))) return MPI_ERR_NO_MEM;
+    err = uno_irecv((void *)(uintptr_t)p->r.buf, p->r.count, uno_type(p->r.type), &from, &x->recv);
+    if (err || sent) return err;
     if (x->copy)
-        err = uno_isend(x->copy, (MPI_Count)bytes, uno_type(MPI_BYTE), &to, UNO_STANDARD, &x->send);
+        err = uno_isend(x->copy, (MPI_Count)bytes, uno_type(MPI_BYTE), &to, UNO_COPIED, &x->send);
     else
         err = uno_isend(p->s.buf, p->s.count, uno_type(p->s.type), &to, UNO_STANDARD, &x->send);
     if (err) uno_recv_abandon(&x->recv);
     return err;
 }
 
-// Takes over the copy.
-static int start_exchange(struct uno_pair *p, char *copy, size_t bytes, MPI_Request *request)
+static int start_exchange(const struct uno_pair *p, bool replaces, MPI_Request *request)
 {
     struct exchange *x = calloc(1, sizeof *x);
     MPI_Request whole = uno_request_new(UNO_REQ_OTHER);
     if (!x || !whole) {
-        free(x), free(copy);
+        free(x);
         if (whole) uno_request_release(whole);
         return uno_fail(MPI_ERR_NO_MEM, "no memory for a request");
     }
     x->poller.fn = exchange_step;
     x->whole = whole;
-    x->copy = copy;
-    whole->ops = &exchange_ops;    // from here on x and copy go with the request
+    whole->ops = &exchange_ops;    // from here on x goes with the request
     whole->extra = x;
     whole->rank = MPI_UNDEFINED;
-    int err = start_halves(p, x, bytes);
+    int err = start_halves(p, x, replaces);
     if (err) {
         uno_request_release(whole);
         return err;
@@ -140,17 +161,11 @@ static int start_exchange(struct uno_pair *p, char *copy, size_t bytes, MPI_Requ
     return MPI_SUCCESS;
 }
 
-int uno_pair_start(struct uno_pair p, bool replace, MPI_Request *request)
+int uno_pair_start(struct uno_pair p, bool replaces, MPI_Request *request)
 {
     if (!request) return uno_refuse_null(p.s.comm, p.s.call, "request");
     uno_enter(p.s.call);
     int err = check_pair(&p);
     if (err) return uno_raise_comm(p.s.comm, p.s.call, err);
-    size_t bytes = 0;
-    char *copy = NULL;
-    if (replace) {
-        copy = packed_copy(&p.s, &bytes);
-        if (!copy) return uno_raise_comm(p.s.comm, p.s.call, MPI_ERR_NO_MEM);
-    }
-    return uno_finish_comm(p.s.comm, p.s.call, start_exchange(&p, copy, bytes, request));
+    return uno_finish_comm(p.s.comm, p.s.call, start_exchange(&p, replaces, request));
 }

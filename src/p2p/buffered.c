@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "chan/chan.h"
 #include "core/progress.h"
 #include "core/session.h"
 #include "p2p/inner.h"
@@ -201,15 +202,18 @@ int uno_bsend(const void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, c
         return uno_fail(MPI_ERR_BUFFER,
                         "a message of %zu bytes does not fit the attached buffer of %zu bytes beside what waits there",
                         bytes, b->size);
-    char *data = (char *)k + rounded(sizeof *k);
-    struct uno_packer packer;
-    uno_packer_init(&packer, buf, count, type);
-    uno_pack(&packer, data, bytes);
     k->req = &uno_request_sent;
-    MPI_Request r;
     if (__builtin_expect(uno_signing.num != 0, 0)) uno_sign_send(type, count, to);
-    int err = uno_isend(data, (MPI_Count)bytes, uno_type(MPI_BYTE), to, UNO_STANDARD, &r);
-    if (!err) k->req = r;
+    int err = uno_send_at_once(buf, count, type, to);
+    if (err == UNO_FULL) {
+        char *data = (char *)k + rounded(sizeof *k);
+        struct uno_packer packer;
+        uno_packer_init(&packer, buf, count, type);
+        uno_pack(&packer, data, bytes);
+        MPI_Request r;
+        err = uno_isend(data, (MPI_Count)bytes, uno_type(MPI_BYTE), to, UNO_COPIED, &r);
+        if (!err) k->req = r;
+    }
     reap(b);
     return err;
 }

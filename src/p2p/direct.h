@@ -10,6 +10,9 @@
 bool uno_direct_memory(MPI_Request r, size_t n, struct uno_run *one, struct uno_mem *mem);
 void uno_direct_forget(MPI_Request r);
 
+// Whether a send, whose memory could be copied from directly, had not better be streamed.
+bool uno_direct_pays(const struct MPI_ABI_Request *r, const struct uno_link *link);
+
 // Takes the offer of a send back, if one stands on this link. False: it was accepted.
 bool uno_direct_withdraw(MPI_Request r, struct uno_link *link);
 

@@ -10,7 +10,8 @@
 #include "core/request.h"
 #include "core/type.h"
 
-enum uno_mode { UNO_STANDARD, UNO_SYNC, UNO_READY, UNO_BUFFERED };
+// UNO_COPIED: as standard, from memory that this process has just copied the message to.
+enum uno_mode { UNO_STANDARD, UNO_SYNC, UNO_READY, UNO_BUFFERED, UNO_COPIED };
 
 // Where a message goes or comes from. coll: it belongs to a collective (in a context of its own, so that it never meets
 // the user's messages).
@@ -24,6 +25,10 @@ int uno_send(const void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, co
              enum uno_mode mode) UNO_MUST_USE;
 int uno_recv(void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, const struct uno_where *from,
              MPI_Status *status) UNO_MUST_USE;
+
+// A standard send, if it can leave at once: the memory is then the caller's again. UNO_FULL: nothing has happened.
+int uno_send_at_once(const void *buf, MPI_Count count, struct MPI_ABI_Datatype *type,
+                     const struct uno_where *to) UNO_MUST_USE;
 
 // *req is &uno_request_sent when the message left at once.
 int uno_isend(const void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, const struct uno_where *to,

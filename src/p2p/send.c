@@ -106,7 +106,7 @@ static void offer(MPI_Request r, struct uno_peer *p, struct uno_rts *rts)
 {
     struct uno_run one;
     struct uno_mem mem;
-    if (r->move.bytes == 0 || !uno_direct_memory(r, r->move.bytes, &one, &mem)) return;
+    if (r->move.bytes == 0 || !uno_direct_pays(r, p->link) || !uno_direct_memory(r, r->move.bytes, &one, &mem)) return;
     if (p->ops->offer(p->link, &mem, rts) == MPI_SUCCESS)
         r->move.direct = (int)rts->desc;
     else
@@ -223,6 +223,11 @@ void uno_send_broken(MPI_Request r, int error)
 
 const struct uno_request_ops uno_send_ops = {
     .name = "send", .start = uno_send_start, .cancel = uno_cancel_send, .broken = uno_send_broken};
+
+int uno_send_at_once(const void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, const struct uno_where *to)
+{
+    return to->rank == MPI_PROC_NULL ? send_nowhere(to->comm) : send_now(buf, count, type, to);
+}
 
 int uno_isend(const void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, const struct uno_where *to,
               enum uno_mode mode, MPI_Request *req)

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Unit test of where messages leave from (send.c, direct.c, buffered.c) inside a host: from the user's memory if they
+// leave at once, by stream where the memory is a copy whose lines the receiver may still have, else by direct copy.
+#include "p2p/test_ranks.h"
+
+#include "base/thresholds.h"
+#include "chan/peer_memory.h"
+#include "chan/self.h"
+#include "chan/shm/ring.h"
+#include "p2p/p2p.h"
+
+#define LONG (256 << 10)
+
+static char out[LONG], in[LONG];
+
+// Sends LONG bytes from rank 0 to rank 1, and says how many of them went by stream.
+static uint64_t streamed(enum uno_mode mode)
+{
+    struct uno_where w = {.comm = &uno_comm_world, .rank = 1 - me, .tag = 7};
+    uint64_t before = uno_shm.sent[UNO_BY_STREAM].bytes;
+    MPI_Request r;
+    memset(out, 3 + (int)mode, sizeof out);
+    if (me == 0) {
+        CHECK(uno_isend(out, LONG, uno_type(MPI_BYTE), &w, mode, &r) == MPI_SUCCESS);
+        CHECK(uno_wait(&r, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    } else {
+        memset(in, 0, sizeof in);
+        CHECK(uno_recv(in, LONG, uno_type(MPI_BYTE), &w, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+        CHECK(memcmp(in, out, sizeof in) == 0);
+    }
+    return uno_shm.sent[UNO_BY_STREAM].bytes - before;
+}
+
+static void stream_copies(void)
+{
+    uno_thresholds.paged = 0;
+    uno_thresholds.streamed = UNO_THRESHOLD_NEVER;    // nothing else keeps a message from being copied directly
+    uno_thresholds.grows = 1;
+    CHECK(uno_thresholds_spread() > LONG);
+    CHECK(streamed(UNO_COPIED) == (me == 0 ? LONG : 0));
+    bool direct = uno_peer_memory_pid(1 - (int)uno_chan_self.local) != 0;    // told by now
+    CHECK(streamed(UNO_STANDARD) == (me == 0 && !direct ? LONG : 0));
+    uno_thresholds.grows = 0;    // here lines of the ring would stay in caches, too
+    CHECK(streamed(UNO_COPIED) == (me == 0 && !direct ? LONG : 0));
+}
+
+// The attached buffer holds what has not left, and nothing else.
+static void buffer_what_stays(void)
+{
+    enum { SHORT = 4096, ROOM = 4 * SHORT };
+    static char attached[ROOM];
+    CHECK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN) == MPI_SUCCESS);
+    CHECK(MPI_Buffer_attach(attached, ROOM) == MPI_SUCCESS);
+    memset(out, 'm', SHORT);
+    if (me == 0) {
+        CHECK(MPI_Bsend(out, SHORT, MPI_BYTE, 1, 0, MPI_COMM_WORLD) == MPI_SUCCESS);
+        memset(out, 'x', SHORT);    // the message is no longer there
+        CHECK(!memmem(attached, ROOM, "mmmmmmmm", 8));
+        CHECK(MPI_Bsend(out, ROOM, MPI_BYTE, 1, 0, MPI_COMM_WORLD) == MPI_ERR_BUFFER);    // which has no room for it
+    } else {
+        CHECK(MPI_Recv(in, SHORT, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+        CHECK(memcmp(in, out, SHORT) == 0);
+    }
+}
+
+static void leave_from(void **state)
+{
+    (void)state;
+    run_ranks(2, stream_copies);
+    run_ranks(2, buffer_what_stays);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(leave_from)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
