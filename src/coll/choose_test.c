@@ -66,6 +66,8 @@ static void share_cores(void)
     EXPECT(uno_choose(UNO_ALLGATHER, 33, 8, true) == UNO_ALG_BRUCK);
     EXPECT(uno_choose(UNO_REDUCE_SCATTER, 8, 16 << 10, true) == UNO_ALG_DIRECT);
     EXPECT(uno_choose(UNO_SCAN, 4, 8, true) == UNO_ALG_DOUBLING);
+    EXPECT(uno_choose(UNO_SCAN, 4, 128 << 10, true) == UNO_ALG_DOUBLING);
+    EXPECT(uno_choose(UNO_SCAN, 4, 128 << 10, false) == UNO_ALG_CHAIN);
     EXPECT(uno_choose(UNO_SCAN, 5, 8, true) == UNO_ALG_CHAIN);
     EXPECT(uno_choose(UNO_REDUCE, 3, 32 << 10, true) == UNO_ALG_RING);    // no rule of its own
 }

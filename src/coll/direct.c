@@ -3,7 +3,8 @@
 // copy straight between their buffers by cross-memory attach, each rank its share, and tell each other when they are
 // done. Called by coll.c. n ranks, m bytes, latency a, time per byte b of moving and g of combining:
 //   allreduce, reduce, reduce_scatter   2 a + 2 m (n - 1) / n b + m g     a rank combines one part and writes it out
-//   allgather, alltoall                 2 a + (n - 1) m b                 a rank reads what is for it
+//   scan, exscan                        2 a + 2 m (n - 1) / n b + m g     likewise, for each rank the part as it is
+//   then allgather, alltoall                 2 a + (n - 1) m b                 a rank reads what is for it
 //
 // Always holds: the same as in large.c and large_reduce.c, whose blocking forms go through the segment. Parts fold from
 // the last rank to the first, one rank each: same bits on every rank and in every run.
@@ -107,6 +108,30 @@ static void combine_piece(struct reduction *x, size_t skip, MPI_Count count, cha
     }
 }
 
+// One piece of a scan, from the first rank on. What a rank gets may lie where its contribution was, which is used
+// first.
+static void scan_piece(struct reduction *x, size_t skip, MPI_Count count)
+{
+    const struct uno_call *c = x->d.c;
+    size_t bytes = (size_t)count * x->size;
+    const char *acc = contribution(x, 0, skip, bytes, x->sum);
+    for (int r = 1; r < x->d.n; r++) {
+        const char *before = acc;
+        char *room = acc == x->pull ? x->sum : x->pull;
+        if (c->kind == UNO_SCAN || r < x->d.n - 1) {
+            const char *next = contribution(x, r, skip, bytes, room);
+            uno_emit_reduce(x->d.s, acc, next, room, count, c->rtype);
+            acc = room;
+        }
+        const char *result = c->kind == UNO_SCAN ? acc : before;
+        if (r == x->d.me)
+            uno_copy_block(x->d.s, uno_packed((char *)(uintptr_t)result, bytes),
+                           uno_packed((char *)c->rbuf + skip, bytes));
+        else
+            uno_emit_push(x->d.s, remote(&x->d, r, 1, skip), result, bytes);
+    }
+}
+
 // First element of part i, in whole cache lines for the even split.
 static MPI_Count part(const struct reduction *x, int i)
 {
@@ -124,18 +149,25 @@ static void reduction(struct direct d)
 {
     const struct uno_call *c = d.c;
     bool scattered = c->kind == UNO_REDUCE_SCATTER || c->kind == UNO_REDUCE_SCATTER_BLOCK;
-    bool keeps = scattered || c->kind == UNO_ALLREDUCE || c->root == d.me;
+    bool scan = c->kind == UNO_SCAN || c->kind == UNO_EXSCAN;
+    bool everywhere = scan || c->kind == UNO_ALLREDUCE, keeps = scattered || everywhere || c->root == d.me;
     struct reduction x = {.d = d, .size = (size_t)c->rtype->size};
     x.in = c->sbuf == MPI_IN_PLACE ? c->rbuf : c->sbuf;
     MPI_Count first = part(&x, d.me), end = part(&x, d.me + 1), step = (MPI_Count)(PIECE / x.size);
     if (end - first < step) step = end - first;
     x.sum = uno_scratch_bytes(d.s, 2 * (size_t)step * x.size);
     emit_use(d.s, x.in, (size_t)part(&x, d.n) * x.size);
-    if (c->kind == UNO_ALLREDUCE && x.in != c->rbuf) emit_use(d.s, c->rbuf, (size_t)c->rcount * x.size);
+    if (everywhere && x.in != c->rbuf) emit_use(d.s, c->rbuf, (size_t)c->rcount * x.size);
     if (!x.sum || !tell_addresses(&x.d, x.in, keeps ? c->rbuf : NULL)) return;
     x.pull = x.sum + (size_t)step * x.size;
+    if (c->kind == UNO_SCAN && d.me == 0)
+        uno_copy_block(d.s, uno_block(x.in, c->rcount, c->rtype), uno_block(c->rbuf, c->rcount, c->rtype));
     for (MPI_Count at = first; at < end; at += step) {
         MPI_Count count = end - at < step ? end - at : step;
+        if (scan) {
+            scan_piece(&x, (size_t)at * x.size, count);
+            continue;
+        }
         char *dst = keeps ? (char *)c->rbuf + (size_t)(scattered ? at - first : at) * x.size : x.sum;
         combine_piece(&x, (size_t)at * x.size, count, dst);
     }
@@ -203,6 +235,8 @@ static bool fits(const struct uno_call *c)
     case UNO_REDUCE_SCATTER_BLOCK: return !in_place;    // the result would come where others still read
     case UNO_ALLGATHER:
     case UNO_ALLGATHERV: return true;
+    case UNO_SCAN:
+    case UNO_EXSCAN: return c->comm->size > 2;    // of two ranks one sends to the other, and that is all
     case UNO_ALLTOALL: return !in_place;
     default: return false;
     }
@@ -210,8 +244,8 @@ static bool fits(const struct uno_call *c)
 
 // Where ranks outnumber cores, telling the addresses and that all is done takes two turns of all of them, which
 // messages do not: those were faster, for 4, 8 and 16 ranks on two cores, up to 64, 32 and less than 16 KiB of an
-// allgather, 64, 32 and 32 KiB of an alltoall, and 128, 256 and 32 to 128 KiB of a reduction
-// (docs/design/collectives.md, 11).
+// allgather, 64, 32 and 32 KiB of an alltoall, and 128, 256 and 32 to 128 KiB of a reduction; for 4 and 8, up to 256
+// and 128 KiB of a scan (docs/design/collectives.md, 11).
 #define FEW 4    // ranks
 
 static size_t least_of(const struct uno_coll *u, enum uno_coll_kind kind)
@@ -222,6 +256,8 @@ static size_t least_of(const struct uno_coll *u, enum uno_coll_kind kind)
     case UNO_ALLGATHER:
     case UNO_ALLGATHERV: return n < 16 ? 16 * bytes / n : bytes;
     case UNO_ALLTOALL: return n < 32 ? 32 * bytes / n : bytes;
+    case UNO_SCAN:
+    case UNO_EXSCAN: return n < 32 ? 256 * bytes / n : 8 * bytes;
     default: return 8 * bytes;
     }
 }

@@ -255,6 +255,7 @@ static const struct uno_rule sharing[] = {
     {UNO_REDUCE_SCATTER, 0, 0, UNO_ALG_DIRECT},
     {UNO_REDUCE_SCATTER, MANY, 0, UNO_ALG_REDUCE},
     {UNO_REDUCE_SCATTER, MANY, 16 << 10, UNO_ALG_RING},
+    {UNO_SCAN, 0, 0, UNO_ALG_DOUBLING},
     {UNO_SCAN, 5, 0, UNO_ALG_CHAIN},
 };
 
