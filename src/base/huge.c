@@ -101,7 +101,8 @@ static bool gather(uintptr_t number, bool *again)
     return done;
 }
 
-static uint64_t used;    // bytes, since the program began
+static uint64_t used;         // bytes, since the program began
+static uintptr_t last_end;    // of the last use
 
 bool uno_huge_is_cold(const void *at)
 {
@@ -126,14 +127,17 @@ size_t uno_huge_gathered(const void *at, size_t bytes)
 bool uno_huge_use_hot(const void *at, size_t bytes, size_t hot)
 {
     uintptr_t here = (uintptr_t)at, end = here + bytes;
-    bool all = true;
+    bool all = true, goes_on = here == last_end;
     if (after.num == 0) return false;
+    last_end = end;
     for (uintptr_t number = here >> SHIFT; here < end; number++) {
         uintptr_t next = (number + 1) << SHIFT, until = next < end ? next : end;
         struct region *r = &seen[number % REGIONS];
         bool known = r->number == number;
         if (!known) *r = (struct region){.number = number};
-        r->cold = known && used - r->last >= uno_thresholds.streamed;
+        bool rest = goes_on && known && here != number << SHIFT;    // of a region: as cold as what came before it
+        if (!rest) r->cold = known && used - r->last >= uno_thresholds.streamed;
+        goes_on = false;
         if (used - r->last < hot) r->bytes += until - here;
         used += until - here;
         r->last = used;

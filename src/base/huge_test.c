@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Regions that are gathered into huge pages: asked for again when other pages lie at their addresses, and after a
-// refusal; some at once.
+// refusal; some at once. And which buffers have left the caches since they were used.
 #define _GNU_SOURCE
 #include "base/huge.h"
 
@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "base/param.h"
+#include "base/thresholds.h"
 #include "base/wait.h"
 
 #ifndef MADV_COLLAPSE
@@ -126,12 +127,44 @@ static void gathers_some_at_once(void **state)
     for (int i = 1; i < 4; i++) assert_int_equal(uno_huge_gathered(at[i], REGION), REGION);
 }
 
+// Uses a stretch of addresses that nobody looks at in parts; returns how many of these were in memory.
+static int walk(uintptr_t from, size_t bytes, size_t part)
+{
+    int cold = 0;
+    for (size_t i = 0; i < bytes; i += part) {
+        uno_huge_use_hot((const void *)(from + i), part, 0);
+        cold += uno_huge_is_cold((const void *)(from + i));
+    }
+    return cold;
+}
+
+// Parts of one buffer follow each other, wherever it begins in a region: the second part of a region is as cold as the
+// first was.
+static void tells_what_left_the_caches(void **state)
+{
+    static const size_t begins[] = {0, REGION / 2, 0x95000};
+    static const size_t parts[] = {REGION / 8, REGION / 2, 2 * REGION};
+    (void)state;
+    setenv("UNISONO_HUGE_AFTER", "16M", 1);
+    assert_int_equal(uno_params_load(), 0);
+    uno_thresholds.streamed = 8 * REGION;
+    for (size_t b = 0; b < sizeof begins / sizeof *begins; b++)
+        for (size_t p = 0; p < sizeof parts / sizeof *parts; p++) {
+            uintptr_t from = (uintptr_t)512 * REGION * (2 + 3 * b + p) + begins[b];
+            assert_int_equal(walk(from, 16 * REGION, parts[p]), 0);    // never used before
+            for (int i = 0; i < 3; i++) assert_int_equal(walk(from, 16 * REGION, parts[p]), 16 * REGION / parts[p]);
+            walk(from, 2 * REGION, parts[p]);
+            for (int i = 0; i < 3; i++) assert_int_equal(walk(from, 2 * REGION, parts[p]), 0);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(asks_again_for_other_pages),
         cmocka_unit_test(asks_again_after_a_refusal),
         cmocka_unit_test(gathers_some_at_once),
+        cmocka_unit_test(tells_what_left_the_caches),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

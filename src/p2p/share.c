@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Makes shares (share.h). Rank 0 makes a memfd and announces where it is open; the others open it through /proc, as
 // they find the job segment, and check a random key in it. Where one of them may not, a share that fits lies in the
-// heap of rank 0's job, which all have mapped already. Called by meet.c; made for windows and files.
+// heap of rank 0's job, which all have mapped already; one that fits a chunk of it lies there if there is one, for a
+// file costs each member some system calls, and rank 0 a look at the system's memory. Called by meet.c; made for
+// windows and files.
 //
 // Always holds: the first page is the key and the count of users, then the members' bytes.
 #define _GNU_SOURCE
@@ -159,15 +161,16 @@ static int share_file(struct uno_team *t, struct uno_share *s, int64_t *worst)
     return err;
 }
 
-static int share_heap(struct uno_team *t, struct uno_share *s)
+// In the heap. *worst as above.
+static int share_heap(struct uno_team *t, struct uno_share *s, int64_t *worst)
 {
     int64_t first = -1;
     s->job = uno_proc_job(uno_comm_proc(t->comm, 0));
     s->chunks = (s->mapped + UNO_HEAP_CHUNK - 1) / UNO_HEAP_CHUNK;
     if (t->me == 0 && s->chunks <= UNO_HEAP_CHUNKS) first = take_chunks(s, t->n);
     int err = uno_team_bcast(t, &first, sizeof first);
-    if (err) return err;
-    if (first < 0) return refuse(s, ENOMEM);
+    *worst = first < 0 ? ENOMEM : 0;
+    if (err || *worst) return err;
     s->first = (size_t)first;
     s->base = (char *)uno_job_chunk(s->job, s->first) + PAGE;
     uno_dump_keep(s->base - PAGE, s->mapped);
@@ -180,9 +183,11 @@ int uno_share_make(struct MPI_ABI_Comm *c, size_t bytes, struct uno_share *share
     struct uno_team t = uno_team_all(c, 0);
     int64_t worst = ENOMEM;
     if (s.mapped < bytes || (int64_t)s.mapped < 0) return refuse(&s, EFBIG);
-    int err = share_file(&t, &s, &worst);
-    if (!err && worst == ENOMEM) err = refuse(&s, worst);
-    if (!err && worst) err = share_heap(&t, &s);
+    bool small = s.mapped <= UNO_HEAP_CHUNK;
+    int err = small ? share_heap(&t, &s, &worst) : MPI_SUCCESS;
+    if (!err && worst) err = share_file(&t, &s, &worst);
+    if (!err && worst && worst != ENOMEM && !small) err = share_heap(&t, &s, &worst);
+    if (!err && worst) err = refuse(&s, worst);
     if (err) return err;
     *share = s;
     return MPI_SUCCESS;

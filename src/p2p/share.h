@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Share: memory that the members of a communicator on one host map together, for what windows, files and barriers keep
-// between processes. Anonymous, so it has no name to collide, no limit of a file system, and goes with its last user.
+// between processes. Anonymous, so it has no name to collide, no limit of a file system, and goes with its last user; a
+// small one whose user died stays until the job ends.
 // The lock is held.
 #pragma once
 #include <stdbool.h>

@@ -126,6 +126,32 @@ static void all_meet(void **state)
     unsetenv("UNISONO_CHAN");
 }
 
+// A small share lies in the heap while that has a chunk, else it is a file of its own.
+static void fill_the_heap(void)
+{
+    struct MPI_ABI_Comm *c = &uno_comm_world;
+    struct uno_share s, more;
+    CHECK(uno_share_make(c, 64, &s) == MPI_SUCCESS && !s.map);
+    uno_share_drop(&s);
+    int taken = 0;
+    static int64_t chunk[UNO_HEAP_CHUNKS];
+    struct uno_job_head *job = s.job;
+    while (me == 0 && (chunk[taken] = uno_job_take(job, 1)) >= 0) taken++;
+    CHECK(uno_share_make(c, 64, &s) == MPI_SUCCESS && s.map);
+    s.base[me] = 'x';
+    for (int i = 0; i < taken; i++) uno_job_give(job, (size_t)chunk[i], 1);
+    CHECK(uno_share_make(c, 64, &more) == MPI_SUCCESS && !more.map);
+    CHECK(s.base[me] == 'x' && more.base[me] == 0);
+    uno_share_drop(&s);
+    uno_share_drop(&more);
+}
+
+static void where_small_ones_lie(void **state)
+{
+    (void)state;
+    run_ranks(3, fill_the_heap);
+}
+
 // Two of three ranks, with a communicator of their own, while the third does nothing of the kind.
 static void some_of_them(void)
 {
@@ -154,7 +180,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(as_memfd), cmocka_unit_test(in_the_heap),       cmocka_unit_test(too_much_is_refused),
-        cmocka_unit_test(all_meet), cmocka_unit_test(a_part_of_the_job),
+        cmocka_unit_test(all_meet), cmocka_unit_test(a_part_of_the_job), cmocka_unit_test(where_small_ones_lie),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -194,10 +194,22 @@ int MPI_Get_accumulate(const void *origin_addr, uno_count origin_count, MPI_Data
     return run(at(a, target_rank, target_disp, target_count, target_datatype, win), NULL);
 }
 
+// A request-based operation on mapped memory is over when it returns, as all there.
+static bool is_over(bool now, MPI_Request *request)
+{
+    if (now) *request = &uno_request_sent;
+    return now;
+}
+
 int MPI_Rput(const void *origin_addr, uno_count origin_count, MPI_Datatype origin_datatype, int target_rank,
              MPI_Aint target_disp, uno_count target_count, MPI_Datatype target_datatype, MPI_Win win,
              MPI_Request *request)
 {
+    struct uno_rma_at place = {win, target_rank, target_disp, target_count, target_datatype};
+    uno_enter(__func__);
+    if (request && is_over(uno_rma_put_now(&place, origin_addr, origin_count, origin_datatype), request))
+        return uno_finish_win(win, __func__, MPI_SUCCESS);
+    uno_leave();
     struct args a = plain(__func__, origin_addr, origin_count, origin_datatype, false, MPI_OP_NULL);
     return run_request(at(a, target_rank, target_disp, target_count, target_datatype, win), request);
 }
@@ -206,6 +218,11 @@ int MPI_Rget(void *origin_addr, uno_count origin_count, MPI_Datatype origin_data
              MPI_Aint target_disp, uno_count target_count, MPI_Datatype target_datatype, MPI_Win win,
              MPI_Request *request)
 {
+    struct uno_rma_at place = {win, target_rank, target_disp, target_count, target_datatype};
+    uno_enter(__func__);
+    if (request && is_over(uno_rma_get_now(&place, origin_addr, origin_count, origin_datatype), request))
+        return uno_finish_win(win, __func__, MPI_SUCCESS);
+    uno_leave();
     struct args a = plain(__func__, origin_addr, origin_count, origin_datatype, true, MPI_OP_NULL);
     return run_request(at(a, target_rank, target_disp, target_count, target_datatype, win), request);
 }
@@ -214,6 +231,12 @@ int MPI_Raccumulate(const void *origin_addr, uno_count origin_count, MPI_Datatyp
                     MPI_Aint target_disp, uno_count target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win,
                     MPI_Request *request)
 {
+    struct uno_rma_at place = {win, target_rank, target_disp, target_count, target_datatype};
+    uno_enter(__func__);
+    if (request &&
+        is_over(uno_rma_accumulate_now(&place, origin_addr, NULL, origin_count, origin_datatype, op), request))
+        return uno_finish_win(win, __func__, MPI_SUCCESS);
+    uno_leave();
     struct args a = plain(__func__, origin_addr, origin_count, origin_datatype, false, op);
     return run_request(at(a, target_rank, target_disp, target_count, target_datatype, win), request);
 }
@@ -223,6 +246,13 @@ int MPI_Rget_accumulate(const void *origin_addr, uno_count origin_count, MPI_Dat
                         MPI_Aint target_disp, uno_count target_count, MPI_Datatype target_datatype, MPI_Op op,
                         MPI_Win win, MPI_Request *request)
 {
+    struct uno_rma_at place = {win, target_rank, target_disp, target_count, target_datatype};
+    bool alike = request && result_addr && result_count == origin_count && result_datatype == origin_datatype;
+    uno_enter(__func__);
+    if (alike &&
+        is_over(uno_rma_accumulate_now(&place, origin_addr, result_addr, origin_count, origin_datatype, op), request))
+        return uno_finish_win(win, __func__, MPI_SUCCESS);
+    uno_leave();
     struct args a = plain(__func__, origin_addr, origin_count, origin_datatype, false, op);
     a = into(a, result_addr, result_count, result_datatype);
     return run_request(at(a, target_rank, target_disp, target_count, target_datatype, win), request);
