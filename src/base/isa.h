@@ -30,3 +30,14 @@ static inline enum uno_isa uno_isa(void)
 #endif
     return UNO_ISA_BASE;
 }
+
+// Whether its gather instructions beat plain loads: AMD's are made of more steps than the loads they stand for (Zen 4).
+static inline bool uno_isa_gathers_well(void)
+{
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    return !__builtin_cpu_is("amd");
+#else
+    return false;
+#endif
+}

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copies of many runs of one length, compiled for each length 1..64 so that a run is a few moves and no call; those up
 // to MIDDLE go by whole vector registers, longer ones are memcpy. Runs of 8 bytes are gathered by vector instructions
-// where the processor has them (base/gather.h). Called by pack.c. Always holds: exactly the bytes of the runs are read
-// and written.
+// where the processor has them and they pay (base/gather.h). Called by pack.c. Always holds: exactly the bytes of the
+// runs are read and written.
 #include "core/pack_kernel.h"
 
+#include <stdint.h>
 #include <string.h>
 
 #include "base/gather.h"
@@ -17,16 +18,17 @@
 #define AHEAD 2        // runs that are asked for before they are copied (bench: ddt-lat/panel)
 #define MIDDLE 4096    // bytes; from there on memcpy is as fast
 
-static enum uno_isa isa;
+static enum uno_isa isa, gathers;
 
 enum uno_isa uno_copy_choose(enum uno_isa most)
 {
-    return isa = uno_isa() < most ? uno_isa() : most;
+    return gathers = isa = uno_isa() < most ? uno_isa() : most;
 }
 
 __attribute__((constructor)) static void choose(void)
 {
     uno_copy_choose(UNO_ISA_AVX512);
+    if (!uno_isa_gathers_well()) gathers = UNO_ISA_BASE;
 }
 
 // One case a length: `len` is a constant in the loop that is inlined there.
@@ -89,9 +91,31 @@ static void copy_long(const struct many *m)
                m->src + (m->sdisp ? m->sdisp[i] : (ptrdiff_t)i * m->ss), m->len);
 }
 
+INLINE uint64_t word_at(const char *p)
+{
+    uint64_t w;
+    memcpy(&w, p, sizeof w);
+    return w;
+}
+
+// Four runs of 8 bytes, all read before the first is written: the compiler, which does not know that they lie apart,
+// cannot (Zen 4, 64 KiB of such runs: 2.2 to 1.7 us, gathered 3.4).
+INLINE void four(char *const dst[4], const char *const src[4])
+{
+    uint64_t a = word_at(src[0]), b = word_at(src[1]), c = word_at(src[2]), d = word_at(src[3]);
+    memcpy(dst[0], &a, sizeof a);
+    memcpy(dst[1], &b, sizeof b);
+    memcpy(dst[2], &c, sizeof c);
+    memcpy(dst[3], &d, sizeof d);
+}
+
 INLINE void runs(char *dst, ptrdiff_t ds, const char *src, ptrdiff_t ss, size_t len, size_t n)
 {
-    for (size_t i = 0; i < n; i++, dst += ds, src += ss) memcpy(dst, src, len);
+    size_t i = 0;
+    for (; len == 8 && i + 4 <= n; i += 4, dst += 4 * ds, src += 4 * ss)
+        four((char *[]){dst, dst + ds, dst + 2 * ds, dst + 3 * ds},
+             (const char *[]){src, src + ss, src + 2 * ss, src + 3 * ss});
+    for (; i < n; i++, dst += ds, src += ss) memcpy(dst, src, len);
 }
 
 void uno_copy_runs(char *dst, ptrdiff_t ds, const char *src, ptrdiff_t ss, size_t len, size_t n)
@@ -99,7 +123,7 @@ void uno_copy_runs(char *dst, ptrdiff_t ds, const char *src, ptrdiff_t ss, size_
 #define RUNS(constant)                                                                                                 \
     case constant: runs(dst, ds, src, ss, constant, n); return;
     if (len == 8 && ds == 8 && ss < FAR && ss > -FAR) {
-        size_t done = uno_gather_stride(isa, dst, src, ss, n);
+        size_t done = uno_gather_stride(gathers, dst, src, ss, n);
         dst += 8 * done;
         src += (ptrdiff_t)done * ss;
         n -= done;
@@ -112,7 +136,11 @@ void uno_copy_runs(char *dst, ptrdiff_t ds, const char *src, ptrdiff_t ss, size_
 
 INLINE void gather(char *packed, const char *base, const ptrdiff_t *disp, size_t len, size_t n)
 {
-    for (size_t i = 0; i < n; i++) memcpy(packed + i * len, base + disp[i], len);
+    size_t i = 0;
+    for (; len == 8 && i + 4 <= n; i += 4, disp += 4, packed += 4 * len)
+        four((char *[]){packed, packed + len, packed + 2 * len, packed + 3 * len},
+             (const char *[]){base + disp[0], base + disp[1], base + disp[2], base + disp[3]});
+    for (; i < n; i++, disp++, packed += len) memcpy(packed, base + *disp, len);
 }
 
 void uno_copy_gather(char *packed, const char *base, const ptrdiff_t *disp, size_t len, size_t n)
@@ -120,7 +148,7 @@ void uno_copy_gather(char *packed, const char *base, const ptrdiff_t *disp, size
 #define GATHER(constant)                                                                                               \
     case constant: gather(packed, base, disp, constant, n); return;
     if (len == 8) {
-        size_t done = uno_gather(isa, packed, base, disp, n);
+        size_t done = uno_gather(gathers, packed, base, disp, n);
         packed += 8 * done;
         disp += done;
         n -= done;
@@ -134,7 +162,11 @@ void uno_copy_gather(char *packed, const char *base, const ptrdiff_t *disp, size
 
 INLINE void scatter(const char *packed, char *base, const ptrdiff_t *disp, size_t len, size_t n)
 {
-    for (size_t i = 0; i < n; i++) memcpy(base + disp[i], packed + i * len, len);
+    size_t i = 0;
+    for (; len == 8 && i + 4 <= n; i += 4, disp += 4, packed += 4 * len)
+        four((char *[]){base + disp[0], base + disp[1], base + disp[2], base + disp[3]},
+             (const char *[]){packed, packed + len, packed + 2 * len, packed + 3 * len});
+    for (; i < n; i++, disp++, packed += len) memcpy(base + *disp, packed, len);
 }
 
 void uno_copy_scatter(const char *packed, char *base, const ptrdiff_t *disp, size_t len, size_t n)
