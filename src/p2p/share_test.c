@@ -134,7 +134,7 @@ static void fill_the_heap(void)
     CHECK(uno_share_make(c, 64, &s) == MPI_SUCCESS && !s.map);
     uno_share_drop(&s);
     int taken = 0;
-    static int64_t chunk[UNO_HEAP_CHUNKS];
+    static int64_t chunk[UNO_HEAP_CHUNKS + 1];    // and the refusal
     struct uno_job_head *job = s.job;
     while (me == 0 && (chunk[taken] = uno_job_take(job, 1)) >= 0) taken++;
     CHECK(uno_share_make(c, 64, &s) == MPI_SUCCESS && s.map);
