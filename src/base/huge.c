@@ -43,6 +43,7 @@ static struct region {
     uintptr_t number;
     size_t bytes;     // of use, since it was asked for
     uint64_t last;    // as `used` was after its last use
+    uintptr_t end;    // of that
     bool refused, gathered;
     bool cold;    // at its last use
 } seen[REGIONS];
@@ -101,8 +102,7 @@ static bool gather(uintptr_t number, bool *again)
     return done;
 }
 
-static uint64_t used;         // bytes, since the program began
-static uintptr_t last_end;    // of the last use
+static uint64_t used;    // bytes, since the program began
 
 bool uno_huge_is_cold(const void *at)
 {
@@ -127,20 +127,19 @@ size_t uno_huge_gathered(const void *at, size_t bytes)
 bool uno_huge_use_hot(const void *at, size_t bytes, size_t hot)
 {
     uintptr_t here = (uintptr_t)at, end = here + bytes;
-    bool all = true, goes_on = here == last_end;
+    bool all = true;
     if (after.num == 0) return false;
-    last_end = end;
     for (uintptr_t number = here >> SHIFT; here < end; number++) {
         uintptr_t next = (number + 1) << SHIFT, until = next < end ? next : end;
         struct region *r = &seen[number % REGIONS];
         bool known = r->number == number;
         if (!known) *r = (struct region){.number = number};
-        bool rest = goes_on && known && here != number << SHIFT;    // of a region: as cold as what came before it
-        if (!rest) r->cold = known && used - r->last >= uno_thresholds.streamed;
-        goes_on = false;
+        // What goes on where the last use ended is as cold as that was.
+        r->cold = known && (used - r->last >= uno_thresholds.streamed || (r->cold && here == r->end));
         if (used - r->last < hot) r->bytes += until - here;
         used += until - here;
         r->last = used;
+        r->end = until;
         if (is_due(r)) {
             bool again;
             r->gathered = gather(number, &again);

@@ -158,13 +158,27 @@ static void tells_what_left_the_caches(void **state)
         }
 }
 
+// Likewise where two buffers are walked in turn, a part of each.
+static void tells_of_two_in_turn(void **state)
+{
+    uintptr_t one = (uintptr_t)1 << 44, other = one + 100 * REGION;
+    (void)state;
+    setenv("UNISONO_HUGE_AFTER", "16M", 1);
+    assert_int_equal(uno_params_load(), 0);
+    uno_thresholds.streamed = 8 * REGION;
+    for (int i = 0; i < 3; i++)
+        for (size_t at = 0; at < 16 * REGION; at += REGION / 4) {
+            assert_int_equal(walk(one + at, REGION / 4, REGION / 4), i > 0);
+            assert_int_equal(walk(other + at, REGION / 4, REGION / 4), i > 0);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(asks_again_for_other_pages),
-        cmocka_unit_test(asks_again_after_a_refusal),
-        cmocka_unit_test(gathers_some_at_once),
-        cmocka_unit_test(tells_what_left_the_caches),
+        cmocka_unit_test(asks_again_for_other_pages), cmocka_unit_test(asks_again_after_a_refusal),
+        cmocka_unit_test(gathers_some_at_once),       cmocka_unit_test(tells_what_left_the_caches),
+        cmocka_unit_test(tells_of_two_in_turn),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,11 +3,11 @@
 // copy straight between their buffers by cross-memory attach, each rank its share, and tell each other when they are
 // done. Called by coll.c. n ranks, m bytes, latency a, time per byte b of moving and g of combining:
 //   allreduce, reduce, reduce_scatter   2 a + 2 m (n - 1) / n b + m g     a rank combines one part and writes it out
-//   scan, exscan                        2 a + 2 m (n - 1) / n b + m g     likewise, for each rank the part as it is
-//   then allgather, alltoall                 2 a + (n - 1) m b                 a rank reads what is for it
+//   scan, exscan                        2 a + 2 m (n - 1) / n b + m g     likewise, to each rank its own result
+//   allgather, alltoall                 2 a + (n - 1) m b                 a rank reads what is for it
 //
 // Always holds: the same as in large.c and large_reduce.c, whose blocking forms go through the segment. Parts fold from
-// the last rank to the first, one rank each: same bits on every rank and in every run.
+// the last rank to the first (of scans from the first on), one rank each: same bits on every rank and in every run.
 #include <limits.h>
 
 #include "base/huge.h"

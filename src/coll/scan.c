@@ -48,13 +48,13 @@ static void chain(struct uno_sched *s, const struct uno_call *c, const void *in)
     if (s->error) return;
     for (MPI_Count at = 0; at < c->rcount; at += unit) {
         MPI_Count now = c->rcount - at < unit ? c->rcount - at : unit;
-        const char *own = uno_offset(in, at, type), *give = own;
+        const char *own = uno_offset(in, at, type);
         char *out = uno_offset(c->rbuf, at, type), *come = exclusive && !in_place ? out : tmp;
+        char *with_own = exclusive ? sum : out;
         if (me) uno_emit_recv(s, me - 1, come, now, type);
         uno_emit_fence(s);    // also: the segment before has left
-        if (me) give = exclusive ? sum : out;
-        if (me && (!exclusive || goes_on)) uno_emit_reduce(s, come, own, exclusive ? sum : out, now, type);
-        if (goes_on) uno_emit_send(s, me + 1, give, now, type);
+        if (me && (!exclusive || goes_on)) uno_emit_reduce(s, come, own, with_own, now, type);
+        if (goes_on) uno_emit_send(s, me + 1, me ? with_own : own, now, type);
         if (!me && !exclusive) uno_copy_block(s, uno_block(own, now, type), uno_block(out, now, type));
         if (me && exclusive) uno_copy_block(s, uno_block(come, now, type), uno_block(out, now, type));
     }
