@@ -4,7 +4,6 @@
 // rank that fails exits non-zero, which fails the test; every rank is ended by alarm() when it hangs.
 #pragma once
 #include <errno.h>
-#include <glob.h>
 #include <poll.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -229,18 +228,6 @@ static inline void open_rank(int fd, int rank)
         if (chan->ops->connect(chan, i, &links[i]) == UNO_DECLINED) links[i] = NULL;
 }
 
-// What a rank that died has left there of libfabric's provider shm, under its number: a later process of that number
-// could not open its endpoint ("Device or resource busy").
-static inline void drop_regions(pid_t pid)
-{
-    char pattern[64];
-    glob_t found = {0};
-    snprintf(pattern, sizeof pattern, "/dev/shm/%d:*", (int)pid);
-    if (glob(pattern, 0, NULL, &found) == 0)
-        for (size_t i = 0; i < found.gl_pathc; i++) unlink(found.gl_pathv[i]);
-    globfree(&found);
-}
-
 // The parent's part while the ranks run: what a test does from outside (fd: the job segment). May be NULL.
 typedef void outside_fn(int fd);
 
@@ -283,7 +270,6 @@ static inline int run_ranks(int n, struct uno_chan *which, void (*body)(void), o
                     WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
             failures++;
         }
-        drop_regions(pid[i]);
     }
     close(fd);
     munmap(shared, sizeof *shared);

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which provider of libfabric, and which of its domains (network interfaces). Called by endpoint.c when the channel
 // opens.
+#include <inttypes.h>
 #include <mpi.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
 
 #include "base/param.h"
 #include "chan/net.h"
@@ -124,6 +127,24 @@ static bool is_usable(const struct fi_info *i, const struct uno_net *net)
     return near && left;
 }
 
+// The provider shm names its memory by the number of its process; one of that number that was killed has left memory of
+// that name, and the endpoint would not open ("Device or resource busy"). So its name is one of ours, used once. On
+// failure that of the process stays.
+static void name_for_once(struct fi_info *i)
+{
+    static const char start[] = "fi_shm://";
+    char name[OFI_NAME];
+    uint64_t once = 0;
+    if (i->addr_format != FI_ADDR_STR || !i->src_addr || strncmp(i->src_addr, start, sizeof start - 1) != 0) return;
+    if (getrandom(&once, sizeof once, 0) != (ssize_t)sizeof once) return;
+    int n = snprintf(name, sizeof name, "%sunisono-%d-%" PRIx64, start, (int)getpid(), once);
+    char *copy = strdup(name);
+    if (!copy) return;
+    free(i->src_addr);
+    i->src_addr = copy;
+    i->src_addrlen = (size_t)n + 1;
+}
+
 // Takes those of the first provider that can be used, one per interface.
 static void take_ports(const struct fi_info *all, const struct uno_net *net)
 {
@@ -134,7 +155,7 @@ static void take_ports(const struct fi_info *all, const struct uno_net *net)
         if (s->ports && strcmp(name, s->port[0].info->fabric_attr->prov_name) != 0) continue;
         if (has_domain(i->domain_attr->name) || !is_usable(i, net)) continue;
         s->port[s->ports].info = ofi_library.dupinfo(i);
-        if (s->port[s->ports].info) s->ports++;
+        if (s->port[s->ports].info) name_for_once(s->port[s->ports++].info);
     }
 }
 

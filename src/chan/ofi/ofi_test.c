@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the libfabric channel does with a fabric that is not well: payloads that are damaged on their way, and a way of
-// several that fails. The provider is tcp;ofi_rxm, with functions of its endpoints replaced.
+// What the libfabric channel does with a fabric that is not well: payloads that are damaged on their way, a way of
+// several that fails, memory that a killed process left. The provider is tcp;ofi_rxm, with functions of its endpoints
+// replaced, but for the last.
 #include "chan/ofi/missing.h"
 #include "chan/ofi/ofi.h"
 #include "chan/test_spaces.h"
@@ -184,10 +185,46 @@ static bool is_there(const char *name)
     return waitpid(pid, &status, 0) == pid && status == 0;
 }
 
+// The name that libfabric's provider shm would give this process's memory.
+static const char *memory_name(void)
+{
+    static char name[64];
+    snprintf(name, sizeof name, "/%d:%d:0", (int)getpid(), (int)getuid());
+    return name;
+}
+
+// As a process of this rank's number leaves it when it is killed.
+static void leave_memory(int rank)
+{
+    (void)rank;
+    int fd = shm_open(memory_name(), O_RDWR | O_CREAT | O_EXCL, 0600);
+    CHECK(fd >= 0);
+    close(fd);
+}
+
+static void memory_left_body(void)
+{
+    CHECK(shm_unlink(memory_name()) == 0);
+    CHECK(links[1 - me]);
+}
+
+static void memory_left(void **state)
+{
+    (void)state;
+    if (!is_there("shm")) print_message("left out: libfabric has no provider shm here\n");
+    if (!is_there("shm")) skip();
+    setenv("UNISONO_OFI_PROVIDER", "shm", 1);
+    before_open = leave_memory;
+    int failed = run_ranks(2, &uno_ofi, memory_left_body, NULL);
+    before_open = NULL;
+    setenv("UNISONO_OFI_PROVIDER", "tcp;ofi_rxm", 1);
+    assert_int_equal(failed, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(damaged_memory), cmocka_unit_test(damaged_frame),
-                                       cmocka_unit_test(lane_fails)};
+                                       cmocka_unit_test(memory_left), cmocka_unit_test(lane_fails)};
     setenv("UNISONO_OFI_PROVIDER", "tcp;ofi_rxm", 1);
     setenv("UNISONO_OFI_REMOTE_MIN", "1", 1);
     if (is_there("tcp;ofi_rxm")) return cmocka_run_group_tests(tests, NULL, NULL);
