@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The state of a partitioned operation, shared by partitioned.c (requests, marking, messages), part_match.c (how its
-// two sides find each other) and part_shared.c (partitions that move through shared memory). No other file looks
-// inside.
+// The state of a partitioned operation, shared by partitioned.c (requests, marking, messages), part_cut.c (chunks),
+// part_match.c (how its two sides find each other) and part_shared.c (partitions that move through shared memory). No
+// other file looks inside.
 //
 // The sender's message is cut into chunks of whole partitions; a chunk leaves when the last of them was marked. Threads
 // mark without the lock: a word of marks that becomes full counts down its chunk's `missing`, a chunk whose count is
@@ -65,9 +65,15 @@ struct part {
     _Atomic uint64_t last_put;    // direct: when a chunk became ready, in ticks
 };
 
-#define PART_STAGE_CHUNK ((size_t)256)           // at least, and a quarter of the whole
-#define PART_DIRECT_CHUNK ((size_t)256 << 10)    // bench: part-lat --parts 8,32,128 --sizes 64K:8M
 #define PART_MAX_CHUNKS 1024
+
+// part_cut.c
+void part_cut(struct part *p, size_t bytes, int partitions, int per_chunk);    // chunks of per_chunk partitions
+int part_choose_cut(struct part *p, bool near);     // sender: how many partitions are a chunk
+enum part_mode part_mode_near(size_t bytes);        // what suits so much, between two ranks of a host
+void part_hold(const struct part *p, bool more);    // one more request, or one less
+bool part_are_cold(void);                           // the buffers of all: those that move directly had better not
+void part_use(const struct part *p);                // an activation begins
 
 // part_shared.c. choose: the receiver has met the sender at proc; makes the block for a shared mode if it can.
 enum part_mode part_shared_choose(struct part *p);
@@ -99,8 +105,6 @@ static inline int part_messages(const struct part *p)
 }
 
 // partitioned.c, for both sides once they have met.
-bool part_is_small(size_t bytes);                                              // goes through the shared segment
-void part_cut(struct part *p, size_t bytes, int partitions, int per_chunk);    // chunks of per_chunk partitions
 int part_make_messages(struct part *p) UNO_MUST_USE;    // the requests of chunks that travel as messages
 void part_go(struct part *p);                           // matched and started
 void part_broken(struct part *p, int error);

@@ -138,7 +138,7 @@ static bool is_sound(const struct part *p, const struct uno_link *link, const st
     if (ack->mode == PART_MESSAGES || ack->mode == PART_WHOLE)
         return ack->id >= -1 && ack->id < MAX_IDS;    // -1: the receive was freed
     if (ack->mode != PART_STAGED && ack->mode != PART_DIRECT) return false;
-    if (ack->mode == PART_STAGED && !part_is_small(p->total)) return false;
+    if (ack->mode == PART_STAGED && part_mode_near(p->total) != PART_STAGED) return false;
     return part_is_near(link) && part_is_plain(p) && p->total > 0 && ack->block < UNO_HEAP_CHUNKS;
 }
 

@@ -74,7 +74,8 @@ static void lay_out_part(struct part *p)
 
 enum part_mode part_shared_choose(struct part *p)
 {
-    enum part_mode mode = part_is_small(p->total) ? PART_STAGED : PART_DIRECT;
+    enum part_mode mode = part_mode_near(p->total);
+    if (mode == PART_MESSAGES || (mode == PART_DIRECT && part_are_cold())) return PART_MESSAGES;
     p->pid = uno_peer_memory_pid(uno_local_of(p->proc));
     if (p->chunks > PART_MAX_CHUNKS || (mode == PART_DIRECT && p->pid == 0)) return PART_MESSAGES;
     int64_t at = uno_job_take(uno_chan_self.job, 1);

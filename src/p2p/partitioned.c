@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Partitioned communication: requests, marking, and chunks that travel as messages. How the two sides find each other
-// is in part_match.c, chunks that move through shared memory are in part_shared.c.
+// is in part_match.c, how messages are cut in part_cut.c, chunks that move through shared memory are in part_shared.c.
 //
 // Threads: Pready takes no lock (part.h says how) but to start a message or to end the request; all else is under it.
 #include "p2p/partitioned.h"
@@ -10,48 +10,13 @@
 
 #include "base/fail.h"
 #include "base/patience.h"
-#include "base/thresholds.h"
 #include "p2p/inner.h"
 #include "p2p/part.h"
 #include "p2p/peer.h"
 
-#define MESSAGE_CHUNK ((size_t)256 << 10)
 #define FIRST_TAG (-(1 << 30))    // chunk k of channel id: FIRST_TAG - id * PART_MAX_CHUNKS - k
 
 enum { TAKEN = 1, STARTED };    // left[] of messages: STARTED once the message's request is of this activation
-// ---- cutting ----
-
-bool part_is_small(size_t bytes)
-{
-    return bytes <= uno_thresholds.eager;
-}
-
-void part_cut(struct part *p, size_t bytes, int partitions, int per_chunk)
-{
-    size_t one = partitions ? bytes / (size_t)partitions : 0;
-    p->total = bytes;
-    p->stage_piece = uno_thresholds.piece;
-    p->alone = uno_thresholds.alone;
-    p->per_chunk = per_chunk;
-    p->chunks = partitions && per_chunk ? (partitions + per_chunk - 1) / per_chunk : 1;
-    p->chunk_bytes = one * (size_t)per_chunk;
-}
-
-// How many partitions the sender puts in a chunk: 2^marks.shift per word of marks, some words per chunk.
-static int choose_cut(struct part *p, bool near)
-{
-    size_t small = p->bytes / 4 > PART_STAGE_CHUNK ? p->bytes / 4 : PART_STAGE_CHUNK;
-    size_t want = !near ? MESSAGE_CHUNK : part_is_small(p->bytes) ? small : PART_DIRECT_CHUNK;
-    size_t one = p->partition_bytes ? p->partition_bytes : 1, n = (size_t)p->spec.partitions;
-    p->marks.shift = 0;
-    while (p->marks.shift < 6 && one << (p->marks.shift + 1) <= want) p->marks.shift++;
-    size_t word = (size_t)1 << p->marks.shift, all = (n + word - 1) / word;
-    p->words = all ? (int)all : 1;
-    size_t words = want / (one * word) > 0 ? want / (one * word) : 1, most = PART_MAX_CHUNKS;
-    if ((all + words - 1) / words > most) words = (all + most - 1) / most;
-    if (words > (size_t)p->words || p->bytes == 0) words = (size_t)p->words;
-    return (int)(words * word);
-}
 
 // The bits of a word that stand for no partition.
 static uint64_t absent(const struct part *p, int word)
@@ -281,6 +246,7 @@ void part_go(struct part *p)
         end_part(p, p->error);
         return;
     }
+    part_use(p);
     if (part_is_shared(p)) part_shared_start(p);
     bool staged = p->send && p->mode == PART_STAGED;    // its last Pready ends it, unless it has to wait for room
     bool free = !staged || part_stage_free(p);
@@ -330,6 +296,7 @@ static void part_free(MPI_Request r)
 {
     struct part *p = r->extra;
     settle_part(p);
+    part_hold(p, false);
     uno_poller_remove(&p->poller);
     uno_type_drop(p->spec.type);
     if (p->told) uno_peer_disown(uno_peer_known(p->proc), r);
@@ -407,6 +374,7 @@ static int part_new(const struct uno_part_spec *spec, const struct uno_where *wh
     r->tag = where->tag;
     r->persistent = true;
     r->active = false;
+    part_hold(p, true);
     uno_comm_hold(where->comm);
     uno_type_hold(spec->type);
     *req = r;
@@ -415,7 +383,7 @@ static int part_new(const struct uno_part_spec *spec, const struct uno_where *wh
 
 static int make_marks(struct part *p, bool near)
 {
-    part_cut(p, p->bytes, p->spec.partitions, choose_cut(p, near));
+    part_cut(p, p->bytes, p->spec.partitions, part_choose_cut(p, near));
     p->marks.word = calloc((size_t)p->words, sizeof *p->marks.word);
     p->missing = calloc((size_t)p->chunks, sizeof *p->missing);
     p->left = calloc((size_t)p->chunks, sizeof *p->left);
