@@ -11,7 +11,10 @@
 #include <malloc.h>
 #endif
 
+#include "base/wait.h"
+
 #define LINE 512
+#define LOOK_NS 10000000ULL
 
 static uint64_t least(uint64_t a, uint64_t b)
 {
@@ -83,9 +86,17 @@ static uint64_t of_group(void)
     }
 }
 
-uint64_t uno_memory_left(void)
+bool uno_memory_has(uint64_t bytes)
 {
-    return least(of_system(), of_group());
+    static uint64_t left, looked;    // as the kernel said last, less what was asked for since
+    uint64_t now = uno_now_ns();
+    if (now - looked > LOOK_NS || bytes > left / 16) {
+        left = least(of_system(), of_group());
+        looked = now;
+    }
+    if (bytes > left) return false;
+    left -= bytes;
+    return true;
 }
 
 void uno_memory_trim(void)

@@ -2,11 +2,13 @@
 // How much memory this process may still hope for. Asked before a large amount is laid out, because pages come only
 // when they are touched, and then there is no error to return.
 #pragma once
+#include <stdbool.h>
 #include <stdint.h>
 
-// Bytes: what the system calls available, with free swap space, and what the limit of this control group leaves.
-// UINT64_MAX when nothing is known.
-uint64_t uno_memory_left(void);
+// Whether there is so much: of what the system calls available, with free swap space, and of what the limit of this
+// control group leaves. The kernel is asked, which takes 50 us, if that was longer ago than 10 ms or it is more than a
+// sixteenth of what was left. True when nothing is known. The lock is held.
+bool uno_memory_has(uint64_t bytes);
 
 // Gives memory that was freed back to the system, as far as the C library can.
 void uno_memory_trim(void);

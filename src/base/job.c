@@ -15,6 +15,8 @@
 #include "base/machine.h"
 
 #define PAGE 4096UL
+#define KEPT_BYTES ((size_t)32 << 10)    // of a chunk that is given back: so many stay, zeroed, in
+#define KEPT_CHUNKS 64                   // the first chunks, which are taken first
 #define LAYOUT                                                                                                         \
     ((uint32_t)(sizeof(struct uno_machine) << 24 ^ sizeof(struct uno_door) << 18 ^ sizeof(struct uno_job_head) << 12 ^ \
                 sizeof(struct uno_board)))
@@ -190,7 +192,8 @@ int64_t uno_job_take(struct uno_job_head *h, size_t count)
     return -1;
 }
 
-// The pages go back, and are zero when they are next used. Emulators and sandboxes may take the advice and do nothing:
+// The pages go back, and are zero when they are next used. That interrupts the other cores and costs each process a
+// fault per page at their next use. Emulators and sandboxes may take the advice and do nothing:
 // then it is done by hand, as a word that is still there tells.
 static void clear_chunks(void *at, size_t bytes)
 {
@@ -205,4 +208,14 @@ void uno_job_give(struct uno_job_head *h, size_t first, size_t count)
 {
     clear_chunks(uno_job_chunk(h, first), count * UNO_HEAP_CHUNK);
     give_back(h, first, count);
+}
+
+void uno_job_give_short(struct uno_job_head *h, size_t first, size_t bytes)
+{
+    if (bytes > KEPT_BYTES || first >= KEPT_CHUNKS) {
+        uno_job_give(h, first, 1);
+        return;
+    }
+    memset(uno_job_chunk(h, first), 0, bytes);
+    give_back(h, first, 1);
 }

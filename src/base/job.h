@@ -196,6 +196,10 @@ static inline void *uno_job_turn(struct uno_job_head *h, uint32_t to, uint32_t f
 int64_t uno_job_take(struct uno_job_head *h, size_t count);
 void uno_job_give(struct uno_job_head *h, size_t first, size_t count);
 
+// A single chunk of which no more than the first `bytes` were touched: few stay in memory, so that taking it again
+// costs nothing.
+void uno_job_give_short(struct uno_job_head *h, size_t first, size_t bytes);
+
 static inline void *uno_job_chunk(struct uno_job_head *h, size_t first)
 {
     return (char *)h + h->heap_off + first * UNO_HEAP_CHUNK;

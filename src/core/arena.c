@@ -110,7 +110,7 @@ static size_t find_run(size_t chunks, size_t align)
 static void *take_run(size_t bytes, size_t align)
 {
     size_t chunks = (bytes + CHUNK - 1) / CHUNK;
-    if (bytes >= LARGE && bytes > uno_memory_left()) return NULL;
+    if (bytes >= LARGE && !uno_memory_has(bytes)) return NULL;
     size_t at = chunks < arena.chunks ? find_run(chunks, align > CHUNK ? align / CHUNK : 1) : 0;
     if (at == 0) return NULL;
     for (size_t i = 0; i < chunks; i++) arena.state[at + i] = RUN;

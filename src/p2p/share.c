@@ -33,6 +33,7 @@ UNO_PARAM_DECLARE(by_file);
 
 #define PAGE ((size_t)4096)
 #define KEY 16
+#define LARGE ((size_t)2 << 20)    // from here on the system is asked whether it has so much, as for MPI_Alloc_mem
 
 struct head {
     unsigned char key[KEY];
@@ -90,7 +91,7 @@ static int may_grow(size_t bytes)
 {
     struct rlimit file;
     if (getrlimit(RLIMIT_FSIZE, &file) == 0 && file.rlim_cur != RLIM_INFINITY && bytes > file.rlim_cur) return EFBIG;
-    return bytes > uno_memory_left() ? ENOMEM : 0;
+    return bytes >= LARGE && !uno_memory_has(bytes) ? ENOMEM : 0;
 }
 
 static int make_file(struct uno_share *s, struct place *at)
@@ -203,6 +204,9 @@ void uno_share_drop(struct uno_share *share)
     struct head *h = uno_job_chunk(share->job, share->first);
     share->base = NULL;
     // Acq_rel: pairs with itself: the last one comes after all others' last look at the memory.
-    if (atomic_fetch_sub_explicit(&h->users, 1, memory_order_acq_rel) == 1)
+    if (atomic_fetch_sub_explicit(&h->users, 1, memory_order_acq_rel) > 1) return;
+    if (share->chunks == 1)
+        uno_job_give_short(share->job, share->first, share->mapped);
+    else
         uno_job_give(share->job, share->first, share->chunks);
 }

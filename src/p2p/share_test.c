@@ -9,9 +9,9 @@
 #include "p2p/meet.h"
 
 #define MEETINGS 2000
-#define BYTES ((size_t)300000)
 
 static const int sizes[] = {2, 3, 5, 8};
+static size_t bytes = 300000;    // of a share
 
 // Descriptors of this process, to see that none is left open.
 static int open_files(void)
@@ -30,14 +30,14 @@ static void fill_and_read(void)
     CHECK(uno_meet_make(c, &meet) == MPI_SUCCESS);
     int before = open_files();
     for (int round = 0; round < 20; round++) {
-        CHECK(uno_share_make(c, BYTES, &s) == MPI_SUCCESS);
-        CHECK((uintptr_t)s.base % 4096 == 0 && s.bytes == BYTES);
-        for (size_t i = (size_t)me; i < BYTES; i += (size_t)ranks) {
+        CHECK(uno_share_make(c, bytes, &s) == MPI_SUCCESS);
+        CHECK((uintptr_t)s.base % 4096 == 0 && s.bytes == bytes);
+        for (size_t i = (size_t)me; i < bytes; i += (size_t)ranks) {
             CHECK(s.base[i] == 0);    // nothing is left of the round before
             s.base[i] = (char)(1 + me);
         }
         CHECK(uno_meet(&meet) == MPI_SUCCESS);
-        for (size_t i = 0; i < BYTES; i++) CHECK(s.base[i] == (char)(1 + i % (size_t)ranks));
+        for (size_t i = 0; i < bytes; i++) CHECK(s.base[i] == (char)(1 + i % (size_t)ranks));
         uno_share_drop(&s);
     }
     CHECK(open_files() == before);
@@ -56,6 +56,15 @@ static void in_the_heap(void **state)
     setenv("UNISONO_SHARE_MEMFD", "0", 1);
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) run_ranks(sizes[i], fill_and_read);
     unsetenv("UNISONO_SHARE_MEMFD");
+}
+
+// In a chunk of the heap, of which little or most is used; either way it is zero when it is taken again.
+static void in_a_chunk(void **state)
+{
+    (void)state;
+    size_t before = bytes;
+    for (bytes = 5000; bytes < 60000; bytes *= 3) run_ranks(3, fill_and_read);
+    bytes = before;
 }
 
 static void ask_for_too_much(void)
@@ -179,8 +188,13 @@ static void a_part_of_the_job(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(as_memfd), cmocka_unit_test(in_the_heap),       cmocka_unit_test(too_much_is_refused),
-        cmocka_unit_test(all_meet), cmocka_unit_test(a_part_of_the_job), cmocka_unit_test(where_small_ones_lie),
+        cmocka_unit_test(as_memfd),
+        cmocka_unit_test(in_the_heap),
+        cmocka_unit_test(in_a_chunk),
+        cmocka_unit_test(too_much_is_refused),
+        cmocka_unit_test(all_meet),
+        cmocka_unit_test(a_part_of_the_job),
+        cmocka_unit_test(where_small_ones_lie),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -44,8 +44,10 @@ struct MPI_ABI_Info *uno_win_hints_all(const struct MPI_ABI_Win *w);
 const char *uno_win_hint(const struct MPI_ABI_Win *w, const char *key);    // as the user gave it, or NULL
 bool uno_win_hint_true(const struct MPI_ABI_Win *w, const char *key);
 
-// region.c: dynamic windows. Making is collective. MPI_ERR_RMA_ATTACH: attached already, or not attached.
-int uno_win_regions_make(struct MPI_ABI_Win *w);
+// region.c: dynamic windows. make: false when memory is out; `bytes` of all members of this host lie in the share, zero
+// at first, behind the words; none of other windows. MPI_ERR_RMA_ATTACH: attached already, or not attached.
+bool uno_win_regions_make(struct MPI_ABI_Win *w);
+size_t uno_win_regions_bytes(const struct MPI_ABI_Win *w);
 void uno_win_regions_drop(struct MPI_ABI_Win *w);
 int uno_win_attach(struct MPI_ABI_Win *w, void *base, MPI_Aint bytes);
 int uno_win_detach(struct MPI_ABI_Win *w, const void *base);

@@ -180,14 +180,14 @@ static size_t lay_memory(struct MPI_ABI_Win *w, const struct card *card, size_t 
 }
 
 // One share for all: the window's own lock, its barrier if all members are on this host, the words of the members here,
-// then `memory` bytes on pages of their own.
+// what they attach, then `memory` bytes on pages of their own.
 static int make_share(struct MPI_ABI_Win *w, size_t memory)
 {
     struct uno_rma_shared *s = w->shared;
     size_t slots = (size_t)w->ranks * sizeof(uint64_t), meet = rounded(UNO_LINE + slots, 2 * UNO_LINE);
     s->before = meet + rounded(uno_meet_bytes(), 2 * UNO_LINE);
     s->stride = rounded(waiters_offset(w) + slots, 2 * UNO_LINE);
-    size_t words = rounded(s->before + s->stride * (size_t)w->node->size, PAGE);
+    size_t words = rounded(s->before + s->stride * (size_t)w->node->size + uno_win_regions_bytes(w), PAGE);
     int err = memory > SIZE_MAX - words ? uno_fail(MPI_ERR_NO_MEM, "a window of %zu bytes does not fit", memory)
                                         : uno_share_make(w->node, words + memory, &s->share);
     if (err) return err;
@@ -283,6 +283,7 @@ static int fill_parts(struct MPI_ABI_Win *w, const struct uno_win_spec *spec)
     w->part = calloc(n, sizeof *w->part);
     w->shared = calloc(1, sizeof *w->shared + n * sizeof(struct uno_door *));
     bool mine = card && offset && w->part && w->shared;
+    if (w->flavor == MPI_WIN_FLAVOR_DYNAMIC) mine = uno_win_regions_make(w) && mine;
     int64_t failed = !mine;
     struct uno_team all = uno_team_all(w->comm, 0);
     int err = uno_team_most(&all, &failed);
@@ -295,7 +296,6 @@ static int fill_parts(struct MPI_ABI_Win *w, const struct uno_win_spec *spec)
         err = uno_team_allgather(&all, card, sizeof *card);
     }
     if (!err) err = make_share(w, lay_memory(w, card, offset));
-    if (!err && w->flavor == MPI_WIN_FLAVOR_DYNAMIC) err = uno_win_regions_make(w);
     if (!err) err = uno_win_check_make(w);
     if (!err && least_path.num < UNO_RMA_MESSAGE) err = borrow(w, card);
     if (!err && some_opens(w, card) && !uno_win_access_room(w)) err = uno_fail(MPI_ERR_NO_MEM, "no memory for cards");

@@ -62,26 +62,33 @@ static void operations(MPI_Win win, int *v)
     MPI_Op_free(&mine);
 }
 
-// Each rank knows what the others have attached, and what no more; a layout may lie in several regions.
-static void regions(MPI_Win win)
+// Each rank knows what the others have attached, also while they attach more, and what no more; a layout may lie in
+// several regions. A number of them that has no common divisor with 37 and 11.
+static void regions(MPI_Win win, int many)
 {
-    enum { MANY = 100, STEP = 3 };
+    enum { STEP = 3 };
     int me, n, v[2] = {7, 8};
-    int *mem = calloc(MANY * STEP, sizeof *mem);
+    int *mem = calloc((size_t)many * STEP, sizeof *mem);
     MPI_Aint at, all[8], far;
     MPI_Datatype two;
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
     MPI_Comm_size(MPI_COMM_WORLD, &n);
-    for (int i = 0; i < MANY; i++)
-        CHECK(MPI_Win_attach(win, mem + (i * 37 % MANY) * STEP, 2 * (MPI_Aint)sizeof(int)) == MPI_SUCCESS);
+    CHECK(MPI_Win_attach(win, mem, 2 * (MPI_Aint)sizeof(int)) == MPI_SUCCESS);
+    CHECK(MPI_Get_address(mem, &at) == MPI_SUCCESS);
+    MPI_Allgather(&at, 1, MPI_AINT, all, 1, MPI_AINT, MPI_COMM_WORLD);
+    far = all[(me + 1) % n];
+    MPI_Win_lock_all(0, win);
+    for (int i = 1; i < many; i++) {
+        CHECK(MPI_Win_attach(win, mem + (i * 37 % many) * STEP, 2 * (MPI_Aint)sizeof(int)) == MPI_SUCCESS);
+        if (i % 8 == 0) CHECK(MPI_Put(v, 1, MPI_INT, (me + 1) % n, far, 1, MPI_INT, win) == MPI_SUCCESS);
+    }
+    MPI_Win_unlock_all(win);
+    MPI_Barrier(MPI_COMM_WORLD);
     WRONG(MPI_ERR_RMA_ATTACH, MPI_Win_attach(win, mem + STEP + 1, sizeof(int)));
     WRONG(MPI_ERR_RMA_ATTACH, MPI_Win_attach(win, mem + STEP - 1, 2 * (MPI_Aint)sizeof(int)));
     CHECK(MPI_Win_attach(win, mem + STEP - 1, 0) == MPI_SUCCESS);
     CHECK(MPI_Win_detach(win, mem + STEP - 1) == MPI_SUCCESS);
-    CHECK(MPI_Get_address(mem, &at) == MPI_SUCCESS);
-    MPI_Allgather(&at, 1, MPI_AINT, all, 1, MPI_AINT, MPI_COMM_WORLD);
-    far = all[(me + 1) % n];
-    MPI_Type_create_hindexed_block(2, 1, (MPI_Aint[]){4, (MANY - 1) * STEP * 4}, MPI_INT, &two);
+    MPI_Type_create_hindexed_block(2, 1, (MPI_Aint[]){4, (many - 1) * STEP * 4}, MPI_INT, &two);
     MPI_Type_commit(&two);
     MPI_Win_lock_all(0, win);
     CHECK(MPI_Put(v, 2, MPI_INT, (me + 1) % n, far, 1, two, win) == MPI_SUCCESS);
@@ -89,8 +96,8 @@ static void regions(MPI_Win win)
     WRONG(MPI_ERR_RMA_RANGE, MPI_Put(v, 2, MPI_INT, (me + 1) % n, far + 8, 1, two, win));
     MPI_Win_unlock_all(win);
     MPI_Barrier(MPI_COMM_WORLD);
-    CHECK(mem[1] == 7 && mem[(MANY - 1) * STEP] == 8 && mem[2] == 0);
-    for (int i = 0; i < MANY; i++) CHECK(MPI_Win_detach(win, mem + (i * 11 % MANY) * STEP) == MPI_SUCCESS);
+    CHECK(mem[0] == 7 && mem[1] == 7 && mem[(many - 1) * STEP] == 8 && mem[2] == 0);
+    for (int i = 0; i < many; i++) CHECK(MPI_Win_detach(win, mem + (i * 11 % many) * STEP) == MPI_SUCCESS);
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Win_lock_all(0, win);
     WRONG(MPI_ERR_RMA_RANGE, MPI_Put(v, 1, MPI_INT, (me + 1) % n, far, 1, MPI_INT, win));
@@ -117,7 +124,8 @@ static void making(void)
     WRONG(MPI_ERR_RMA_ATTACH, MPI_Win_detach(win, &win));
     CHECK(MPI_Win_detach(win, &v) == MPI_SUCCESS);
     WRONG(MPI_ERR_RMA_ATTACH, MPI_Win_detach(win, &v));
-    regions(win);
+    regions(win, 100);
+    regions(win, 9000);
     MPI_Win gone = win;
     MPI_Win_free(&win);
     WRONG(MPI_ERR_WIN, MPI_Win_fence(0, gone));
