@@ -139,48 +139,89 @@ static bool even(const struct piece *p, size_t n)
     return true;
 }
 
-// The largest power of two up to 64 that divides the length of every run.
-static size_t common_unit(const struct piece *p, size_t n)
+// Runs in their order: those of a list, or the blocks of a layout whose part is a run, where those that touch are one.
+struct runs {
+    const struct piece *piece;     // [n], or NULL
+    const struct uno_layout *l;    // of n blocks
+    struct piece part;
+    size_t n, i;    // i: the next one
+};
+
+static inline size_t block_bytes(const struct runs *r, size_t i)
 {
-    size_t all = 64;
-    for (size_t i = 0; i < n; i++) all |= p[i].bytes;
-    return all & -all;
+    return (size_t)uno_layout_len(r->l, (MPI_Count)i) * r->part.bytes;
+}
+
+static inline bool next_run(struct runs *r, struct piece *run)
+{
+    if (r->piece) {
+        if (r->i < r->n) *run = r->piece[r->i];
+        return r->i++ < r->n;
+    }
+    while (r->i < r->n && block_bytes(r, r->i) == 0) r->i++;
+    if (r->i == r->n) return false;
+    *run = (struct piece){shifted(r->part.at, r->l->disp[r->i]), block_bytes(r, r->i), NULL};
+    for (r->i++; r->i < r->n; r->i++) {
+        size_t more = block_bytes(r, r->i);
+        if (more && shifted(run->at, (ptrdiff_t)run->bytes) != shifted(r->part.at, r->l->disp[r->i])) break;
+        run->bytes += more;
+    }
+    return true;
+}
+
+// What all runs are, together.
+struct sum {
+    size_t n, bytes, unit;    // unit: the largest power of two up to 64 that divides the length of every run
+    bool same, even;          // of one length; evenly spaced
+    ptrdiff_t stride;
+    struct piece first;
+};
+
+static struct sum sum_of(struct runs r)
+{
+    struct sum s = {.unit = 64, .same = true, .even = true};
+    struct piece run, last = {0, 0, NULL};
+    for (; next_run(&r, &run); s.n++, last = run) {
+        if (s.n == 0) s.first = run;
+        if (s.n == 1) s.stride = run.at - s.first.at;
+        s.same &= run.bytes == s.first.bytes;
+        s.even &= s.n == 0 || run.at - last.at == s.stride;
+        s.bytes += run.bytes;
+        s.unit |= run.bytes;
+    }
+    s.unit &= -s.unit;
+    return s;
 }
 
 // Runs of one length, or of a few units of one length each: those go unit by unit, which takes no branch on a length.
-static struct piece gather_of(struct builder *b, const struct piece *p, size_t n, size_t bytes, size_t len)
+static struct piece gather_of(struct builder *b, struct runs r, const struct sum *s, size_t len)
 {
-    struct uno_pack *g = new_node(b, UNO_PACK_GATHER, bytes, bytes / len);
-    if (!g) return p[0];
+    struct uno_pack *g = new_node(b, UNO_PACK_GATHER, s->bytes, s->bytes / len);
+    if (!g) return s->first;
     ptrdiff_t *disp = (ptrdiff_t *)(uintptr_t)g->disp;
     g->len = len;
-    for (size_t i = 0; i < n; i++)
-        for (size_t k = 0; k < p[i].bytes; k += len) *disp++ = p[i].at + (ptrdiff_t)k;
-    return (struct piece){0, bytes, g};
+    for (struct piece run; next_run(&r, &run);)
+        for (size_t k = 0; k < run.bytes; k += len) *disp++ = run.at + (ptrdiff_t)k;
+    return (struct piece){0, s->bytes, g};
 }
 
-// A list of runs, of one length or of several.
-static struct piece runs_of(struct builder *b, const struct piece *p, size_t n)
+// All runs as one piece; of one length or of several.
+static struct piece runs_of(struct builder *b, struct runs r)
 {
-    if (n == 1) return p[0];
-    bool same = true;
-    size_t bytes = 0, unit = common_unit(p, n);
-    for (size_t i = 0; i < n; i++) {
-        same &= p[i].bytes == p[0].bytes;
-        bytes += p[i].bytes;
-    }
-    if (same && even(p, n)) return loop_of(b, p[0], n, p[1].at - p[0].at);
-    if (same) return gather_of(b, p, n, bytes, p[0].bytes);
-    if (n > WRITE_OUT && bytes / unit <= n * SPLIT) return gather_of(b, p, n, bytes, unit);
-    struct uno_pack *g = new_node(b, UNO_PACK_RUNS, bytes, n);
-    if (!g) return p[0];
+    struct sum s = sum_of(r);
+    if (s.n <= 1) return s.first;
+    if (s.same && s.even) return loop_of(b, s.first, s.n, s.stride);
+    if (s.same) return gather_of(b, r, &s, s.first.bytes);
+    if (s.n > WRITE_OUT && s.bytes / s.unit <= s.n * SPLIT) return gather_of(b, r, &s, s.unit);
+    struct uno_pack *g = new_node(b, UNO_PACK_RUNS, s.bytes, s.n);
+    if (!g) return s.first;
     ptrdiff_t *disp = (ptrdiff_t *)(uintptr_t)g->disp;
     size_t *offset = (size_t *)(uintptr_t)g->offset;
-    for (size_t i = 0; i < n; i++) {
-        disp[i] = p[i].at;
-        offset[i + 1] = offset[i] + p[i].bytes;
+    for (struct piece run; next_run(&r, &run); offset++) {
+        *disp++ = run.at;
+        offset[1] = offset[0] + run.bytes;
     }
-    return (struct piece){0, bytes, g};
+    return (struct piece){0, s.bytes, g};
 }
 
 // The end of the stretch of plain runs that starts at piece i (i + 1 when it is a node).
@@ -197,7 +238,7 @@ static struct piece finish_list(struct builder *b, struct list *l)
 {
     struct piece whole = {0, 0, NULL};
     if (l->n > 0 && stretch(l, 0) == l->n)
-        whole = runs_of(b, l->piece, l->n);
+        whole = runs_of(b, (struct runs){.piece = l->piece, .n = l->n});
     else if (l->n > 1 && even(l->piece, l->n))
         whole = loop_of(b, l->piece[0], l->n, l->piece[1].at - l->piece[0].at);
     else if (l->n > 0) {
@@ -206,7 +247,8 @@ static struct piece finish_list(struct builder *b, struct list *l)
         struct uno_pack *g = new_node(b, UNO_PACK_SEQ, 0, n);
         for (size_t i = 0, end; g && i < l->n; i = end, k++) {
             end = stretch(l, i);
-            struct piece part = l->piece[i].node ? l->piece[i] : runs_of(b, l->piece + i, end - i);
+            struct piece part =
+                l->piece[i].node ? l->piece[i] : runs_of(b, (struct runs){.piece = l->piece + i, .n = end - i});
             ((ptrdiff_t *)(uintptr_t)g->disp)[k] = part.at;
             ((size_t *)(uintptr_t)g->offset)[k] = bytes;
             ((const struct uno_pack **)(uintptr_t)g->kids)[k] = node_of(b, &part);
@@ -270,6 +312,11 @@ static struct piece compile_blocks(struct builder *b, const struct uno_layout *l
     struct list list = {0};
     struct piece kid = {0, 0, NULL}, block = {0, 0, NULL};
     MPI_Count made = -1;    // length of the block that `block` is
+    if (l->n > 0 && l->shape == UNO_SHAPE_BLOCKS) {
+        kid = piece_of(b, l->kid[0]);
+        if (!kid.node && (size_t)l->kid[0]->extent == kid.bytes)
+            return runs_of(b, (struct runs){.l = l, .part = kid, .n = (size_t)l->n});
+    }
     for (MPI_Count i = 0; i < l->n && !b->failed; i++) {
         bool first = i == 0 || l->shape == UNO_SHAPE_STRUCT;
         MPI_Count len = uno_layout_len(l, i);

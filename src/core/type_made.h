@@ -21,6 +21,7 @@ struct uno_layout {
     MPI_Count n, blocklen, stride;
     const MPI_Count *blocklens, *disp;
     struct MPI_ABI_Datatype *const *kid;    // [n] for STRUCT, else [1]
+    bool kept;                              // blocklens and disp lie in the contents' values, which are kept
 };
 
 struct uno_type_made {
@@ -32,6 +33,8 @@ struct uno_type_made {
     MPI_Count *values;                  // integers, then addresses, then counts
     struct MPI_ABI_Datatype **types;    // as the user gave them; each is held
     struct uno_pack *nodes;             // the program's nodes that this type owns
+    size_t used;                        // of `few`
+    MPI_Count few[24];                  // where short arrays of the layout and the contents are
 };
 
 static inline MPI_Count uno_layout_kids(const struct uno_layout *l)

@@ -5,6 +5,8 @@
 #include "core/type_make.h"
 
 #include <limits.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -96,18 +98,39 @@ static int too_wide(const struct bounds *b)
                     (long long)b->wide[0], b->overflow, (long long)b->wide[1], LLONG_MAX);
 }
 
-// A new type around a layout: copies its arrays, holds its kids.
+// Room for n words of what a type is made of. Most types have few, which lie with the rest. NULL: no memory.
+static void *room(struct uno_type_made *m, size_t n)
+{
+    if (n > sizeof m->few / sizeof m->few[0] - m->used) return malloc(n * sizeof m->few[0]);
+    m->used += n;
+    return m->few + m->used - n;
+}
+
+static void give_room(const struct uno_type_made *m, void *p)
+{
+    if ((uintptr_t)p - (uintptr_t)m->few > sizeof m->few) free(p);
+}
+
+static struct uno_type_made *new_made(void)
+{
+    struct uno_type_made *m = malloc(sizeof *m);
+    if (m) memset(m, 0, offsetof(struct uno_type_made, few));
+    return m;
+}
+
+// A new type around a layout: copies its arrays, unless they are kept, and holds its kids.
 static int make(const struct uno_layout *l, struct bounds *b, uno_datatype **out)
 {
     MPI_Count extent = distance(b, b->lb, b->ub), true_extent = distance(b, b->true_lb, b->true_ub);
     if (b->overflow) return too_wide(b);
-    size_t n = (size_t)l->n, nlens = l->blocklens ? n : 0, ndisp = l->disp ? n : 0, nkids = (size_t)uno_layout_kids(l);
-    struct uno_type_made *m = calloc(1, sizeof *m);
-    MPI_Count *store = malloc((nlens + ndisp + nkids + 1) * sizeof *store);
-    uno_datatype *t = m && store ? uno_pool_get(&uno_type_pool) : NULL;
-    if (!t) {
+    size_t n = (size_t)l->n, nlens = l->blocklens && !l->kept ? n : 0, ndisp = l->disp && !l->kept ? n : 0,
+           nkids = (size_t)uno_layout_kids(l);
+    uno_datatype *t = uno_pool_get(&uno_type_pool);
+    struct uno_type_made *m = t ? new_made() : NULL;
+    MPI_Count *store = m ? room(m, nlens + ndisp + nkids) : NULL;
+    if (!store) {
         free(m);
-        free(store);
+        if (t) uno_pool_put(&uno_type_pool, t);
         return uno_fail(MPI_ERR_NO_MEM, "no memory for a datatype of %zu blocks", n);
     }
     MPI_Count *disp = store + nlens;
@@ -147,12 +170,39 @@ int uno_type_vector(MPI_Count n, MPI_Count blocklen, MPI_Count stride, uno_datat
     return make(&l, &b, out);
 }
 
+// All blocks of kids that do not go backwards: where the first and the last kid in memory are, and how many kids there
+// are. False: something does not fit, or there are none.
+static bool reach(const struct uno_layout *l, MPI_Count extent, MPI_Count *low, MPI_Count *high, MPI_Count *kids)
+{
+    bool wide = extent < 0;
+    *low = LLONG_MAX;
+    *high = LLONG_MIN;
+    *kids = 0;
+    for (MPI_Count i = 0; i < l->n; i++) {
+        MPI_Count len = uno_layout_len(l, i), at = l->disp[i], last;
+        if (len == 0) continue;
+        wide |= __builtin_mul_overflow(len - 1, extent, &last);
+        wide |= __builtin_add_overflow(at, last, &last);
+        wide |= __builtin_add_overflow(*kids, len, kids);
+        if (at < *low) *low = at;
+        if (last > *high) *high = last;
+    }
+    return !wide && *kids > 0;
+}
+
 int uno_type_blocks(const struct uno_layout *blocks, uno_datatype *old, uno_datatype **out)
 {
     struct bounds b = {.basic = -1};
     struct uno_layout l = *blocks;
+    MPI_Count low, high, kids;
     l.shape = UNO_SHAPE_BLOCKS;
     l.kid = &old;
+    if (reach(&l, old->extent, &low, &high, &kids)) {
+        weigh(&b, old, kids);
+        span(&b, old, low, 1);
+        span(&b, old, high, 1);
+        return make(&l, &b, out);
+    }
     for (MPI_Count i = 0; i < l.n; i++) {
         weigh(&b, old, uno_layout_len(&l, i));
         span(&b, old, l.disp[i], uno_layout_len(&l, i));
@@ -211,11 +261,12 @@ int uno_type_copy(uno_datatype *old, uno_datatype **out)
 int uno_type_record(uno_datatype *t, const struct uno_contents *c)
 {
     struct uno_type_made *m = t->made;
-    size_t nvalues = (size_t)(c->nints + c->naddrs + c->ncounts), ntypes = (size_t)c->ntypes;
-    m->values = malloc((nvalues + 1) * sizeof *m->values);
-    m->types = malloc((ntypes + 1) * sizeof *m->types);
+    size_t nvalues = c->kept ? 0 : (size_t)(c->nints + c->naddrs + c->ncounts), ntypes = (size_t)c->ntypes;
+    m->values = room(m, nvalues);
+    m->types = room(m, ntypes);
     if (!m->values || !m->types) return uno_fail(MPI_ERR_NO_MEM, "no memory for the contents of a datatype");
     if (nvalues) memcpy(m->values, c->values, nvalues * sizeof *m->values);
+    if (c->kept) m->values = (MPI_Count *)(uintptr_t)c->values;
     if (ntypes) memcpy(m->types, c->types, ntypes * sizeof *m->types);
     for (size_t i = 0; i < ntypes; i++) uno_type_hold(m->types[i]);
     m->combiner = c->combiner;
@@ -236,9 +287,9 @@ static void unmake(uno_datatype *t)
     for (MPI_Count i = 0; i < m->ntypes; i++) uno_type_drop(m->types[i]);
     uno_pack_free(m->nodes);
     uno_attrs_drop(t->attrs);
-    free(m->values);
-    free(m->types);
-    free(m->store);
+    give_room(m, m->values);
+    give_room(m, m->types);
+    give_room(m, m->store);
     free(m);
 }
 

@@ -40,6 +40,7 @@ struct uno_contents {
     MPI_Count nints, naddrs, ncounts, ntypes;
     const MPI_Count *values;    // [nints + naddrs + ncounts]
     uno_datatype *const *types;
+    bool kept;    // values are malloc's, and the type's from its success on; else they are copied
 };
 int uno_type_record(uno_datatype *t, const struct uno_contents *c) UNO_MUST_USE;
 

@@ -109,7 +109,8 @@ static int make_list(const struct list *a, const struct uno_contents *c, MPI_Cou
                            .blocklen = a->blocklen,
                            .blocklens = a->lens.width ? c->values + 1 : NULL,
                            .disp = disp,
-                           .kid = c->types};
+                           .kid = c->types,
+                           .kept = c->kept};
     if (a->combiner == MPI_COMBINER_STRUCT) return uno_type_struct(&l, t);
     if (a->combiner == MPI_COMBINER_INDEXED || a->combiner == MPI_COMBINER_INDEXED_BLOCK) {
         for (MPI_Count i = 0; i < n; i++) {
@@ -131,9 +132,9 @@ static int list(const struct list *a, MPI_Datatype *newtype)
         err = uno_fail(MPI_ERR_COUNT, "count %lld is out of range (0 .. %lld allowed)", (long long)a->n, BLOCKS_MAX);
     if (err) return uno_raise_self(a->call, err);
     MPI_Count n = a->n, nlens = a->lens.width ? n : 1, ntypes = a->combiner == MPI_COMBINER_STRUCT ? n : 1;
-    MPI_Count *values = malloc((size_t)(1 + nlens + 2 * n) * sizeof *values);
-    uno_datatype **kid = malloc((size_t)(ntypes + 1) * sizeof *kid);
     bool elements = a->combiner == MPI_COMBINER_INDEXED || a->combiner == MPI_COMBINER_INDEXED_BLOCK;
+    MPI_Count *values = malloc((size_t)(1 + nlens + n + (elements ? n : 0)) * sizeof *values);
+    uno_datatype **kid = malloc((size_t)(ntypes + 1) * sizeof *kid);
     struct uno_contents c = {.combiner = a->combiner,
                              .large = UNO_LARGE,
                              .nints = UNO_LARGE ? 0 : 1 + nlens + (elements ? n : 0),
@@ -141,7 +142,8 @@ static int list(const struct list *a, MPI_Datatype *newtype)
                              .ncounts = UNO_LARGE ? 1 + nlens + n : 0,
                              .ntypes = ntypes,
                              .values = values,
-                             .types = kid};
+                             .types = kid,
+                             .kept = true};
     if (values && kid) {
         values[0] = n;
         for (MPI_Count i = 0; i < nlens; i++) values[1 + i] = a->lens.width ? uno_number(a->lens, i) : a->blocklen;
@@ -152,7 +154,7 @@ static int list(const struct list *a, MPI_Datatype *newtype)
         err = uno_fail(MPI_ERR_NO_MEM, "no memory for %lld blocks", (long long)n);
     }
     err = uno_type_deliver(a->call, err, t, &c, newtype);
-    free(values);
+    if (err) free(values);
     free(kid);
     return err;
 }
