@@ -15,6 +15,7 @@
 
 #define LINE 512
 #define LOOK_NS 10000000ULL
+#define SMALL ((uint64_t)2 << 20)    // bytes, for which the kernel is not asked
 
 static uint64_t least(uint64_t a, uint64_t b)
 {
@@ -89,6 +90,7 @@ static uint64_t of_group(void)
 bool uno_memory_has(uint64_t bytes)
 {
     static uint64_t left, looked;    // as the kernel said last, less what was asked for since
+    if (bytes < SMALL) return true;
     uint64_t now = uno_now_ns();
     if (now - looked > LOOK_NS || bytes > left / 16) {
         left = least(of_system(), of_group());

@@ -15,8 +15,8 @@
 #include "base/machine.h"
 
 #define PAGE 4096UL
-#define KEPT_BYTES ((size_t)32 << 10)    // of a chunk that is given back: so many stay, zeroed, in
-#define KEPT_CHUNKS 64                   // the first chunks, which are taken first
+#define KEPT_BYTES ((size_t)32 << 10)    // that stay, zeroed, of a chunk that is given back
+#define KEPT_CHUNKS 64                   // the first ones, in which they do; these are taken first
 #define LAYOUT                                                                                                         \
     ((uint32_t)(sizeof(struct uno_machine) << 24 ^ sizeof(struct uno_door) << 18 ^ sizeof(struct uno_job_head) << 12 ^ \
                 sizeof(struct uno_board)))

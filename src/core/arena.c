@@ -21,7 +21,7 @@
 #define CHUNK ((size_t)65536)
 #define SMALLEST ((size_t)64)
 #define CLASSES 10                  // sizes SMALLEST << class
-#define LARGE ((size_t)2 << 20)     // from here on the system is asked whether it has so much
+#define LARGE ((size_t)2 << 20)     // a huge page; blocks from here on ask for them
 #define MOST ((uint64_t)1 << 40)    // bytes of addresses
 
 // State of a chunk in the table: free, of small blocks (CLASS + class), in a run (RUN; its first: RUN + its length).
@@ -110,7 +110,7 @@ static size_t find_run(size_t chunks, size_t align)
 static void *take_run(size_t bytes, size_t align)
 {
     size_t chunks = (bytes + CHUNK - 1) / CHUNK;
-    if (bytes >= LARGE && !uno_memory_has(bytes)) return NULL;
+    if (!uno_memory_has(bytes)) return NULL;
     size_t at = chunks < arena.chunks ? find_run(chunks, align > CHUNK ? align / CHUNK : 1) : 0;
     if (at == 0) return NULL;
     for (size_t i = 0; i < chunks; i++) arena.state[at + i] = RUN;

@@ -33,7 +33,6 @@ UNO_PARAM_DECLARE(by_file);
 
 #define PAGE ((size_t)4096)
 #define KEY 16
-#define LARGE ((size_t)2 << 20)    // from here on the system is asked whether it has so much, as for MPI_Alloc_mem
 
 struct head {
     unsigned char key[KEY];
@@ -91,7 +90,7 @@ static int may_grow(size_t bytes)
 {
     struct rlimit file;
     if (getrlimit(RLIMIT_FSIZE, &file) == 0 && file.rlim_cur != RLIM_INFINITY && bytes > file.rlim_cur) return EFBIG;
-    return bytes >= LARGE && !uno_memory_has(bytes) ? ENOMEM : 0;
+    return uno_memory_has(bytes) ? 0 : ENOMEM;
 }
 
 static int make_file(struct uno_share *s, struct place *at)
