@@ -193,13 +193,25 @@ static struct sum sum_of(struct runs r)
     return s;
 }
 
+// Whether the runs are blocks of len bytes each, which lie where the layout says: its displacements are the program's.
+static bool has_blocks_of(const struct runs *r, size_t len)
+{
+    return r->l && !r->l->blocklens && r->part.at == 0 && block_bytes(r, 0) == len;
+}
+
 // Runs of one length, or of a few units of one length each: those go unit by unit, which takes no branch on a length.
 static struct piece gather_of(struct builder *b, struct runs r, const struct sum *s, size_t len)
 {
-    struct uno_pack *g = new_node(b, UNO_PACK_GATHER, s->bytes, s->bytes / len);
+    bool shared = has_blocks_of(&r, len);
+    struct uno_pack *g = new_node(b, UNO_PACK_GATHER, s->bytes, shared ? 0 : s->bytes / len);
     if (!g) return s->first;
-    ptrdiff_t *disp = (ptrdiff_t *)(uintptr_t)g->disp;
     g->len = len;
+    if (shared) {
+        g->n = g->runs = r.n;
+        g->disp = (const ptrdiff_t *)r.l->disp;
+        return (struct piece){0, s->bytes, g};
+    }
+    ptrdiff_t *disp = (ptrdiff_t *)(uintptr_t)g->disp;
     for (struct piece run; next_run(&r, &run);)
         for (size_t k = 0; k < run.bytes; k += len) *disp++ = run.at + (ptrdiff_t)k;
     return (struct piece){0, s->bytes, g};

@@ -26,7 +26,8 @@ struct uno_pack {
     const struct uno_pack *const *kids;
     const ptrdiff_t *disp;    // [n]
     const size_t *offset;     // [n + 1]
-    struct uno_pack *next;    // list of the nodes that a type owns; the arrays lie behind the node
+    struct uno_pack
+        *next;    // list of the nodes that a type owns; the arrays lie behind the node, or in its type's layout
 };
 
 struct MPI_ABI_Datatype;

@@ -115,18 +115,15 @@ void uno_recv_broken(MPI_Request r, int error)
     uno_request_done(r, error);
 }
 
-// n bytes of what came with its announcement: the sender, who gave the token, hears that it is taken.
-static void take_carried(MPI_Request r, struct uno_link *link, uint64_t token, const char *data, size_t n)
+// The data of a synchronous message: the sender, who gave the token, hears that so many bytes are taken.
+static void fill_sync(MPI_Request r, struct uno_link *link, const struct uno_hdr *h, const void *payload,
+                      uint64_t token)
 {
-    struct cts cts = {.token = token, .bytes = n};
+    struct cts cts = {.token = token, .bytes = h->bytes < r->move.bytes ? h->bytes : r->move.bytes};
     struct uno_msg m = {.kind = UNO_CTS, .bytes = sizeof cts, .data = &cts};
-    if (r->move.type)
-        take_in(r, link, data, n);
-    else
-        memcpy((void *)(uintptr_t)r->move.buf, data, n);
-    int err = uno_peer_answer(link, &m, NULL);
-    if (err) uno_log(2, "the sender of a synchronous message is gone");    // the message is here
-    uno_request_done(r, r->status.MPI_ERROR);
+    fill_eager(r, link, h, payload);
+    if (is_torn(link, payload)) return;
+    if (uno_peer_answer(link, &m, NULL)) uno_log(2, "the sender of a synchronous message is gone");
 }
 
 // The receive r was matched with a rendezvous: both copy, or the sender is asked to stream, or the data are here.
@@ -134,15 +131,16 @@ static void begin_rendezvous(MPI_Request r, struct uno_link *link, const struct 
 {
     struct uno_rts rts;
     memcpy(&rts, payload, sizeof rts);
+    if (h->bytes > sizeof rts) {
+        struct uno_hdr data = {.src = h->src, .tag = h->tag, .bytes = (uint32_t)rts.bytes};
+        fill_sync(r, link, &data, (const char *)payload + sizeof rts, rts.token);
+        return;
+    }
     size_t n = rts.bytes < r->move.bytes ? rts.bytes : r->move.bytes;
     set_status(r, h->src, h->tag, n);
     r->status.MPI_ERROR = truncation(r, rts.bytes);
     r->move.moved = 0;
     r->move.bytes = n;
-    if (h->bytes > sizeof rts) {
-        take_carried(r, link, rts.token, (const char *)payload + sizeof rts, n);
-        return;
-    }
     if (rts.direct && n > 0 && accept_offer(r, link, &rts, n)) {
         link->ops->poll_link(link);
         return;
@@ -167,8 +165,37 @@ static bool is_counted(const struct uno_hdr *h)
     return h->kind == UNO_EAGER || h->bytes > sizeof(struct uno_rts);
 }
 
-static struct uno_unexp *keep_message(struct uno_link *link, int proc, const struct uno_hdr *h, const void *payload)
+// A synchronous message is kept as an announcement with the data behind it.
+static struct uno_hdr kept_as(const struct uno_hdr *h)
 {
+    struct uno_hdr as = *h;
+    if (h->kind != UNO_SYNC_DATA) return as;
+    as.kind = UNO_RTS;
+    as.bytes += (uint32_t)sizeof(struct uno_rts);
+    return as;
+}
+
+// That came for the next synchronous message by this link.
+static uint64_t take_token(const struct uno_link *link)
+{
+    struct uno_peer *p = uno_peer_of(link->proc);
+    uint64_t token = p ? p->sync : 0;
+    if (p) p->sync = 0;
+    return token;
+}
+
+static void keep_payload(struct uno_link *link, const struct uno_hdr *h, const void *payload, char *to)
+{
+    if (h->kind == UNO_SYNC_DATA) {
+        struct uno_rts rts = {.token = take_token(link), .bytes = h->bytes};
+        to = (char *)memcpy(to, &rts, sizeof rts) + sizeof rts;
+    }
+    read_payload(link, payload, 0, to, h->bytes);
+}
+
+static struct uno_unexp *keep_message(struct uno_link *link, int proc, const struct uno_hdr *came, const void *payload)
+{
+    const struct uno_hdr as = kept_as(came), *h = &as;
     bool parcel = h->bytes > UNO_UNEXP_HERE || uno_signing.num;
     struct uno_unexp *u = uno_unexp_new(h->bytes, parcel);
     if (!u) uno_world_abort(1, "out of memory for a message that arrived before its receive");
@@ -176,7 +203,7 @@ static struct uno_unexp *keep_message(struct uno_link *link, int proc, const str
     u->tag = h->tag;
     u->proc = (uint32_t)proc & UNO_UNEXP_PROC;
     u->announced = h->kind == UNO_RTS;
-    read_payload(link, payload, 0, parcel ? u->parcel->data : u->data, h->bytes);
+    keep_payload(link, came, payload, parcel ? u->parcel->data : u->data);
     if (is_torn(link, payload)) {
         uno_unexp_give(u);
         return NULL;
@@ -187,14 +214,15 @@ static struct uno_unexp *keep_message(struct uno_link *link, int proc, const str
     return u;
 }
 
-static void keep_orphan(struct uno_link *link, int proc, const struct uno_hdr *h, const void *payload)
+static void keep_orphan(struct uno_link *link, int proc, const struct uno_hdr *came, const void *payload)
 {
+    const struct uno_hdr as = kept_as(came), *h = &as;
     struct orphan *o = malloc(sizeof *o + h->bytes);
     if (!o) uno_world_abort(1, "out of memory for a message that arrived before its communicator");
     // The link of a whole message is not needed again, and may be closed by the time its communicator is made.
-    *o = (struct orphan){.link = h->kind == UNO_EAGER && !uno_signing.num ? NULL : link, .proc = proc, .h = *h};
+    *o = (struct orphan){.link = h->kind == UNO_EAGER && !uno_signing.num ? NULL : link, .proc = proc, .h = as};
     if (uno_signing.num) o->sign = uno_sign_take(link);
-    read_payload(link, payload, 0, o->payload, h->bytes);
+    keep_payload(link, came, payload, o->payload);
     if (is_torn(link, payload)) {
         free(o);
         return;
@@ -238,6 +266,8 @@ static void meet(struct uno_match *m, MPI_Request r, struct uno_link *link, int 
         if (u) uno_match_keep(m, u);
     } else if (h->kind == UNO_EAGER) {
         fill_eager(r, link, h, payload);
+    } else if (h->kind == UNO_SYNC_DATA) {
+        fill_sync(r, link, h, payload, take_token(link));
     } else {
         begin_rendezvous(r, link, h, payload);
     }
@@ -249,7 +279,8 @@ static inline __attribute__((always_inline)) const char *deliver_message(struct 
 {
     struct MPI_ABI_Comm *c = uno_context_find(h->ctx & ~UNO_CTX_COLL);
     if (__builtin_expect(c == NULL, 0)) {
-        if (is_counted(h)) uno_flow_keep(proc, h->bytes);
+        const struct uno_hdr as = kept_as(h);
+        if (is_counted(&as)) uno_flow_keep(proc, as.bytes);
         keep_orphan(link, proc, h, payload);
         return NULL;
     }
@@ -271,21 +302,25 @@ static const char *deliver_rts(struct uno_link *link, const struct uno_hdr *h, c
     return deliver_message(link, link->proc, h, payload);
 }
 
-// From here on it is an announcement with the data behind it.
-static const char *deliver_sync_whole(struct uno_link *link, const struct uno_hdr *h, const void *payload)
+static const char *deliver_sync_data(struct uno_link *link, const struct uno_hdr *h, const void *payload)
 {
-    struct {
-        struct uno_rts rts;
-        char data[UNO_CARRIED_MAX];
-    } whole;
-    whole.rts = (struct uno_rts){.bytes = h->bytes - sizeof whole.rts.token};
-    read_payload(link, payload, 0, &whole.rts.token, sizeof whole.rts.token);
-    read_payload(link, payload, sizeof whole.rts.token, whole.data, whole.rts.bytes);
-    if (is_torn(link, payload)) return NULL;
-    struct uno_hdr as = *h;
-    as.kind = UNO_RTS;
-    as.bytes = (uint32_t)(sizeof whole.rts + whole.rts.bytes);
-    return deliver_message(link, link->proc, &as, &whole);
+    const struct uno_peer *p = uno_peer_of(link->proc);
+    if (!p || !p->sync) return "a synchronous message without its token arrived";
+    const char *wrong = deliver_message(link, link->proc, h, payload);
+    if (wrong) take_token(link);
+    return wrong;
+}
+
+static const char *deliver_sync(struct uno_link *link, const struct uno_hdr *h, const void *payload)
+{
+    struct uno_peer *p = uno_peer_of(link->proc);
+    if (!p) return "a synchronous message of no process arrived";
+    read_payload(link, payload, 0, &p->sync, sizeof p->sync);
+    struct uno_hdr data = *h;
+    data.kind = UNO_SYNC_DATA;
+    data.bytes -= (uint32_t)sizeof p->sync;
+    if (data.bytes == 0) return NULL;    // they come next
+    return deliver_sync_data(link, &data, payload ? (const char *)payload + sizeof p->sync : NULL);
 }
 
 static const char *deliver_cts(struct uno_link *link, const struct uno_hdr *h, const void *payload)
@@ -329,17 +364,23 @@ static const char *deliver_data(struct uno_link *link, const struct uno_hdr *h, 
 
 static const struct uno_kind rts_kind = {
     .number = UNO_RTS, .name = "ready to send", EXACT(struct uno_rts), .deliver = deliver_rts};
-static const struct uno_kind sync_whole_kind = {.number = UNO_SYNC_WHOLE,
-                                                .name = "synchronous message",
-                                                .least = sizeof(uint64_t) + 1,
-                                                .most = sizeof(struct uno_sync_whole),
-                                                .deliver = deliver_sync_whole};
+static const struct uno_kind sync_kind = {.number = UNO_SYNC_TOKEN,
+                                          .name = "synchronous message",
+                                          .least = sizeof(uint64_t),
+                                          .most = sizeof(struct uno_sync),
+                                          .deliver = deliver_sync};
+static const struct uno_kind sync_data_kind = {.number = UNO_SYNC_DATA,
+                                               .name = "data of a synchronous message",
+                                               .least = 1,
+                                               .most = UINT32_MAX - sizeof(struct uno_rts),
+                                               .deliver = deliver_sync_data};
 static const struct uno_kind cts_kind = {
     .number = UNO_CTS, .name = "clear to send", EXACT(struct cts), .deliver = deliver_cts};
 static const struct uno_kind data_kind = {
     .number = UNO_DATA, .name = "data", .least = 1, .most = UINT32_MAX, .deliver = deliver_data};
 UNO_KIND_DECLARE(rts_kind);
-UNO_KIND_DECLARE(sync_whole_kind);
+UNO_KIND_DECLARE(sync_kind);
+UNO_KIND_DECLARE(sync_data_kind);
 UNO_KIND_DECLARE(cts_kind);
 UNO_KIND_DECLARE(data_kind);
 

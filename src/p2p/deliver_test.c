@@ -55,7 +55,7 @@ static void wrong_lengths_are_refused(void **state)
         h.kind = (uint8_t)kind;
         assert_non_null(uno_deliver(&fake, &h, payload));
         h.bytes = sizeof payload;
-        if (kind != UNO_DATA && kind != UNO_SYNC_WHOLE) assert_non_null(uno_deliver(&fake, &h, payload));
+        if (kind != UNO_DATA && kind != UNO_SYNC_TOKEN) assert_non_null(uno_deliver(&fake, &h, payload));
     }
 }
 
@@ -78,23 +78,57 @@ static void ranks_outside_are_refused(void **state)
 }
 
 // A synchronous message that carries its data lies here with them.
+static void is_kept_with(const char *data, size_t n, uint64_t token)
+{
+    struct uno_unexp *u = uno_comm_world.match[0].first;
+    assert_non_null(u);
+    struct uno_rts rts;
+    memcpy(&rts, uno_unexp_data(u), sizeof rts);
+    assert_true(u->announced);
+    assert_int_equal(rts.token, token);
+    assert_int_equal(uno_unexp_bytes(u), n);
+    assert_memory_equal((const char *)uno_unexp_data(u) + sizeof rts, data, n);
+    uno_match_take(&uno_comm_world.match[0], u);
+    uno_unexp_free(u);
+    assert_null(uno_comm_world.match[0].first);
+}
+
 static void carried_data_are_kept(void **state)
 {
     (void)state;
-    struct uno_sync_whole m = {.token = 1, .data = "abcdefg"};
-    struct uno_hdr h = eager(1, sizeof m.token);
-    h.kind = UNO_SYNC_WHOLE;
+    struct uno_sync m = {.token = 1, .data = "abcdefg"};
+    struct uno_hdr h = eager(1, sizeof m.token - 1);
+    h.kind = UNO_SYNC_TOKEN;
     assert_non_null(uno_deliver(&fake, &h, &m));
     h.bytes = sizeof m + 1;
     assert_non_null(uno_deliver(&fake, &h, &m));
     assert_null(uno_comm_world.match[0].first);
     h.bytes = sizeof m.token + 7;
     assert_null(uno_deliver(&fake, &h, &m));
-    struct uno_unexp *u = uno_comm_world.match[0].first;
-    assert_int_equal(uno_unexp_bytes(u), 7);
-    assert_memory_equal((const char *)uno_unexp_data(u) + sizeof(struct uno_rts), "abcdefg", 7);
-    uno_match_take(&uno_comm_world.match[0], u);
-    uno_unexp_free(u);
+    is_kept_with("abcdefg", 7, 1);
+}
+
+static void token_goes_before_long_data(void **state)
+{
+    (void)state;
+    static const char data[2 * UNO_SYNC_MAX] = "abcdefg";
+    const uint64_t token = 2;
+    struct uno_hdr first = eager(1, sizeof token), h = eager(1, sizeof data), wrong = h;
+    first.kind = UNO_SYNC_TOKEN;
+    h.kind = wrong.kind = UNO_SYNC_DATA;
+    wrong.src = 1;
+    assert_non_null(uno_deliver(&fake, &h, data));    // none came
+    assert_null(uno_deliver(&fake, &first, &token));
+    assert_null(uno_comm_world.match[0].first);
+    assert_null(uno_deliver(&fake, &h, data));
+    is_kept_with(data, sizeof data, token);
+    assert_non_null(uno_deliver(&fake, &h, data));    // one token is for one message
+    assert_null(uno_deliver(&fake, &first, &token));
+    assert_non_null(uno_deliver(&fake, &wrong, data));
+    assert_non_null(uno_deliver(&fake, &h, data));
+    h.bytes = UINT32_MAX;
+    assert_null(uno_deliver(&fake, &first, &token));
+    assert_non_null(uno_deliver(&fake, &h, data));
 }
 
 static void partitions_must_add_up(void **state)
@@ -217,11 +251,12 @@ int main(void)
     MPI_Init(NULL, NULL);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(unknown_kinds_are_refused), cmocka_unit_test(wrong_lengths_are_refused),
-        cmocka_unit_test(ranks_outside_are_refused), cmocka_unit_test(carried_data_are_kept),
-        cmocka_unit_test(partitions_must_add_up),    cmocka_unit_test(wrong_tokens_are_refused),
-        cmocka_unit_test(data_is_bounded),           cmocka_unit_test(a_posted_receive_gets_it),
-        cmocka_unit_test(too_long_is_truncated),     cmocka_unit_test(waits_for_its_communicator),
+        cmocka_unit_test(unknown_kinds_are_refused),   cmocka_unit_test(wrong_lengths_are_refused),
+        cmocka_unit_test(ranks_outside_are_refused),   cmocka_unit_test(carried_data_are_kept),
+        cmocka_unit_test(token_goes_before_long_data), cmocka_unit_test(partitions_must_add_up),
+        cmocka_unit_test(wrong_tokens_are_refused),    cmocka_unit_test(data_is_bounded),
+        cmocka_unit_test(a_posted_receive_gets_it),    cmocka_unit_test(too_long_is_truncated),
+        cmocka_unit_test(waits_for_its_communicator),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     MPI_Finalize();

@@ -23,15 +23,17 @@ enum {
     UNO_RMA,                    // one-sided communication (rma/remote.c)
     UNO_FILE,                   // the shared pointer of a file (io/pointer.c)
     UNO_COUNCIL,                // an agreement of processes of several jobs (ft/mixed.c)
-    UNO_SYNC_WHOLE,             // a short synchronous message: struct uno_sync_whole (deliver.c)
+    UNO_SYNC_TOKEN,             // a short synchronous message: struct uno_sync (deliver.c)
+    UNO_SYNC_DATA,              // one whose token came right before it
     UNO_KIND_END
 };
 
-// A synchronous message of up to so many bytes is its own announcement.
-#define UNO_CARRIED_MAX 16384
-struct uno_sync_whole {
+// A synchronous message that could leave at once is its own announcement. Up to so many bytes it has its token in
+// front; of a longer one the token goes first, as a message without data.
+#define UNO_SYNC_MAX 1024
+struct uno_sync {
     uint64_t token;
-    char data[UNO_CARRIED_MAX];
+    char data[UNO_SYNC_MAX];
 };
 
 // A message arrived; the lock is held. NULL, or what is wrong with it.

@@ -30,6 +30,7 @@ struct uno_peer {
     struct uno_out *first, *last;    // backlog
     struct uno_peer *next_busy;      // peers with a backlog
     bool busy;
+    uint64_t sync;     // token of the synchronous message that arrives next; 0: none came
     bool is_signed;    // checking mode: `sign` belongs to the next message that arrives
     struct uno_signature sign;
 };

@@ -137,26 +137,45 @@ static int start_rendezvous(MPI_Request r, struct uno_peer *p, struct uno_msg *m
     return err;
 }
 
-// A short synchronous message is its own announcement: its receiver says that it has met it, and asks for nothing.
-// UNO_FULL: it is announced as a long one.
-static int start_carried(MPI_Request r, struct uno_peer *p, struct uno_msg *m)
+// UNO_FULL, or another error: nothing has left.
+static int send_sync(MPI_Request r, struct uno_peer *p, struct uno_msg *m)
 {
-    struct uno_sync_whole whole;
-    size_t n = r->move.bytes, all = sizeof whole.token + n;
-    if (n == 0 || n > sizeof whole.data || p->first) return UNO_FULL;
-    if ((int64_t)n > p->eager_max || (int64_t)all > p->packed_max) return UNO_FULL;
-    if (r->move.type)
+    struct uno_sync whole = {.token = r->move.token};
+    size_t n = r->move.bytes;
+    bool is_short = n <= sizeof whole.data;
+    if (is_short && r->move.type)
         uno_pack(&r->move.packer, whole.data, n);
-    else
+    else if (is_short)
         memcpy(whole.data, r->move.buf, n);
-    whole.token = r->move.token = uno_token_take(UNO_TOKEN_SEND, r, p->proc);
-    r->move.moved = n;
-    uno_send_announced(r);
-    m->kind = UNO_SYNC_WHOLE;
-    m->bytes = (uint32_t)all;
+    m->kind = UNO_SYNC_TOKEN;
+    m->bytes = (uint32_t)(sizeof whole.token + (is_short ? n : 0));
     m->data = &whole;
     int err = p->ops->send(p->link, m);
     m->data = NULL;
+    if (err || is_short) return err;
+    m->kind = UNO_SYNC_DATA;
+    m->bytes = (uint32_t)n;
+    if (r->move.type)
+        m->packer = &r->move.packer;
+    else
+        m->data = r->move.buf;
+    err = p->ops->send(p->link, m);    // else the receiver has a token that nothing comes with
+    m->packer = NULL;
+    m->data = NULL;
+    return err;
+}
+
+// A synchronous message that can leave at once is its own announcement: its receiver says that it has met it, and asks
+// for nothing. UNO_FULL: it is announced as a long one.
+static int start_carried(MPI_Request r, struct uno_peer *p, struct uno_msg *m)
+{
+    size_t n = r->move.bytes, all = n + sizeof(uint64_t);
+    if (n == 0 || p->first || (int64_t)n > (r->move.type ? p->packed_max : p->eager_max)) return UNO_FULL;
+    if (n <= UNO_SYNC_MAX && (int64_t)all > p->packed_max) return UNO_FULL;
+    r->move.token = uno_token_take(UNO_TOKEN_SEND, r, p->proc);
+    r->move.moved = n;
+    uno_send_announced(r);
+    int err = send_sync(r, p, m);
     if (!err) return MPI_SUCCESS;
     uno_token_give(r->move.token);
     r->move.moved = 0;

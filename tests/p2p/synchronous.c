@@ -2,16 +2,16 @@
 // run: np=2 chan=shm,tcp
 // run: np=2 chan=shm set=unexpected_max=65536
 // run: np=2 chan=tcp set=unexpected_max=65536 set=check_types=1
-// A synchronous send ends when its receive has begun and not before, on both sides of the size up to which it carries
-// its data with the announcement (16 KiB); cut short, with layouts on either side, probed for, and many at once, also
-// to the process itself.
+// A synchronous send ends when its receive has begun and not before, on both sides of the sizes up to which its token
+// lies in front of its data (1 KiB) and its data come with the announcement (64 KiB by tcp); cut short, with layouts on
+// either side, probed for, and many at once, also to the process itself.
 #include "../check.h"
 
 #include <stdbool.h>
 #include <string.h>
 
-enum { MOST = 5000, TAG = 3, TALK = 4, MANY = 200 };
-static const int sizes[] = {0, 1, 4, 8, 9, 2000, 4062, 4064, 4095, 4096, 4097, MOST};
+enum { MOST = 70000, TAG = 3, TALK = 4, MANY = 200 };
+static const int sizes[] = {0, 1, 4, 8, 9, 254, 255, 256, 257, 2000, 5000, 16384, 16385, MOST};
 enum { SIZES = sizeof sizes / sizeof *sizes };
 
 static int rank, other;
