@@ -177,9 +177,35 @@ struct sum {
     struct piece first;
 };
 
+// As sum_of for blocks of one length, with no branch on which of them touch. False: runs of several blocks may all be
+// as long.
+static bool sum_of_blocks(const struct runs *r, struct sum *s)
+{
+    const MPI_Count *disp = r->l->disp;
+    size_t each = block_bytes(r, 0), run = each, ended = 1, single = 0, uneven = 0;
+    const size_t stride = (size_t)disp[1] - (size_t)disp[0];
+    for (size_t i = 1; i < r->n; i++) {
+        size_t by = (size_t)disp[i] - (size_t)disp[i - 1], apart = by != each;
+        ended += apart;
+        single += apart & (run == each);
+        run = apart ? each : run + each;
+        uneven |= by ^ stride;
+    }
+    single += run == each;
+    *s = (struct sum){.n = ended, .bytes = r->n * each, .unit = (each | 64) & -(each | 64)};
+    s->stride = (ptrdiff_t)stride;
+    s->first = (struct piece){shifted(r->part.at, disp[0]), each, NULL};
+    s->same = single == ended;
+    s->even = !uneven;
+    return single > 0;
+}
+
 static struct sum sum_of(struct runs r)
 {
-    struct sum s = {.unit = 64, .same = true, .even = true};
+    struct sum s;
+    bool equal = r.l && !r.l->blocklens && r.n > 1 && block_bytes(&r, 0) > 0;
+    if (equal && sum_of_blocks(&r, &s)) return s;
+    s = (struct sum){.unit = 64, .same = true, .even = true};
     struct piece run, last = {0, 0, NULL};
     for (; next_run(&r, &run); s.n++, last = run) {
         if (s.n == 0) s.first = run;

@@ -178,6 +178,17 @@ static bool reach(const struct uno_layout *l, MPI_Count extent, MPI_Count *low, 
     *low = LLONG_MAX;
     *high = LLONG_MIN;
     *kids = 0;
+    if (!l->blocklens && l->n > 0 && l->blocklen > 0) {
+        MPI_Count last;
+        for (MPI_Count i = 0; i < l->n; i++) {
+            *low = l->disp[i] < *low ? l->disp[i] : *low;
+            *high = l->disp[i] > *high ? l->disp[i] : *high;
+        }
+        wide |= __builtin_mul_overflow(l->blocklen - 1, extent, &last);
+        wide |= __builtin_add_overflow(*high, last, high);
+        wide |= __builtin_mul_overflow(l->n, l->blocklen, kids);
+        return !wide;
+    }
     for (MPI_Count i = 0; i < l->n; i++) {
         MPI_Count len = uno_layout_len(l, i), at = l->disp[i], last;
         if (len == 0) continue;
