@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // For unit tests above the channels: runs a function in several processes that are ranks of one job, between MPI_Init
-// and MPI_Finalize, as mpiexec would. A rank that fails exits non-zero, which fails the test; alarm() ends one that
-// hangs.
+// and MPI_Finalize, as mpiexec would. A rank that fails exits non-zero, which fails the test and ends the others;
+// alarm() ends one that hangs.
 #pragma once
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -70,13 +71,16 @@ static inline void run_ranks(int n, void (*body)(void))
         pid[i] = fork();
         if (pid[i] == 0) be_rank(fd, i, body);
     }
-    for (int i = 0; i < n; i++) {
-        int status;
-        waitpid(pid[i], &status, 0);
-        if (status == 0) continue;
+    for (int left = n; left > 0; left--) {
+        int status, i = 0;
+        pid_t ended = wait(&status);
+        while (i < n - 1 && pid[i] != ended) i++;
+        pid[i] = 0;
+        if (status == 0 || failures++ > 0) continue;
         fprintf(stderr, "rank %d ended with %s %d\n", i, WIFSIGNALED(status) ? "signal" : "status",
                 WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
-        failures++;
+        for (i = 0; i < n; i++)
+            if (pid[i]) kill(pid[i], SIGKILL);    // they would wait for it
     }
     close(fd);
     assert_int_equal(failures, 0);
