@@ -169,6 +169,12 @@ static inline bool next_run(struct runs *r, struct piece *run)
     return true;
 }
 
+// Whether they are blocks of one length.
+static inline bool are_equal(const struct runs *r)
+{
+    return r->l && !r->l->blocklens;
+}
+
 // What all runs are, together.
 struct sum {
     size_t n, bytes, unit;    // unit: the largest power of two up to 64 that divides the length of every run
@@ -203,8 +209,7 @@ static bool sum_of_blocks(const struct runs *r, struct sum *s)
 static struct sum sum_of(struct runs r)
 {
     struct sum s;
-    bool equal = r.l && !r.l->blocklens && r.n > 1 && block_bytes(&r, 0) > 0;
-    if (equal && sum_of_blocks(&r, &s)) return s;
+    if (are_equal(&r) && r.n > 1 && block_bytes(&r, 0) > 0 && sum_of_blocks(&r, &s)) return s;
     s = (struct sum){.unit = 64, .same = true, .even = true};
     struct piece run, last = {0, 0, NULL};
     for (; next_run(&r, &run); s.n++, last = run) {
@@ -222,7 +227,7 @@ static struct sum sum_of(struct runs r)
 // Whether the runs are blocks of len bytes each, which lie where the layout says: its displacements are the program's.
 static bool has_blocks_of(const struct runs *r, size_t len)
 {
-    return r->l && !r->l->blocklens && r->part.at == 0 && block_bytes(r, 0) == len;
+    return are_equal(r) && r->part.at == 0 && block_bytes(r, 0) == len;
 }
 
 // Runs of one length, or of a few units of one length each: those go unit by unit, which takes no branch on a length.

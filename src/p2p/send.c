@@ -137,29 +137,29 @@ static int start_rendezvous(MPI_Request r, struct uno_peer *p, struct uno_msg *m
     return err;
 }
 
-// UNO_FULL, or another error: nothing has left.
+// An error, or UNO_FULL: the data have not left, and a token that has is one that nothing comes with.
 static int send_sync(MPI_Request r, struct uno_peer *p, struct uno_msg *m)
 {
-    struct uno_sync whole = {.token = r->move.token};
-    size_t n = r->move.bytes;
-    bool is_short = n <= sizeof whole.data;
-    if (is_short && r->move.type)
-        uno_pack(&r->move.packer, whole.data, n);
-    else if (is_short)
-        memcpy(whole.data, r->move.buf, n);
+    struct uno_sync whole;    // not cleared: it is long
+    size_t n = r->move.bytes, in_front = n <= sizeof whole.data ? n : 0;
+    whole.token = r->move.token;
+    if (r->move.type)
+        uno_pack(&r->move.packer, whole.data, in_front);
+    else
+        memcpy(whole.data, r->move.buf, in_front);
     m->kind = UNO_SYNC_TOKEN;
-    m->bytes = (uint32_t)(sizeof whole.token + (is_short ? n : 0));
+    m->bytes = (uint32_t)(sizeof whole.token + in_front);
     m->data = &whole;
     int err = p->ops->send(p->link, m);
     m->data = NULL;
-    if (err || is_short) return err;
+    if (err || in_front) return err;
     m->kind = UNO_SYNC_DATA;
     m->bytes = (uint32_t)n;
     if (r->move.type)
         m->packer = &r->move.packer;
     else
         m->data = r->move.buf;
-    err = p->ops->send(p->link, m);    // else the receiver has a token that nothing comes with
+    err = p->ops->send(p->link, m);
     m->packer = NULL;
     m->data = NULL;
     return err;
