@@ -6,8 +6,9 @@
 
 #include "base/fail.h"
 
-extern bool uno_helper_on;      // it runs: the library's lock is real
-extern int uno_helper_users;    // who need it whether pollers are queued or not: windows reached by messages
+extern bool uno_helper_on;        // it runs: the library's lock is real
+extern bool uno_helper_beside;    // on the one processor that the program has: it does not look again and again
+extern int uno_helper_users;      // who need it whether pollers are queued or not: windows reached by messages
 
 // After the library is open; nothing without the parameter. The lock is not held.
 int uno_helper_start(void) UNO_MUST_USE;
@@ -17,5 +18,10 @@ void uno_helper_stop(void);    // before it closes
 // makes the lock real from here on. With the lock held. 0, or MPI_ERR_OTHER.
 int uno_helper_need(bool more);
 
-// Wakes it when there may be work: a poller was added, or a thread that waited leaves MPI. With the lock held.
+// Wakes it, as there may be work at once: a poller was added. With the lock held.
 void uno_helper_call(void);
+
+// A thread of the program begins to wait, and has waited: what arrives in between is the helper's, unless that is a
+// moment. With the lock held.
+void uno_helper_waits(void);
+void uno_helper_waited(void);

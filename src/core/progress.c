@@ -46,19 +46,13 @@ static int watched = -1;       // uno_watch_fd
 static int bell_fd = -1;       // the epoll set that the user waits on
 bool uno_doorbell_armed;       // the user waits on the doorbell's descriptor
 static struct uno_poller *pollers, *poller_cursor;
+static int unattended;    // of the pollers, those whose owners do not wait
 
 const struct uno_waiting uno_waiting_helper = {.peer = MPI_UNDEFINED, .tag = MPI_UNDEFINED};
 
 bool uno_pollers_queued(void)
 {
-    return pollers != NULL;
-}
-
-bool uno_others_wait(bool (*ready)(void *arg))
-{
-    for (const struct uno_waiter *w = uno_first_waiter; w; w = w->next)
-        if (w->ready != ready) return true;
-    return false;
+    return unattended > 0;
 }
 
 static const _Atomic uint32_t no_news;
@@ -113,6 +107,8 @@ void uno_poller_add(struct uno_poller *p)
     p->next = pollers;
     if (pollers) pollers->prev = p;
     pollers = p;
+    if (p->waited) return;
+    unattended++;
     if (__builtin_expect(uno_helper_on, 0)) uno_helper_call();
 }
 
@@ -122,6 +118,7 @@ void uno_poller_remove(struct uno_poller *p)
     if (!p->queued) return;
     uno_assert((p->prev ? p->prev->next : pollers) == p && (!p->next || p->next->prev == p));
     p->queued = false;
+    unattended -= !p->waited;
     if (poller_cursor == p) poller_cursor = p->next;
     if (p->prev)
         p->prev->next = p->next;
@@ -316,17 +313,27 @@ static void wait_for_keeper(_Atomic uint32_t *woken)
         uno_futex_wait(woken, SLEEPS, 0, false);
 }
 
+// The progress thread keeps the door, and sleeps there at once, for windows, where looking would take the core from the
+// program.
+static bool helper_naps(void)
+{
+    return kept_by_helper && uno_helper_beside && unattended == 0;
+}
+
 static void wait_among_threads(bool (*ready)(void *), void *arg, const struct uno_waiting *what, struct uno_patience *p)
 {
     struct uno_waiter me = {.ready = ready, .arg = arg};
+    bool helped = uno_helper_on && what != &uno_waiting_helper;
+    if (helped) uno_helper_waits();
+    if (helped && helper_naps()) uno_door_ring(uno_world.door);
     while (!ready(arg)) {
         add_waiter(&me);
         if (!kept) {
             kept = me.keeper = true;
             kept_by_helper = what == &uno_waiting_helper;
-            if (!spin(ready, arg, p) && !yield_some(ready, arg, p)) nap(ready, arg, what);
+            if (helper_naps() || (!spin(ready, arg, p) && !yield_some(ready, arg, p))) nap(ready, arg, what);
             *p = (struct uno_patience){0};
-            kept = me.keeper = false;
+            kept = kept_by_helper = me.keeper = false;
             remove_waiter(&me);
             wake_ready();
             uno_lock_offer();    // to those just woken: a keeper that never sleeps would never let them in
@@ -348,7 +355,7 @@ static void wait_among_threads(bool (*ready)(void *), void *arg, const struct un
         remove_waiter(&me);
     }
     if (!kept) hand_over();
-    if (uno_helper_on && (pollers || uno_helper_users) && what != &uno_waiting_helper) uno_helper_call();
+    if (helped) uno_helper_waited();
 }
 
 // Others who begin something with this rank like to know whether it is there to help.

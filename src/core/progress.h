@@ -60,8 +60,8 @@ struct uno_poller {
     int (*fn)(struct uno_poller *self);
     struct uno_poller *next, *prev;
     bool queued;
+    bool waited;    // as long as it is queued its owner waits in MPI: no work for the progress thread
 };
 void uno_poller_add(struct uno_poller *p);
 void uno_poller_remove(struct uno_poller *p);
-bool uno_pollers_queued(void);
-bool uno_others_wait(bool (*ready)(void *arg));    // some thread waits for something other than this
+bool uno_pollers_queued(void);    // whose owners do not wait

@@ -32,6 +32,7 @@ static int poll_wanted(struct uno_poller *self)
 static int wait_on(struct wanted *w, struct uno_patience *patience, const struct uno_waiting *what)
 {
     w->poller.fn = poll_wanted;
+    w->poller.waited = true;
     w->comm = what->comm;
     if (uno_world.threads) uno_poller_add(&w->poller);
     uno_wait_on(is_over, w, what, patience);

@@ -168,6 +168,7 @@ static void decide_patience(void)
     cpu_set_t set;
     if (sched_getaffinity(0, sizeof set, &set) == 0) own = (uint32_t)CPU_COUNT(&set);
     bool together = all != 0 && job->nlocal > all;
+    uno_world.processors = own;
     uno_patience_decide(together ? job->nlocal : sharers, together ? all : own);
     if (together && own == all) uno_cosched_home(uno_world.local, job->nlocal);
     bool apart = sharers <= 1 && own < all;

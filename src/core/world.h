@@ -16,6 +16,7 @@ enum uno_phase { UNO_BEFORE_INIT, UNO_RUNNING, UNO_FINALIZED };
 
 struct uno_world {
     int rank, size;            // in MPI_COMM_WORLD
+    uint32_t processors;       // that this process may use; 0: not known
     uint32_t local, nlocal;    // in the job segment
     int appnum, universe;
     bool singleton;
