@@ -65,9 +65,19 @@ static void share_cores(void)
     EXPECT(uno_choose(UNO_ALLGATHER, 32, 8, true) == UNO_ALG_LINEAR);
     EXPECT(uno_choose(UNO_ALLGATHER, 33, 8, true) == UNO_ALG_BRUCK);
     EXPECT(uno_choose(UNO_REDUCE_SCATTER, 8, 16 << 10, true) == UNO_ALG_DIRECT);
+    EXPECT(uno_choose(UNO_ALLREDUCE, 8, (32 << 10) - 1, true) == UNO_ALG_DOUBLING);
+    EXPECT(uno_choose(UNO_ALLREDUCE, 32, 32 << 10, true) == UNO_ALG_DIRECT);
+    EXPECT(uno_choose(UNO_ALLREDUCE, 33, 32 << 10, true) == UNO_ALG_DOUBLING);
+    EXPECT(uno_choose(UNO_ALLREDUCE, 3, 64 << 10, true) == UNO_ALG_DOUBLING);
+    EXPECT(uno_choose(UNO_ALLREDUCE, 3, 64 << 10, false) == UNO_ALG_RING);
     EXPECT(uno_choose(UNO_SCAN, 4, 8, true) == UNO_ALG_DOUBLING);
-    EXPECT(uno_choose(UNO_SCAN, 4, 128 << 10, true) == UNO_ALG_DOUBLING);
+    EXPECT(uno_choose(UNO_SCAN, 3, 128 << 10, true) == UNO_ALG_DOUBLING);
+    EXPECT(uno_choose(UNO_SCAN, 4, (64 << 10) - 1, true) == UNO_ALG_DOUBLING);
+    EXPECT(uno_choose(UNO_SCAN, 4, 64 << 10, true) == UNO_ALG_DIRECT);
     EXPECT(uno_choose(UNO_SCAN, 4, 128 << 10, false) == UNO_ALG_CHAIN);
+    EXPECT(uno_choose(UNO_SCAN, 8, (32 << 10) - 1, true) == UNO_ALG_CHAIN);
+    EXPECT(uno_choose(UNO_SCAN, 32, 32 << 10, true) == UNO_ALG_DIRECT);
+    EXPECT(uno_choose(UNO_SCAN, 33, 32 << 10, true) == UNO_ALG_CHAIN);
     EXPECT(uno_choose(UNO_SCAN, 5, 8, true) == UNO_ALG_CHAIN);
     EXPECT(uno_choose(UNO_REDUCE, 3, 32 << 10, true) == UNO_ALG_RING);    // no rule of its own
 }

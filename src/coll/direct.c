@@ -244,8 +244,9 @@ static bool fits(const struct uno_call *c)
 
 // Where ranks outnumber cores, telling the addresses and that all is done takes two turns of all of them, which
 // messages do not: those were faster, for 4, 8 and 16 ranks on two cores, up to 64, 32 and less than 16 KiB of an
-// allgather, 64, 32 and 32 KiB of an alltoall, and 128, 256 and 32 to 128 KiB of a reduction; for 4 and 8, up to 256
-// and 128 KiB of a scan (docs/design/collectives.md, 11).
+// allgather (Zen 4, whose least is twice Zen 3's: to 128, 64 and 32 KiB), 64, 32 and 32 KiB of an alltoall, and 128,
+// 256 and 32 to 128 KiB of a reduction (Zen 4, allreduces since they are direct over messages, too: to 128, 256 and
+// 256); for 4 and 8, up to 256 and 128 KiB of a scan (docs/design/collectives.md, 11).
 #define FEW 4    // ranks
 
 static size_t least_of(const struct uno_coll *u, enum uno_coll_kind kind)
@@ -254,10 +255,11 @@ static size_t least_of(const struct uno_coll *u, enum uno_coll_kind kind)
     if (!u->crowded || least.origin != UNO_PARAM_FROM_MACHINE) return bytes;
     switch (kind) {
     case UNO_ALLGATHER:
-    case UNO_ALLGATHERV: return n < 16 ? 16 * bytes / n : bytes;
+    case UNO_ALLGATHERV: return n < 16 ? 24 * bytes / n : bytes;
     case UNO_ALLTOALL: return n < 32 ? 32 * bytes / n : bytes;
     case UNO_SCAN:
-    case UNO_EXSCAN: return n < 32 ? 256 * bytes / n : 8 * bytes;
+    case UNO_EXSCAN: return n < 16 ? 128 * bytes / n : 8 * bytes;
+    case UNO_ALLREDUCE: return n > FEW ? 16 * bytes : 8 * bytes;
     default: return 8 * bytes;
     }
 }

@@ -3,6 +3,8 @@
 // first. A user's operation writes over its second operand instead: that, or a copy of it, is where its result lies.
 #include "coll/fold.h"
 
+#include "coll/build.h"
+
 static void *room(struct uno_fold *f, int i)
 {
     if (!f->is_there[i]) f->room[i] = uno_scratch_typed(f->s, f->count, f->type);
@@ -43,4 +45,28 @@ void uno_fold_end(struct uno_fold *f)
 {
     uno_copy_block(f->s, uno_block(f->acc, f->count, f->type), uno_block(f->room[0], f->count, f->type));
     f->acc = f->room[0];
+}
+
+MPI_Count *uno_even_parts(struct uno_sched *s, MPI_Count count)
+{
+    int n = s->view.size;
+    MPI_Count *at = uno_scratch_bytes(s, (size_t)(n + 1) * sizeof *at);
+    for (int i = 0; at && i <= n; i++) at[i] = count / n * i + (i < count % n ? i : count % n);
+    return at;
+}
+
+char *uno_share_out(struct uno_sched *s, const MPI_Count *at, const void *in, struct MPI_ABI_Datatype *type)
+{
+    if (!at) return NULL;
+    int n = s->view.size, me = s->view.rank;
+    MPI_Count mine = at[me + 1] - at[me];
+    char *all = uno_scratch_typed(s, mine * n, type);
+    if (s->error) return NULL;
+    for (int i = 1; i < n; i++) {
+        int from = (me - i + n) % n, to = (me + i) % n;
+        uno_emit_recv(s, from, uno_offset(all, from * mine, type), mine, type);
+        uno_emit_send(s, to, uno_offset(in, at[to], type), at[to + 1] - at[to], type);
+    }
+    uno_emit_fence(s);
+    return all;
 }

@@ -20,3 +20,10 @@ void uno_fold_below(struct uno_fold *f, const void *other);
 void uno_fold_above(struct uno_fold *f, const void *other);
 // Leaves acc in room[0] if it is not there: predefined operations always leave it there.
 void uno_fold_end(struct uno_fold *f);
+
+// Parts that n ranks have of count elements: part i goes from at[i] to at[i + 1]. In scratch; NULL when the schedule
+// has failed.
+MPI_Count *uno_even_parts(struct uno_sched *s, MPI_Count count);
+// This rank gets its part from each rank, one after the other in scratch (its own place there stays free), and gives
+// each the part that is its; a fence ends that. at may be NULL when the schedule has failed.
+char *uno_share_out(struct uno_sched *s, const MPI_Count *at, const void *in, struct MPI_ABI_Datatype *type);

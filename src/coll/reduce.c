@@ -5,6 +5,7 @@
 //              ring      2 n a + 2 m b + m g              commutative: ring reduce-scatter, blocks sent to the root
 //   allreduce  doubling  log2 n (a + m (b + g))          any operation, combined in the order of the ranks
 //              ring      2 n a + 2 m b + m g              commutative: ring reduce-scatter, ring allgather
+//              direct    2 a + 2 m b + m g                any: a rank combines one block of all, in their order
 // Operands are combined in an order that depends on the number of ranks alone: every run gives the same bits, on every
 // rank.
 #include "coll/build.h"
@@ -145,6 +146,30 @@ static void allreduce_ring(struct uno_sched *s, const void *in, void *out, MPI_C
     }
 }
 
+static void allreduce_direct(struct uno_sched *s, const void *in, void *out, MPI_Count count,
+                             struct MPI_ABI_Datatype *type)
+{
+    int n = s->view.size, me = s->view.rank;
+    const MPI_Count *at = uno_even_parts(s, count);
+    char *all = uno_share_out(s, at, in, type);
+    if (s->error) return;
+    MPI_Count mine = at[me + 1] - at[me];
+    const void *own = uno_offset(in, at[me], type);
+    void *place = uno_offset(out, at[me], type), *sum = uno_offset(all, (n - 1) * mine, type);
+    const void *acc = me == n - 1 ? own : sum;
+    for (int i = n - 2; i >= 0; i--) {
+        void *to = i || in == out ? sum : place;
+        uno_emit_reduce(s, i == me ? own : uno_offset(all, i * mine, type), acc, to, mine, type);
+        acc = to;
+    }
+    uno_copy_block(s, uno_block(acc, mine, type), uno_block(place, mine, type));
+    for (int i = 1; i < n; i++) {
+        int from = (me - i + n) % n;
+        uno_emit_recv(s, from, uno_offset(out, at[from], type), at[from + 1] - at[from], type);
+        uno_emit_send(s, (me + i) % n, place, mine, type);
+    }
+}
+
 void uno_build_allreduce(struct uno_sched *s, const void *in, void *out, MPI_Count count, struct MPI_ABI_Datatype *type)
 {
     if (in == MPI_IN_PLACE) in = out;
@@ -153,9 +178,11 @@ void uno_build_allreduce(struct uno_sched *s, const void *in, void *out, MPI_Cou
         uno_copy_block(s, uno_block(in, count, type), uno_block(out, count, type));
         return;
     }
-    size_t bytes = (size_t)(count * type->size);
-    if (s->op->commutative && uno_choose_for(s, UNO_ALLREDUCE, bytes) == UNO_ALG_RING)
+    enum uno_alg alg = uno_choose_for(s, UNO_ALLREDUCE, (size_t)(count * type->size));
+    if (s->op->commutative && alg == UNO_ALG_RING)
         allreduce_ring(s, in, out, count, type);
+    else if (alg == UNO_ALG_DIRECT)
+        allreduce_direct(s, in, out, count, type);
     else
         doubling(s, in, out, count, type);
 }

@@ -6,6 +6,7 @@
 //   ring    (n - 1) a + m b + m g    commutative, large: partial results travel round
 #include "coll/build.h"
 #include "coll/choose.h"
+#include "coll/fold.h"
 
 struct parts {
     const struct uno_call *c;
@@ -22,14 +23,8 @@ static void direct(struct uno_sched *s, const struct parts *p, const void *in, v
     int n = s->view.size, me = s->view.rank;
     struct MPI_ABI_Datatype *type = p->c->rtype;
     MPI_Count mine = part(p, me);
-    char *all = uno_scratch_typed(s, mine * n, type);
+    char *all = uno_share_out(s, p->at, in, type);
     if (s->error) return;
-    for (int i = 1; i < n; i++) {
-        int from = (me - i + n) % n, to = (me + i) % n;
-        uno_emit_recv(s, from, uno_offset(all, from * mine, type), mine, type);
-        uno_emit_send(s, to, uno_offset(in, p->at[to], type), part(p, to), type);
-    }
-    uno_emit_fence(s);
     bool in_place = in == out;    // then what is still to be read may lie where the result goes
     const void *own = uno_offset(in, p->at[me], type);
     void *sum = uno_offset(all, (n - 1) * mine, type);

@@ -238,8 +238,10 @@ static const struct uno_rule crowded_in[] = {
 static const struct uno_rule sharing[] = {
     {UNO_BCAST, 0, 0, UNO_ALG_BINOMIAL},
     {UNO_BCAST, 0, 128 << 10, UNO_ALG_LINEAR},
-    {UNO_ALLREDUCE, 4, 64 << 10, UNO_ALG_DOUBLING},
-    {UNO_ALLREDUCE, 4, 128 << 10, UNO_ALG_RING},
+    {UNO_ALLREDUCE, 3, 0, UNO_ALG_DOUBLING},
+    {UNO_ALLREDUCE, 4, 32 << 10, UNO_ALG_DIRECT},
+    {UNO_ALLREDUCE, MANY, 0, UNO_ALG_DOUBLING},
+    {UNO_ALLREDUCE, MANY, 128 << 10, UNO_ALG_RING},
     {UNO_GATHER, 0, 0, UNO_ALG_LINEAR},
     {UNO_SCATTER, 0, 0, UNO_ALG_LINEAR},
     {UNO_ALLGATHER, 0, 0, UNO_ALG_LINEAR},
@@ -256,7 +258,10 @@ static const struct uno_rule sharing[] = {
     {UNO_REDUCE_SCATTER, MANY, 0, UNO_ALG_REDUCE},
     {UNO_REDUCE_SCATTER, MANY, 16 << 10, UNO_ALG_RING},
     {UNO_SCAN, 0, 0, UNO_ALG_DOUBLING},
+    {UNO_SCAN, 4, 64 << 10, UNO_ALG_DIRECT},
     {UNO_SCAN, 5, 0, UNO_ALG_CHAIN},
+    {UNO_SCAN, 5, 32 << 10, UNO_ALG_DIRECT},
+    {UNO_SCAN, MANY, 0, UNO_ALG_CHAIN},
 };
 
 const struct uno_rules uno_rules_built_in = {built_in, COUNT(built_in)};

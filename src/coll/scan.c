@@ -2,6 +2,7 @@
 // Scan and exscan over messages, any operation, combined in the order of the ranks. Called by coll.c. n ranks, m bytes,
 // latency a, time per byte b of moving and g of combining:
 //   doubling  ceil(log2 n) (a + m (b + 2 g))    small: in round k a rank hears from the one 2^k below
+//   direct    2 a + 2 m b + m g                 a rank combines one block of all, and tells each its result
 //   chain     n (a + m (b + g)), in segments    large: a pipeline through the ranks
 #include "coll/build.h"
 #include "coll/choose.h"
@@ -35,6 +36,32 @@ static void doubling(struct uno_sched *s, const struct uno_call *c, const void *
     if (!exclusive) uno_fold_end(&f);
 }
 
+static void direct(struct uno_sched *s, const struct uno_call *c, const void *in)
+{
+    int n = s->view.size, me = s->view.rank, first = c->kind == UNO_EXSCAN;    // of those who get a result
+    struct MPI_ABI_Datatype *type = c->rtype;
+    const MPI_Count *at = uno_even_parts(s, c->rcount);
+    char *all = uno_share_out(s, at, in, type);
+    if (s->error) return;
+    MPI_Count mine = at[me + 1] - at[me];
+    const void *own = uno_offset(in, at[me], type), *acc = me ? all : own;
+    for (int r = 0; r < n; r++) {
+        void *sum = uno_offset(all, r * mine, type);
+        const void *before = acc;
+        if (r > 0 && (!first || r < n - 1)) {
+            uno_emit_reduce(s, acc, r == me ? own : sum, sum, mine, type);
+            acc = sum;
+        }
+        const void *result = first ? before : acc;
+        if (r >= first && r == me)
+            uno_copy_block(s, uno_block(result, mine, type), uno_block(uno_offset(c->rbuf, at[me], type), mine, type));
+        else if (r >= first)
+            uno_emit_send(s, r, result, mine, type);
+    }
+    for (int r = 0; r < n && me >= first; r++)
+        if (r != me) uno_emit_recv(s, r, uno_offset(c->rbuf, at[r], type), at[r + 1] - at[r], type);
+}
+
 // Each rank hears of all before it, one segment after the other, and tells the next one.
 static void chain(struct uno_sched *s, const struct uno_call *c, const void *in)
 {
@@ -64,8 +91,11 @@ void uno_build_scan(struct uno_sched *s, const struct uno_call *c)
 {
     const void *in = c->sbuf == MPI_IN_PLACE ? c->rbuf : c->sbuf;
     if (c->rcount == 0) return;
-    if (s->view.size > 1 && uno_choose_for(s, UNO_SCAN, (size_t)(c->rcount * c->rtype->size)) == UNO_ALG_CHAIN)
+    enum uno_alg alg = s->view.size > 1 ? uno_choose_for(s, UNO_SCAN, (size_t)(c->rcount * c->rtype->size)) : 0;
+    if (alg == UNO_ALG_CHAIN)
         chain(s, c, in);
+    else if (alg == UNO_ALG_DIRECT)
+        direct(s, c, in);
     else
         doubling(s, c, in);
 }

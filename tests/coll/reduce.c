@@ -13,7 +13,7 @@
 //      likewise in large ones, without permission to copy between processes
 // run: np=3,5 set=coll_wide=0
 //      without wide slots
-// run: np=3,4 set=coll_shm=0 set=coll_force=reduce_scatter=direct
+// run: np=2,3,4,5 set=coll_shm=0 set=coll_force=allreduce=direct+reduce_scatter=direct+scan=direct
 //      over messages, each rank combining its own block
 // run: np=2,3,5 set=coll_direct_min=1
 //      nonblocking and persistent forms copying straight between buffers at any size
