@@ -160,12 +160,19 @@ static int check_passive(const struct MPI_ABI_Win *w, int rank)
     return uno_fail(MPI_ERR_RMA_SYNC, "rank %d is not locked (MPI_Win_lock or MPI_Win_lock_all come first)", rank);
 }
 
-// Operations that are complete when they return.
-static bool is_done(MPI_Win win, int rank)
+__attribute__((noinline)) static bool is_done_among_threads(MPI_Win win, int rank)
 {
     uno_lock();
     bool done = uno_rma_is_flushed(win, rank);
     uno_unlock();
+    return done;
+}
+
+// Operations that are complete when they return.
+static inline __attribute__((always_inline)) bool is_done(MPI_Win win, int rank)
+{
+    bool threads = __builtin_expect(uno_world.threads, 0);
+    bool done = threads ? is_done_among_threads(win, rank) : uno_rma_is_flushed(win, rank);
     // Acq_rel: as in flush_part of rma/passive.c.
     atomic_thread_fence(memory_order_acq_rel);
     return done;

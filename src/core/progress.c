@@ -85,7 +85,7 @@ int uno_progress(void)
 
 static uint64_t looked;    // at the processes of other jobs, in ticks
 
-bool uno_guests_due(void)
+__attribute__((noinline, cold)) bool uno_guests_due(void)
 {
     return uno_ticks() - looked > GUESTS_US * uno_ticks_per_us();
 }
