@@ -30,13 +30,12 @@ void part_use(const struct part *p)
 
 // Where lines that another core has are dear, a stage, whose lines both sides keep, costs more than the ring, which
 // leaves the reader's caches (Zen 4, 8 parts, 8 to 32 KiB: 6.5 to 8.2 GB/s and 9 to 16; 4 KiB the same, 1 KiB 2.7
-// and 1.7). Where ranks share cores, whoever is to copy across waits for its turn, as in shm.c.
+// and 1.7).
 enum part_mode part_mode_near(size_t bytes)
 {
     const struct uno_thresholds *t = &uno_thresholds;
-    uint64_t ring = uno_patience.crowded && t->eager_light > t->eager ? t->eager_light : t->eager;
     if (t->grows ? bytes < t->turn_piece : bytes <= t->eager) return PART_STAGED;
-    return bytes <= ring ? PART_MESSAGES : PART_DIRECT;
+    return bytes <= uno_thresholds_eager(t, uno_patience.crowded) ? PART_MESSAGES : PART_DIRECT;
 }
 
 void part_cut(struct part *p, size_t bytes, int partitions, int per_chunk)

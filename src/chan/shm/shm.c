@@ -223,11 +223,9 @@ struct shm_link *shm_link_new(int proc, struct uno_door *door, struct uno_board 
 {
     struct shm_link *l = calloc(1, sizeof *l);
     bool least = uno_proc_is_guest(proc) || uno_chan_self.nlocal > UNO_PAIR_FEW;
-    uint64_t eager = uno_thresholds.eager, light = uno_thresholds.eager_light, turn = uno_thresholds.eager_turn;
+    uint64_t eager = uno_thresholds_eager(&uno_thresholds, uno_patience.crowded);
+    uint64_t light = uno_thresholds.eager_light, turn = uno_thresholds.eager_turn;
     if (!l) return NULL;
-    // Where ranks share cores, lines are often the own core's, and whoever asks for a copy waits for its turn (4 ranks
-    // on 2 cores, mlat 64 KiB: 6.3 to 4.9 us).
-    if (uno_patience.crowded && light > eager) eager = light;
     if (least && eager > SHM_LEAST_EAGER) eager = SHM_LEAST_EAGER;
     l->eager = (uint32_t)eager;
     l->eager_light = least || light < eager ? l->eager : (uint32_t)light;
