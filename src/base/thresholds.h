@@ -50,8 +50,8 @@ static inline bool uno_thresholds_stream(const struct uno_thresholds *t)
     return t->paged >= t->cached;
 }
 
-// Messages go through the ring up to here. Where ranks share cores, lines are often the own core's, and whoever asks for a
-// copy across waits for its turn (4 ranks on 2 cores, mlat 64 KiB: 6.3 to 4.9 us).
+// Messages go through the ring up to here. Where ranks share cores, lines are often the own core's, and whoever asks
+// for a copy across waits for its turn (4 ranks on 2 cores, mlat 64 KiB: 6.3 to 4.9 us).
 static inline uint64_t uno_thresholds_eager(const struct uno_thresholds *t, bool crowded)
 {
     return crowded && t->eager_light > t->eager ? t->eager_light : t->eager;
