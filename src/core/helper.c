@@ -136,6 +136,11 @@ void uno_helper_waits(void)
     late_since(helper.left);
 }
 
+void uno_helper_spared(void)
+{
+    helper.left = uno_ticks();
+}
+
 void uno_helper_waited(void)
 {
     helper.waiting--;

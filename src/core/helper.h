@@ -25,3 +25,6 @@ void uno_helper_call(void);
 // moment. With the lock held.
 void uno_helper_waits(void);
 void uno_helper_waited(void);
+
+// The program moves on itself what it began, for long perhaps: as good as a wait that ends now. With the lock held.
+void uno_helper_spared(void);
