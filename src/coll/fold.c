@@ -51,7 +51,7 @@ MPI_Count *uno_even_parts(struct uno_sched *s, MPI_Count count)
 {
     int n = s->view.size;
     MPI_Count *at = uno_scratch_bytes(s, (size_t)(n + 1) * sizeof *at);
-    for (int i = 0; at && i <= n; i++) at[i] = count / n * i + (i < count % n ? i : count % n);
+    for (int i = 0; at && i <= n; i++) at[i] = uno_part_at(count, n, i);
     return at;
 }
 
@@ -69,4 +69,22 @@ char *uno_share_out(struct uno_sched *s, const MPI_Count *at, const void *in, st
     }
     uno_emit_fence(s);
     return all;
+}
+
+void uno_fold_part(struct uno_sched *s, const MPI_Count *at, const void *in, void *out, bool in_place,
+                   struct MPI_ABI_Datatype *type)
+{
+    char *all = uno_share_out(s, at, in, type);
+    if (s->error) return;
+    int n = s->view.size, me = s->view.rank;
+    MPI_Count mine = at[me + 1] - at[me];
+    const void *own = uno_offset(in, at[me], type);
+    void *sum = uno_offset(all, (n - 1) * mine, type);
+    const void *acc = me == n - 1 ? own : sum;
+    for (int i = n - 2; i >= 0; i--) {
+        void *to = i || in_place ? sum : out;
+        uno_emit_reduce(s, i == me ? own : uno_offset(all, i * mine, type), acc, to, mine, type);
+        acc = to;
+    }
+    uno_copy_block(s, uno_block(acc, mine, type), uno_block(out, mine, type));
 }

@@ -19,8 +19,8 @@ struct span {
 // Block i of the n that count elements are cut into.
 static struct span cut_span(MPI_Count count, int n, int i)
 {
-    MPI_Count base = count / n, more = count % n;
-    return (struct span){base * i + (i < more ? i : more), base + (i < more)};
+    MPI_Count at = uno_part_at(count, n, i);
+    return (struct span){at, uno_part_at(count, n, i + 1) - at};
 }
 
 // On rank `home` the value is then the combination in the order of the ranks (commutative: of the ranks rotated so that
@@ -151,18 +151,10 @@ static void allreduce_direct(struct uno_sched *s, const void *in, void *out, MPI
 {
     int n = s->view.size, me = s->view.rank;
     const MPI_Count *at = uno_even_parts(s, count);
-    char *all = uno_share_out(s, at, in, type);
     if (s->error) return;
     MPI_Count mine = at[me + 1] - at[me];
-    const void *own = uno_offset(in, at[me], type);
-    void *place = uno_offset(out, at[me], type), *sum = uno_offset(all, (n - 1) * mine, type);
-    const void *acc = me == n - 1 ? own : sum;
-    for (int i = n - 2; i >= 0; i--) {
-        void *to = i || in == out ? sum : place;
-        uno_emit_reduce(s, i == me ? own : uno_offset(all, i * mine, type), acc, to, mine, type);
-        acc = to;
-    }
-    uno_copy_block(s, uno_block(acc, mine, type), uno_block(place, mine, type));
+    void *place = uno_offset(out, at[me], type);
+    uno_fold_part(s, at, in, place, in == out, type);
     for (int i = 1; i < n; i++) {
         int from = (me - i + n) % n;
         uno_emit_recv(s, from, uno_offset(out, at[from], type), at[from + 1] - at[from], type);

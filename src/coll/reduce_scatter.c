@@ -18,25 +18,6 @@ static MPI_Count part(const struct parts *p, int i)
     return p->at[i + 1] - p->at[i];
 }
 
-static void direct(struct uno_sched *s, const struct parts *p, const void *in, void *out)
-{
-    int n = s->view.size, me = s->view.rank;
-    struct MPI_ABI_Datatype *type = p->c->rtype;
-    MPI_Count mine = part(p, me);
-    char *all = uno_share_out(s, p->at, in, type);
-    if (s->error) return;
-    bool in_place = in == out;    // then what is still to be read may lie where the result goes
-    const void *own = uno_offset(in, p->at[me], type);
-    void *sum = uno_offset(all, (n - 1) * mine, type);
-    const void *acc = me == n - 1 ? own : sum;
-    for (int i = n - 2; i >= 0; i--) {
-        void *to = i || in_place ? sum : out;
-        uno_emit_reduce(s, i == me ? own : uno_offset(all, i * mine, type), acc, to, mine, type);
-        acc = to;
-    }
-    uno_copy_block(s, uno_block(acc, mine, type), uno_block(out, mine, type));
-}
-
 static void through_root(struct uno_sched *s, const struct parts *p, const void *in, void *out)
 {
     int n = s->view.size, me = s->view.rank;
@@ -93,5 +74,5 @@ void uno_build_reduce_scatter(struct uno_sched *s, const struct uno_call *c)
     else if (alg == UNO_ALG_REDUCE)
         through_root(s, &p, in, c->rbuf);
     else
-        direct(s, &p, in, c->rbuf);
+        uno_fold_part(s, p.at, in, c->rbuf, in == c->rbuf, c->rtype);
 }
