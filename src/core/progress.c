@@ -45,15 +45,8 @@ static bool kept_by_helper;    // the progress thread is
 static int watched = -1;       // uno_watch_fd
 static int bell_fd = -1;       // the epoll set that the user waits on
 bool uno_doorbell_armed;       // the user waits on the doorbell's descriptor
-static struct uno_poller *pollers, *poller_cursor;
-static int unattended;    // of the pollers, those whose owners do not wait
 
 const struct uno_waiting uno_waiting_helper = {.peer = MPI_UNDEFINED, .tag = MPI_UNDEFINED};
-
-bool uno_pollers_queued(void)
-{
-    return unattended > 0;
-}
 
 static const _Atomic uint32_t no_news;
 const _Atomic uint32_t *uno_news = &no_news;
@@ -72,10 +65,7 @@ int uno_progress(void)
 {
     uno_assert_locked();
     int n = uno_chan_poll_all(BUDGET);
-    for (struct uno_poller *p = pollers; p; p = poller_cursor) {
-        poller_cursor = p->next;
-        n += p->fn(p);
-    }
+    n += uno_pollers_run();
     if (n)
         uno_wake_waiters();
     else if (__builtin_expect(uno_news_waits(), 0))
@@ -96,35 +86,6 @@ void uno_guests_look(void)
     uno_chan_self.wary = uno_chan_self.guests;
     uno_progress();
     uno_chan_self.wary = false;
-}
-
-void uno_poller_add(struct uno_poller *p)
-{
-    uno_assert_locked();
-    if (p->queued) return;
-    p->queued = true;
-    p->prev = NULL;
-    p->next = pollers;
-    if (pollers) pollers->prev = p;
-    pollers = p;
-    if (p->waited) return;
-    unattended++;
-    if (__builtin_expect(uno_helper_on, 0)) uno_helper_call();
-}
-
-void uno_poller_remove(struct uno_poller *p)
-{
-    uno_assert_locked();
-    if (!p->queued) return;
-    uno_assert((p->prev ? p->prev->next : pollers) == p && (!p->next || p->next->prev == p));
-    p->queued = false;
-    unattended -= !p->waited;
-    if (poller_cursor == p) poller_cursor = p->next;
-    if (p->prev)
-        p->prev->next = p->next;
-    else
-        pollers = p->next;
-    if (p->next) p->next->prev = p->prev;
 }
 
 // Sleeps until rung: on the futex, or on descriptors when a channel has one or the user armed the doorbell.
@@ -317,7 +278,7 @@ static void wait_for_keeper(_Atomic uint32_t *woken)
 // program.
 static bool helper_naps(void)
 {
-    return kept_by_helper && uno_helper_beside && unattended == 0;
+    return kept_by_helper && uno_helper_beside && !uno_pollers_queued();
 }
 
 static void wait_among_threads(bool (*ready)(void *), void *arg, const struct uno_waiting *what, struct uno_patience *p)

@@ -65,3 +65,4 @@ struct uno_poller {
 void uno_poller_add(struct uno_poller *p);
 void uno_poller_remove(struct uno_poller *p);
 bool uno_pollers_queued(void);    // whose owners do not wait
+int uno_pollers_run(void);        // each once; how many things moved
