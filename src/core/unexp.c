@@ -98,7 +98,7 @@ static void give_cell(struct uno_unexp *u)
 
 #define KEPT ((size_t)4 << 20)
 #define KEPT_LEAST 10     // bits of the longest size that is too short to be kept,
-#define KEPT_BEYOND 18    // and of the longest one that is
+#define KEPT_BEYOND 20    // and of the longest one that is
 #define STEPS 4           // sizes per power of two
 
 struct spare {

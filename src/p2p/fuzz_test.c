@@ -119,7 +119,7 @@ static size_t draw_payload(unsigned kind, char *out)
         n = ack ? 32 : 40;
         if (ack && draw(2)) w[3] = draw(3);
     } else {
-        n = draw(4) ? draw(200) : draw(TCP_DATA_MAX + 9);
+        n = draw(4) ? draw(200) : draw((draw(20) ? TCP_MIXED_MAX : TCP_DATA_MAX) + 9);
         memset(out, (int)draw(256), n);
         return n;
     }
@@ -137,8 +137,11 @@ static void send_frame(struct tcp_frame *f, const char *payload, size_t n)
         tcp_check((struct tcp_check *)(void *)(wire + at + n), NULL, payload, n);
         at += n + sizeof(struct tcp_check);
     } else {
-        if (n > 0) tcp_check(&f->data_check, NULL, payload, n);
         at += tcp_padded(n);
+        bool trailed = tcp_is_trailed(f);
+        struct tcp_check *check = trailed ? (struct tcp_check *)(void *)(wire + at) : &f->data_check;
+        if (n > 0) tcp_check(check, NULL, payload, n);
+        if (trailed) at += sizeof *check;
     }
     tcp_check(&f->check, NULL, &f->data_check, sizeof *f - sizeof f->check);
     memcpy(wire, f, sizeof *f);

@@ -155,7 +155,7 @@ int uno_rma_access(struct MPI_ABI_Win *w, const struct uno_rma_op *o, const stru
     const struct uno_rma_part *p = &w->part[o->rank];
     MPI_Request r = NULL;
     if (!is_for_access(w, o, l)) return UNO_DECLINED;
-    int err = p->stored || p->answers ? uno_remote_flush(w, o->rank) : uno_rma_access_order(w, o->rank, l);
+    int err = p->stored || p->owed ? uno_remote_flush(w, o->rank) : uno_rma_access_order(w, o->rank, l);
     if (err) return err;
     if (req && !(r = uno_rma_request(w))) return uno_fail(MPI_ERR_NO_MEM, "no memory for a request");
     err = begin(w, o, l, r);

@@ -44,7 +44,7 @@ static int flush_part(struct MPI_ABI_Win *w, int rank)
     // Release: what was stored before is there when anything stored later is. Acquire: what is loaded later is not
     // older than what was loaded before. Loads after stores: uno_rma_order.
     atomic_thread_fence(memory_order_acq_rel);
-    bool waits = p->path == UNO_RMA_MESSAGE && (p->stored || p->answers);
+    bool waits = p->path == UNO_RMA_MESSAGE && (p->stored || p->owed);
     int err = waits ? uno_remote_flush(w, rank) : uno_rma_access_wait(w, rank);
     return err ? err : uno_win_refusal(w);
 }
@@ -170,7 +170,7 @@ int uno_rma_flush_local(struct MPI_ABI_Win *w, int rank)
     int err = uno_win_refusal(w);
     if (!w->messages) return err;
     for (int r = rank < 0 ? 0 : rank; r < (rank < 0 ? w->ranks : rank + 1) && !err; r++)
-        err = w->part[r].answers ? uno_remote_flush(w, r)    // what was sent is in messages: its buffer is free
-                                 : uno_rma_access_wait(w, r);
+        err = w->part[r].owed ? uno_remote_flush(w, r)    // what was sent is in messages: its buffer is free
+                              : uno_rma_access_wait(w, r);
     return err;
 }

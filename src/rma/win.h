@@ -38,7 +38,7 @@ struct uno_rma_part {
     bool stored;         // by MESSAGE: since the last answer
     uint32_t turns;      // exclusive locks that this process has had
     uint32_t stripes;    // locks of accumulates in use, less one (combine.c)
-    uint32_t answers;    // by MESSAGE: pieces of gets and fetches that are under way
+    uint64_t owed;       // by MESSAGE: bytes of gets and fetches that are under way
     char *kept;          // by MESSAGE: an operation that is not sent yet (remote.c), owned here
     size_t kept_bytes;
     uint64_t unconfirmed;           // by MESSAGE: bytes sent since the last answer

@@ -11,18 +11,20 @@
 #include "chan/proc.h"
 #include "chan/tcp/tcp.h"
 
-#define BUFFER TCP_INPUT        // at least two frames of the largest kind
-#define READ_MAX (64 * 1024)    // at once
-#define READ_FIRST 4096         // at once where a large payload may begin: what is read with its header is copied again
-#define STRAIGHT_MIN 8192       // payload of a MESSAGE that is worth a system call of its own
-#define READS 8                 // before others have their turn
+#define BUFFER TCP_INPUT                  // at least one frame of the largest kind, and a read
+#define READ_MAX (64 * 1024)              // at once
+#define UNTOLD_MAX ((size_t)256 << 10)    // bytes received after which an acknowledgement goes by itself, at most
+#define READ_FIRST 4096      // at once where a large payload may begin: what is read with its header is copied again
+#define STRAIGHT_MIN 8192    // payload of a MESSAGE that is worth a system call of its own
+#define READS 8              // before others have their turn
 
 static const char damaged[] = "a frame arrived damaged";
 
 static void acknowledge_soon(struct tcp_link *l, size_t bytes)
 {
     l->untold += bytes;
-    if (l->untold > (size_t)uno_tcp_buffer.num / 4) l->tell = true;
+    size_t most = uno_tcp_state.brim / 4;
+    if (l->untold > (most < UNTOLD_MAX ? most : UNTOLD_MAX)) l->tell = true;
 }
 
 // A payload is read straight from here on; what the buffer holds of it is moved. landing.c looks at what connections
@@ -265,5 +267,5 @@ void tcp_forget_input(struct tcp_link *l)
     l->in.dst = NULL;
 }
 
-_Static_assert(BUFFER >= 2 * (TCP_DATA_MAX + sizeof(struct tcp_frame) + sizeof(struct tcp_check)),
-               "the buffer holds two frames");
+_Static_assert(BUFFER >= TCP_DATA_MAX + sizeof(struct tcp_frame) + sizeof(struct tcp_check) + READ_MAX,
+               "the buffer holds any frame, and room to read");

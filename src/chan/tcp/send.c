@@ -34,6 +34,13 @@ static inline bool has_room(const struct tcp_link *l, size_t bytes, size_t reser
     return l->head - l->tail + bytes + reserve <= (uint64_t)uno_tcp_buffer.num;
 }
 
+// The same for a message. Where caches shall hold what is under way, longer ones go beyond: four are to have room.
+static inline bool has_room_for(const struct tcp_link *l, size_t bytes)
+{
+    size_t brim = uno_tcp_state.brim, over = 4 * bytes > brim ? 0 : (size_t)uno_tcp_buffer.num - brim;
+    return has_room(l, bytes, RESERVE + over);
+}
+
 static void check_piece(struct tcp_link *l, struct tcp_frame *f)
 {
     struct tcp_note *note = tcp_note_of(f);
@@ -278,7 +285,7 @@ static bool may_hold(struct tcp_link *l, const struct uno_msg *m)
     size_t frame = sizeof(struct tcp_frame) + m->bytes + 2 * sizeof(struct tcp_check);
     if (!m->more || !m->lent || l->loans + 1 >= TCP_LOANS || !is_open(l) || l->main->ways > 1) return false;
     if (!l->held && (l->sent != l->head || l->part)) return false;
-    return l->head - l->sent + 2 * frame <= HELD_MOST && has_room(l, 2 * frame, RESERVE);
+    return l->head - l->sent + 2 * frame <= HELD_MOST && has_room_for(l, 2 * frame);
 }
 
 // What was held goes.
@@ -333,7 +340,7 @@ int tcp_send(struct uno_link *link, const struct uno_msg *m)
     if (__builtin_expect(l->state >= TCP_GONE, 0))
         return uno_fail(UNO_ERR_PROC_FAILED, "rank %d cannot be reached: the connection to it was lost", link->proc);
     if (__builtin_expect(l->leaving, 0)) return UNO_FULL;    // it comes back once it has ended
-    l->hungry = !has_room(l, sizeof(struct tcp_frame) + n, RESERVE);
+    l->hungry = !has_room_for(l, sizeof(struct tcp_frame) + n);
     if (l->hungry) {
         if (l->held) let_go(l);
         return UNO_FULL;

@@ -35,17 +35,19 @@
 #define LARGE_GAP_NS 1000
 #define BULK_GAP_NS 1500
 #define BLOCKED_GAP_NS 5000
-#define BULK_PATIENCE 20           // spin times
-#define NEAR_BUFFER (512 << 10)    // of a connection inside one host: caches hold what is under way. bench: bw over tcp
-#define LINGER_NS 10000000000ULL    // for peers to acknowledge what was sent, when the channel closes
+#define BULK_PATIENCE 20                 // spin times
+#define NEAR_BRIM ((size_t)512 << 10)    // inside one host: caches hold what is under way. bench: bw over tcp
+#define LINGER_NS 10000000000ULL         // for peers to acknowledge what was sent, when the channel closes
 
 struct uno_param uno_tcp_buffer =
-    UNO_PARAM_INT("tcp_buffer", 1 << 20, 1 << 18, 1 << 28,
-                  "bytes a connection keeps of what it has sent until that is acknowledged (half of it by default "
-                  "where the job has one host)");
+    UNO_PARAM_INT("tcp_buffer", 2 << 20, 1 << 18, 1 << 28,
+                  "bytes a connection keeps of what it has sent until that is acknowledged (by default small messages "
+                  "fill a quarter of it where the job has one host)");
 UNO_PARAM_DECLARE(uno_tcp_buffer);
 struct uno_param uno_tcp_eager_max =
-    UNO_PARAM_INT("tcp_eager_max", 64 << 10, 64, TCP_DATA_MAX, "largest message sent at once over tcp, in bytes");
+    UNO_PARAM_INT("tcp_eager_max", TCP_DATA_MAX, 64, TCP_DATA_MAX,
+                  "largest message sent at once over tcp, in bytes; at most a quarter of tcp_buffer, and 64k where a "
+                  "rank is reached by several networks");
 UNO_PARAM_DECLARE(uno_tcp_eager_max);
 struct uno_param uno_tcp_patience = UNO_PARAM_INT(
     "tcp_patience", 60, 1, 86400, "seconds that a broken connection is dialled again before the job fails");
@@ -112,7 +114,7 @@ struct tcp_link *tcp_make_link(int proc)
                                 .ops = uno_tcp.ops,
                                 .proc = proc,
                                 .eager_max = (uint32_t)uno_tcp_eager_max.num,
-                                .data_max = TCP_DATA_MAX,
+                                .data_max = TCP_MIXED_MAX,
                                 .lends = true};
     l->next = uno_tcp_state.first;
     uno_tcp_state.first = l;
@@ -155,6 +157,15 @@ static void make_room_for_files(void)
     setrlimit(RLIMIT_NOFILE, &files);
 }
 
+static void settle_sizes(void)
+{
+    bool near = uno_chan_self.job->nhosts == 1 && uno_tcp_buffer.origin == UNO_PARAM_DEFAULT;
+    long page = sysconf(_SC_PAGESIZE);
+    uno_tcp_buffer.num = (uno_tcp_buffer.num + page - 1) / page * page;
+    uno_tcp_state.brim = near ? NEAR_BRIM : (size_t)uno_tcp_buffer.num;
+    if (uno_tcp_eager_max.num > uno_tcp_buffer.num / 4) uno_tcp_eager_max.num = uno_tcp_buffer.num / 4;
+}
+
 static int tcp_open(struct uno_chan *self)
 {
     if (self->usable) return tcp_listen();
@@ -166,10 +177,7 @@ static int tcp_open(struct uno_chan *self)
     err = tcp_nonce(nonce);
     if (err) return err;
     memcpy(&uno_tcp_state.life, nonce, sizeof uno_tcp_state.life);
-    bool near = uno_chan_self.job->nhosts == 1 && uno_tcp_buffer.origin == UNO_PARAM_DEFAULT;
-    if (near) uno_tcp_buffer.num = NEAR_BUFFER;
-    long page = sysconf(_SC_PAGESIZE);
-    uno_tcp_buffer.num = (uno_tcp_buffer.num + page - 1) / page * page;
+    settle_sizes();
     uno_tcp_state.link = calloc((size_t)uno_chan_self.nprocs, sizeof(struct uno_link *));
     if (!uno_tcp_state.link) return uno_fail(MPI_ERR_NO_MEM, "no memory for %d links", uno_chan_self.nprocs);
     uno_tcp_state.epoll = epoll_create1(EPOLL_CLOEXEC);

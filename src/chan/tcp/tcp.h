@@ -26,8 +26,9 @@
 #include "chan/tcp/check.h"
 
 #define TCP_NONCE 32
-#define TCP_INPUT (192 * 1024)      // bytes of a link's input buffer
-#define TCP_DATA_MAX (64 * 1024)    // largest payload of a MESSAGE
+#define TCP_DATA_MAX (512 * 1024)    // largest payload of a MESSAGE
+#define TCP_MIXED_MAX (64 * 1024)    // of one that is packed, or goes among several ways
+#define TCP_INPUT (640 * 1024)       // bytes of a link's input buffer
 
 #define TCP_GRAIN (64 * 1024)          // where pieces of a transfer are cut
 #define TCP_PIECE_MAX (1024 * 1024)    // bytes of a PIECE: its checksum is computed while the cache holds it
@@ -183,6 +184,7 @@ struct tcp_chan {
     int epoll, timer;
     struct tcp_sock listener[2], timer_sock;    // the second one: once this process is reached from other hosts
     struct uno_link **link;                     // [nprocs], NULL until needed
+    size_t brim;                                // bytes of a ring that small messages fill
     struct tcp_link *first;                     // those that are not NULL
     struct tcp_link *hot;                       // the last one that delivered
     uint32_t up;                                // links with a connection

@@ -15,10 +15,11 @@
 static char *lent[SLOTS];
 static uint64_t lent_now, lent_back, sent, received;
 
-// From 16 KiB to 64 KiB, which are trailed.
+// From 16 KiB to 64 KiB, which are trailed, and some of the longest.
 static size_t bytes_of(uint64_t number)
 {
-    return number % 5 == 3 ? TCP_DATA_MAX : UNO_LEND_MIN + number * 7919 % (TCP_DATA_MAX - UNO_LEND_MIN);
+    if (number % 31 == 7) return TCP_DATA_MAX - number % 3;
+    return number % 5 == 3 ? TCP_MIXED_MAX : UNO_LEND_MIN + number * 7919 % (TCP_MIXED_MAX - UNO_LEND_MIN);
 }
 
 static void take(struct uno_link *link, const struct uno_hdr *h, const void *payload)

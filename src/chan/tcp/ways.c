@@ -85,7 +85,9 @@ void tcp_learn_ways(struct tcp_link *m)
     m->peer = peer;
     uint32_t own = count_joined(&peer, true), theirs = count_joined(&peer, false);
     m->ways = own < theirs ? own : theirs;
-    if (m->ways > 1) uno_tcp_state.several = true;
+    if (m->ways < 2) return;
+    uno_tcp_state.several = true;
+    if (m->base.eager_max > TCP_MIXED_MAX) uno_link_eager(&m->base, TCP_MIXED_MAX);
 }
 
 bool tcp_free_way(const struct tcp_link *l, uint32_t turn, struct tcp_way *way)
