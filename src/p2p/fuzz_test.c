@@ -141,6 +141,7 @@ static void send_frame(struct tcp_frame *f, const char *payload, size_t n)
         bool trailed = tcp_is_trailed(f);
         struct tcp_check *check = trailed ? (struct tcp_check *)(void *)(wire + at) : &f->data_check;
         if (n > 0) tcp_check(check, NULL, payload, n);
+        if (trailed) f->data_check.tag[TCP_CRC] = 1;
         if (trailed) at += sizeof *check;
     }
     tcp_check(&f->check, NULL, &f->data_check, sizeof *f - sizeof f->check);

@@ -60,6 +60,7 @@ static void put_crc(struct tcp_check *c, uint32_t crc)
 {
     memset(c, 0, sizeof *c);
     memcpy(c->tag, &crc, sizeof crc);
+    c->tag[TCP_CRC] = 1;
 }
 
 void tcp_check(struct tcp_check *c, const unsigned char *key, const void *data, size_t n)
@@ -78,12 +79,19 @@ bool tcp_check_same(const struct tcp_check *a, const struct tcp_check *b)
 void tcp_sum_begin(struct tcp_sum *s, const unsigned char *key)
 {
     s->keyed = key != NULL;
+    s->none = false;
     s->crc = 0;
     if (key) mac_init(s->state, key);
 }
 
+void tcp_sum_none(struct tcp_sum *s)
+{
+    s->none = true;
+}
+
 void tcp_sum_add(struct tcp_sum *s, const void *data, size_t n)
 {
+    if (s->none) return;
     if (s->keyed)
         mac_update(s->state, data, n);
     else
@@ -92,7 +100,9 @@ void tcp_sum_add(struct tcp_sum *s, const void *data, size_t n)
 
 void tcp_sum_end(struct tcp_sum *s, struct tcp_check *c)
 {
-    if (s->keyed)
+    if (s->none)
+        *c = (struct tcp_check){{0}};
+    else if (s->keyed)
         mac_final(s->state, c->tag);
     else
         put_crc(c, s->crc);

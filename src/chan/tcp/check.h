@@ -15,8 +15,9 @@
 #define TCP_KEYS_AT_ONCE 16    // of frames, made together: ChaCha20 is several times faster that way
 
 struct tcp_check {
-    unsigned char tag[16];    // CRC32C and zeros, or the MAC
+    unsigned char tag[16];    // CRC32C, TCP_CRC and zeros, or the MAC; zeros: there is none
 };
+#define TCP_CRC 4    // the byte that is 1 where there is a CRC32C
 
 // One direction of a connection. Zeroed: not authenticated.
 struct tcp_keys {
@@ -31,7 +32,7 @@ struct tcp_keys {
 struct tcp_sum {
     _Alignas(16) unsigned char state[256];    // of Poly1305, as its library wants it
     uint32_t crc;
-    bool keyed;
+    bool keyed, none;
 };
 
 int tcp_check_open(void);                                                     // finds the library
@@ -45,5 +46,6 @@ bool tcp_check_same(const struct tcp_check *a, const struct tcp_check *b);    //
 
 // The same in parts.
 void tcp_sum_begin(struct tcp_sum *s, const unsigned char *key);
+void tcp_sum_none(struct tcp_sum *s);    // instead: nothing is summed, the result is zeros
 void tcp_sum_add(struct tcp_sum *s, const void *data, size_t n);
 void tcp_sum_end(struct tcp_sum *s, struct tcp_check *c);

@@ -74,6 +74,7 @@ static void begin_piece(int way, size_t which, uint8_t turn)
                           .ack = way == MAIN ? 1 : 0,
                           .h = {.kind = turn, .chan = TCP_PIECE, .bytes = PIECE, .ctx = pull.landing}};
     f.h.tag = (int32_t)(which * PIECE);
+    f.data_check.tag[TCP_CRC] = 1;
     tcp_check(&f.check, NULL, &f.data_check, sizeof f - sizeof f.check);
     give(way, &f, sizeof f);
     give(way, sent + which * PIECE, HALF);

@@ -271,7 +271,9 @@ static void behind_relays(void **state)
 {
     (void)state;
     mischief = CUT | DAMAGE | DELAY;
+    setenv("UNISONO_TCP_CHECK", "yes", 1);
     run_body(2, behind_relays_body, relays_and_watch);
+    unsetenv("UNISONO_TCP_CHECK");
     end_relays();
 }
 

@@ -27,6 +27,11 @@ static void acknowledge_soon(struct tcp_link *l, size_t bytes)
     if (l->untold > (most < UNTOLD_MAX ? most : UNTOLD_MAX)) l->tell = true;
 }
 
+static bool is_summed(const struct tcp_link *l, const struct tcp_frame *f)
+{
+    return l->in_keys.on || f->data_check.tag[TCP_CRC];
+}
+
 // A payload is read straight from here on; what the buffer holds of it is moved. landing.c looks at what connections
 // read of a PIECE: nothing of one before must be left where this is a MESSAGE.
 static void begin_straight(struct tcp_link *l, const struct tcp_frame *f, char *dst)
@@ -39,7 +44,10 @@ static void begin_straight(struct tcp_link *l, const struct tcp_frame *f, char *
     l->in.got = n;
     l->in.f = *f;
     if (f->h.chan != TCP_PIECE) l->in.landing = NULL;
-    tcp_sum_begin(&l->in.sum, tcp_key_of(&l->in_keys, TCP_PAYLOAD));
+    if (is_summed(l, f))
+        tcp_sum_begin(&l->in.sum, tcp_key_of(&l->in_keys, TCP_PAYLOAD));
+    else
+        tcp_sum_none(&l->in.sum);
     tcp_sum_add(&l->in.sum, dst, n);
     l->in_keys.next++;
 }
@@ -126,7 +134,7 @@ static const char *obey(struct tcp_link *l, const struct tcp_frame *f, const voi
 static const char *take_frame(struct tcp_link *l, const struct tcp_frame *f, const void *payload)
 {
     struct tcp_check is = {{0}};
-    if (f->h.bytes > 0) tcp_check(&is, tcp_key_of(&l->in_keys, TCP_PAYLOAD), payload, f->h.bytes);
+    if (f->h.bytes > 0 && is_summed(l, f)) tcp_check(&is, tcp_key_of(&l->in_keys, TCP_PAYLOAD), payload, f->h.bytes);
     struct tcp_check wanted = f->data_check;
     if (tcp_is_trailed(f)) memcpy(&wanted, (const char *)payload + tcp_padded(f->h.bytes), sizeof wanted);
     if (!tcp_check_same(&is, &wanted)) return damaged;

@@ -41,12 +41,18 @@ static inline bool has_room_for(const struct tcp_link *l, size_t bytes)
     return has_room(l, bytes, RESERVE + over);
 }
 
+// Whether payloads have checks. Headers always have.
+static inline bool is_summed(const struct tcp_link *l)
+{
+    return l->checks || l->out_keys.on;
+}
+
 static void check_piece(struct tcp_link *l, struct tcp_frame *f)
 {
     struct tcp_note *note = tcp_note_of(f);
     const unsigned char *key = tcp_key_of(&l->out_keys, TCP_PAYLOAD);
     if (key) memcpy(note->key, key, TCP_KEY);
-    if (f->h.bytes <= SUM_FIRST) tcp_check(&note->trailer, key, note->base, f->h.bytes);
+    if (f->h.bytes <= SUM_FIRST && is_summed(l)) tcp_check(&note->trailer, key, note->base, f->h.bytes);
 }
 
 // The frame that is sent next: its checks, for the present connection. payload NULL: that of the payload is added
@@ -55,11 +61,14 @@ static inline void check_frame(struct tcp_link *l, struct tcp_frame *f, const vo
 {
     f->ack = l->got_seq;
     f->data_check = (struct tcp_check){{0}};
+    bool sums = is_summed(l), trailed = tcp_is_trailed(f);
+    if (trailed && !sums) *tcp_trailer_of(f) = (struct tcp_check){{0}};
+    if (trailed || f->h.chan == TCP_PIECE) f->data_check.tag[TCP_CRC] = l->checks;
     if (f->h.chan == TCP_PIECE)
         check_piece(l, f);
-    else if (f->h.bytes > 0 && payload)
-        tcp_check(tcp_is_trailed(f) ? tcp_trailer_of(f) : &f->data_check, tcp_key_of(&l->out_keys, TCP_PAYLOAD),
-                  payload, f->h.bytes);
+    else if (f->h.bytes > 0 && payload && sums)
+        tcp_check(trailed ? tcp_trailer_of(f) : &f->data_check, tcp_key_of(&l->out_keys, TCP_PAYLOAD), payload,
+                  f->h.bytes);
     tcp_check(&f->check, tcp_key_of(&l->out_keys, TCP_HEAD), &f->data_check, sizeof *f - sizeof f->check);
     l->out_keys.next++;
 }
@@ -108,7 +117,7 @@ static void sum_piece(struct tcp_link *l, struct tcp_frame *f, size_t from, size
     size_t first = sizeof *f, end = first + f->h.bytes;
     if (from < first) from = first;
     if (to > end) to = end;
-    if (from >= to || f->h.bytes <= SUM_FIRST) return;
+    if (from >= to || f->h.bytes <= SUM_FIRST || !is_summed(l)) return;
     if (from == first) tcp_sum_begin(&l->part_sum, l->out_keys.on ? note->key : NULL);
     tcp_sum_add(&l->part_sum, note->base + from - first, to - from);
     if (to == end) tcp_sum_end(&l->part_sum, &note->trailer);
@@ -271,7 +280,7 @@ static size_t give_halves(const struct tcp_link *l, struct tcp_frame *f, const c
     char *from = (char *)(uintptr_t)data;
     struct iovec first[2] = {{f, sizeof *f}, {from, FIRST_PART}};
     size_t n = give(l, first, 2);
-    tcp_check(tcp_trailer_of(f), key, data, f->h.bytes);
+    if (is_summed(l)) tcp_check(tcp_trailer_of(f), key, data, f->h.bytes);
     if (n < sizeof *f + FIRST_PART) return n;
     struct iovec second[2] = {{from + FIRST_PART, f->h.bytes - FIRST_PART},
                               {(char *)(f + 1) + f->h.bytes, tcp_behind(f)}};

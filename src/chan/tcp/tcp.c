@@ -49,6 +49,10 @@ struct uno_param uno_tcp_eager_max =
                   "largest message sent at once over tcp, in bytes; at most a quarter of tcp_buffer, and 64k where a "
                   "rank is reached by several networks");
 UNO_PARAM_DECLARE(uno_tcp_eager_max);
+static struct uno_param check = UNO_PARAM_CHOICE(
+    "tcp_check", "auto", "auto|yes|no",
+    "whether what tcp carries has checksums of ours (CRC32C); auto: between hosts. Headers always have");
+UNO_PARAM_DECLARE(check);
 struct uno_param uno_tcp_patience = UNO_PARAM_INT(
     "tcp_patience", 60, 1, 86400, "seconds that a broken connection is dialled again before the job fails");
 UNO_PARAM_DECLARE(uno_tcp_patience);
@@ -109,6 +113,7 @@ struct tcp_link *tcp_make_link(int proc)
         return NULL;
     }
     l->main = l;
+    l->checks = check.num == 0 ? uno_local_of(proc) < 0 : check.num == 1;
     l->way = (struct tcp_way){TCP_NOWHERE, TCP_NOWHERE};
     l->base = (struct uno_link){.chan = &uno_tcp,
                                 .ops = uno_tcp.ops,

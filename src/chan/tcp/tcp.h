@@ -45,10 +45,11 @@ enum tcp_sort { TCP_MESSAGE, TCP_PULL, TCP_PIECE, TCP_LANDED, TCP_ACK, TCP_BYE, 
 // turn, modulo 256. The check of a PIECE's payload, and of a trailed MESSAGE's, follows it, so that the payload is
 // summed after the kernel has copied it, while the cache still holds it.
 struct tcp_frame {
-    struct tcp_check check;         // of the rest of the header
-    struct tcp_check data_check;    // of the payload; zeros if that follows it, and where there is none
-    uint64_t seq;                   // 0: not numbered (ACK and what follows it)
-    uint64_t ack;                   // every frame up to this number has arrived
+    struct tcp_check check;    // of the rest of the header
+    struct tcp_check
+        data_check;    // of the payload; zeros where it has none. It follows the payload: whether it is a CRC
+    uint64_t seq;      // 0: not numbered (ACK and what follows it)
+    uint64_t ack;      // every frame up to this number has arrived
     struct uno_hdr h;
 };
 
@@ -171,6 +172,7 @@ struct tcp_link {
     bool bye;                  // the peer leaves; it may come back with a new life (MPI sessions)
     uint64_t peer_life;        // that the numbers of this link belong to; 0: not connected so far
     bool large;                // the last frame begun had a large payload
+    bool checks;               // payloads that leave have a CRC32C, unless they have a MAC
     struct tcp_straight in;    // the payload that is being read straight to where it belongs
     struct tcp_early early;    // the MESSAGE whose receive is found already, also while it is sent anew
     // direct transfers

@@ -193,6 +193,7 @@ static bool send_nonsense(int fd, uint64_t *seq, bool good)
     struct tcp_check *check =
         tcp_is_trailed(&f) ? (struct tcp_check *)(void *)(payload + tcp_padded(n)) : &f.data_check;
     if (n > 0) tcp_check(check, tcp_key_of(keys, TCP_PAYLOAD), payload, n);
+    if (tcp_is_trailed(&f)) f.data_check.tag[TCP_CRC] = 1;
     f.data_check.tag[random() % 16] ^= !good && random() % 20 == 0;
     tcp_check(&f.check, tcp_key_of(keys, TCP_HEAD), &f.data_check, sizeof f - sizeof f.check);
     f.check.tag[random() % 16] ^= !good && random() % 20 == 0;
@@ -282,6 +283,7 @@ static void relayed_body(void)
     for (int i = 0; i < uno_events_count(); i++) uno_event_at(i)->wanted = 1;
     mixed_traffic(3000);
     CHECK(straights > 0);
+    CHECK(tcp_link_of(1 - me)->checks == (getenv("UNISONO_TCP_CHECK") != NULL));    // not inside a host by itself
     uint64_t happened = atomic_load(&shared->number[7]);
     if (mischief & (CUT | DAMAGE | ATTACK)) CHECK(happened >= 10);
     uint64_t breaks = counted("tcp_breaks"), restores = counted("tcp_restores");
@@ -308,7 +310,9 @@ static void cut(void **state)
 static void damage(void **state)
 {
     (void)state;
+    setenv("UNISONO_TCP_CHECK", "yes", 1);
     relayed(DAMAGE);
+    unsetenv("UNISONO_TCP_CHECK");
 }
 
 // Somebody on the way who knows the protocol: what he changes is never delivered.
@@ -330,7 +334,9 @@ static void crumbs(void **state)
 static void cut_and_damage(void **state)
 {
     (void)state;
+    setenv("UNISONO_TCP_CHECK", "yes", 1);
     relayed(CUT | DAMAGE);
+    unsetenv("UNISONO_TCP_CHECK");
 }
 
 static void delay_and_cut(void **state)

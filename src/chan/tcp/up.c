@@ -55,7 +55,7 @@ static void keep_queue_short(int fd)
 
 static void say_connected(const struct tcp_link *l)
 {
-    const char *how = l->out_keys.on ? ", messages are authenticated" : "";
+    const char *how = l->out_keys.on ? ", messages are authenticated" : l->checks ? ", messages are checked" : "";
     if (l->main == l)
         uno_log(2, "connected with rank %d, between %s%s", l->base.proc, l->ends, how);
     else
