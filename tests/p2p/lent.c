@@ -2,13 +2,14 @@
 // run: np=2 chan=shm,tcp
 // run: np=3 chan=tcp set=tcp_buffer=262144
 // run: np=2 chan=tcp set=check_types=1
-// Windows of messages of 16 to 64 KiB whose memory may stay in use until their requests are complete: from then on it
-// is overwritten, and what arrives is what was sent. By the way in which they are waited for; persistent; cancelled.
+// Windows of messages of 16 to 64, and of 512 KiB whose memory may stay in use until their requests are complete: from
+// then on it is overwritten, and what arrives is what was sent. By the way in which they are waited for; persistent;
+// cancelled.
 #include "../check.h"
 
 #include <string.h>
 
-enum { WINDOW = 24, MOST = 16384, ROUNDS = 8, TAG = 7, ASK = 8 };
+enum { WINDOW = 24, LESS = 16384, MOST = 131072, ROUNDS = 8, TAG = 7, ASK = 8 };
 enum way { ALL, ONE_BY_ONE, LAST_FIRST, TESTED, SOME, PERSISTENT, CANCELLED, WAYS };
 
 static int rank, size;
@@ -17,7 +18,7 @@ static MPI_Request request[WINDOW];
 
 static int ints_of(int k)
 {
-    return k % 4 == 3 ? MOST : 4096 + 701 * k % (MOST - 4096);
+    return k % 8 == 7 ? MOST : k % 4 == 3 ? LESS : 4096 + 701 * k % (LESS - 4096);
 }
 
 static int value(int from, int round, int k, int i)

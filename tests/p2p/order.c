@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-enum { MESSAGES = 400, TAGS = 4, MEDIUM = 40000, MAX = 300000 };
+enum { MESSAGES = 400, TAGS = 4, MEDIUM = 40000, MAX = 600000 };
 static int rank, size;
 
 static unsigned next_random(unsigned *state)

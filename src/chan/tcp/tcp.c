@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
@@ -35,24 +34,9 @@
 #define LARGE_GAP_NS 1000
 #define BULK_GAP_NS 1500
 #define BLOCKED_GAP_NS 5000
-#define BULK_PATIENCE 20                 // spin times
-#define NEAR_BRIM ((size_t)512 << 10)    // inside one host: caches hold what is under way. bench: bw over tcp
-#define LINGER_NS 10000000000ULL         // for peers to acknowledge what was sent, when the channel closes
+#define BULK_PATIENCE 20            // spin times
+#define LINGER_NS 10000000000ULL    // for peers to acknowledge what was sent, when the channel closes
 
-struct uno_param uno_tcp_buffer =
-    UNO_PARAM_INT("tcp_buffer", 2 << 20, 1 << 18, 1 << 28,
-                  "bytes a connection keeps of what it has sent until that is acknowledged (by default small messages "
-                  "fill a quarter of it where the job has one host)");
-UNO_PARAM_DECLARE(uno_tcp_buffer);
-struct uno_param uno_tcp_eager_max =
-    UNO_PARAM_INT("tcp_eager_max", TCP_DATA_MAX, 64, TCP_DATA_MAX,
-                  "largest message sent at once over tcp, in bytes; at most a quarter of tcp_buffer, and 64k where a "
-                  "rank is reached by several networks");
-UNO_PARAM_DECLARE(uno_tcp_eager_max);
-static struct uno_param check = UNO_PARAM_CHOICE(
-    "tcp_check", "auto", "auto|yes|no",
-    "whether what tcp carries has checksums of ours (CRC32C); auto: between hosts. Headers always have");
-UNO_PARAM_DECLARE(check);
 struct uno_param uno_tcp_patience = UNO_PARAM_INT(
     "tcp_patience", 60, 1, 86400, "seconds that a broken connection is dialled again before the job fails");
 UNO_PARAM_DECLARE(uno_tcp_patience);
@@ -63,76 +47,6 @@ void tcp_watch(struct tcp_sock *s, uint32_t events, bool fresh)
 {
     struct epoll_event e = {.events = events, .data.ptr = s};
     epoll_ctl(uno_tcp_state.epoll, fresh ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, s->fd, &e);
-}
-
-// Maps fresh memory twice in a row, so that what wraps around lies in one piece.
-static char *map_ring(size_t bytes)
-{
-    int fd = memfd_create("unisono-tcp", MFD_CLOEXEC);
-    if (fd < 0) return NULL;
-    char *p = MAP_FAILED;
-    if (ftruncate(fd, (off_t)bytes) == 0) p = mmap(NULL, 2 * bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    for (int half = 0; half < 2 && p != MAP_FAILED; half++) {
-        void *at = mmap(p + (size_t)half * bytes, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
-        if (at != MAP_FAILED) continue;
-        munmap(p, 2 * bytes);
-        p = MAP_FAILED;
-    }
-    close(fd);
-    return p == MAP_FAILED ? NULL : p;
-}
-
-void tcp_free_link(struct tcp_link *l)
-{
-    struct tcp_link **at = &uno_tcp_state.first;
-    while (*at && *at != l) at = &(*at)->next;
-    if (*at) *at = l->next;
-    if (uno_tcp_state.hot == l) uno_tcp_state.hot = NULL;
-    if (l->sock.fd >= 0) close(l->sock.fd);
-    if (l->ring) munmap(l->ring, 2 * (size_t)uno_tcp_buffer.num);
-    free(l->buf);
-    free(l->tries_told);
-    free(l);
-}
-
-// Where the link to a process is kept.
-static struct uno_link **place_of(int proc)
-{
-    return uno_proc_is_guest(proc) ? &uno_proc_of(proc)->link[uno_tcp.index] : &uno_tcp_state.link[proc];
-}
-
-struct tcp_link *tcp_make_link(int proc)
-{
-    struct tcp_link *l = calloc(1, sizeof *l);
-    if (!l) return NULL;
-    l->sock = (struct tcp_sock){TCP_LINKED, -1};
-    l->ring = map_ring((size_t)uno_tcp_buffer.num);
-    l->buf = malloc(TCP_INPUT);
-    if (!l->ring || !l->buf) {
-        tcp_free_link(l);
-        return NULL;
-    }
-    l->main = l;
-    l->checks = check.num == 0 ? uno_local_of(proc) < 0 : check.num == 1;
-    l->way = (struct tcp_way){TCP_NOWHERE, TCP_NOWHERE};
-    l->base = (struct uno_link){.chan = &uno_tcp,
-                                .ops = uno_tcp.ops,
-                                .proc = proc,
-                                .eager_max = (uint32_t)uno_tcp_eager_max.num,
-                                .data_max = TCP_MIXED_MAX,
-                                .lends = true};
-    l->next = uno_tcp_state.first;
-    uno_tcp_state.first = l;
-    return l;
-}
-
-struct tcp_link *tcp_link_of(int proc)
-{
-    struct uno_link *known = *place_of(proc);
-    if (known) return tcp_of(known);
-    struct tcp_link *l = tcp_make_link(proc);
-    if (l) *place_of(proc) = &l->base;
-    return l;
 }
 
 void tcp_broken(struct tcp_link *l, int err, const char *why)
@@ -162,15 +76,6 @@ static void make_room_for_files(void)
     setrlimit(RLIMIT_NOFILE, &files);
 }
 
-static void settle_sizes(void)
-{
-    bool near = uno_chan_self.job->nhosts == 1 && uno_tcp_buffer.origin == UNO_PARAM_DEFAULT;
-    long page = sysconf(_SC_PAGESIZE);
-    uno_tcp_buffer.num = (uno_tcp_buffer.num + page - 1) / page * page;
-    uno_tcp_state.brim = near ? NEAR_BRIM : (size_t)uno_tcp_buffer.num;
-    if (uno_tcp_eager_max.num > uno_tcp_buffer.num / 4) uno_tcp_eager_max.num = uno_tcp_buffer.num / 4;
-}
-
 static int tcp_open(struct uno_chan *self)
 {
     if (self->usable) return tcp_listen();
@@ -182,7 +87,7 @@ static int tcp_open(struct uno_chan *self)
     err = tcp_nonce(nonce);
     if (err) return err;
     memcpy(&uno_tcp_state.life, nonce, sizeof uno_tcp_state.life);
-    settle_sizes();
+    tcp_settle_sizes();
     uno_tcp_state.link = calloc((size_t)uno_chan_self.nprocs, sizeof(struct uno_link *));
     if (!uno_tcp_state.link) return uno_fail(MPI_ERR_NO_MEM, "no memory for %d links", uno_chan_self.nprocs);
     uno_tcp_state.epoll = epoll_create1(EPOLL_CLOEXEC);
@@ -441,7 +346,6 @@ static void finish_leaving(struct tcp_link *l)
         watch_life(l);
         return;
     }
-    *place_of(proc) = NULL;
     tcp_free_lanes(l);
     tcp_free_link(l);
     uno_proc_settle(proc);
@@ -477,11 +381,7 @@ static void tcp_close(struct uno_chan *self)
     if (uno_chan_self.board) atomic_store_explicit(&uno_chan_self.board->card_bytes, 0, memory_order_relaxed);
     if (uno_tcp_state.listener[0].fd >= 0) say_bye();
     tcp_unlisten();
-    while (uno_tcp_state.first) {
-        struct tcp_link *l = uno_tcp_state.first;
-        if (uno_proc_is_guest(l->base.proc)) *place_of(l->base.proc) = NULL;
-        tcp_free_link(l);
-    }
+    while (uno_tcp_state.first) tcp_free_link(uno_tcp_state.first);
     free(uno_tcp_state.link);
     tcp_direct_close();
     if (uno_tcp_state.timer >= 0) close(uno_tcp_state.timer);

@@ -6,7 +6,7 @@
 //   between.c  no connection: break, dial again, give up     direct.c   large messages, straight between buffers
 //   shake.c    the handshake's messages and their proof      check.c    checksums and MACs of frames
 //   address.c  where this rank and others are reached        lanes.c    further connections, by other interfaces
-//   resend.c   what a new connection gets once more
+//   resend.c   what a new connection gets once more          link.c     links and their memory
 //   loans.c    payloads that stay with the user
 //   ways.c     pairs of interfaces                           stall.c    connections that have fallen silent
 //   up.c       a connection is there                         landing.c  large messages, the receiver's part
@@ -45,11 +45,10 @@ enum tcp_sort { TCP_MESSAGE, TCP_PULL, TCP_PIECE, TCP_LANDED, TCP_ACK, TCP_BYE, 
 // turn, modulo 256. The check of a PIECE's payload, and of a trailed MESSAGE's, follows it, so that the payload is
 // summed after the kernel has copied it, while the cache still holds it.
 struct tcp_frame {
-    struct tcp_check check;    // of the rest of the header
-    struct tcp_check
-        data_check;    // of the payload; zeros where it has none. It follows the payload: whether it is a CRC
-    uint64_t seq;      // 0: not numbered (ACK and what follows it)
-    uint64_t ack;      // every frame up to this number has arrived
+    struct tcp_check check;         // of the rest of the header
+    struct tcp_check data_check;    // of the payload; where it follows that, only whether there is a CRC
+    uint64_t seq;                   // 0: not numbered (ACK and what follows it)
+    uint64_t ack;                   // every frame up to this number has arrived
     struct uno_hdr h;
 };
 
@@ -212,7 +211,7 @@ struct tcp_chan {
 
 extern struct uno_chan uno_tcp;
 extern struct tcp_chan uno_tcp_state;
-extern struct uno_param uno_tcp_buffer, uno_tcp_eager_max, uno_tcp_patience;
+extern struct uno_param uno_tcp_buffer, uno_tcp_patience;
 
 static inline struct tcp_link *tcp_of(struct uno_link *link)
 {
@@ -236,10 +235,13 @@ static inline size_t tcp_behind(const struct tcp_frame *f)
     return tcp_padded(f->h.bytes) - f->h.bytes + (tcp_is_trailed(f) ? sizeof(struct tcp_check) : 0);
 }
 
+// ---- link.c ----
+void tcp_settle_sizes(void);                 // from the parameters
+struct tcp_link *tcp_link_of(int proc);      // made when there is none; NULL: memory is out
+struct tcp_link *tcp_make_link(int proc);    // in the list; NULL: memory is out
+void tcp_free_link(struct tcp_link *l);      // and out of it
+
 // ---- tcp.c ----
-struct tcp_link *tcp_link_of(int proc);                             // made when there is none; NULL: memory is out
-struct tcp_link *tcp_make_link(int proc);                           // in the list; NULL: memory is out
-void tcp_free_link(struct tcp_link *l);                             // and out of it
 void tcp_broken(struct tcp_link *l, int err, const char *why);      // noted; taken down by the next poll
 void tcp_watch(struct tcp_sock *s, uint32_t events, bool fresh);    // epoll_ctl
 
