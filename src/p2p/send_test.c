@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Unit test of where messages leave from (send.c, direct.c, buffered.c) inside a host: from the user's memory if they
-// leave at once, by stream where the memory is a copy whose lines the receiver may still have, else by direct copy.
+// leave at once, as those do that would be copied otherwise, by stream where the memory is a copy whose lines the
+// receiver may still have, else by direct copy.
 #include "p2p/test_ranks.h"
 
 #include "base/thresholds.h"
@@ -44,6 +45,22 @@ static void stream_copies(void)
     CHECK(streamed(UNO_COPIED) == (me == 0 && !direct ? LONG : 0));
 }
 
+// What MPI_Sendrecv_replace would have to copy goes at once, as long as the ring has room.
+static void exchange_in_place(void)
+{
+    int other = 1 - me;
+    for (int grows = 0; grows < 2; grows++) {
+        uno_thresholds.grows = (uint64_t)grows;
+        uint64_t before = uno_shm.sent[UNO_BY_EAGER].bytes;
+        memset(in, 'a' + me, sizeof in);
+        memset(out, 'a' + other, sizeof out);
+        int err = MPI_Sendrecv_replace(in, LONG, MPI_BYTE, other, 0, other, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        CHECK(err == MPI_SUCCESS);
+        CHECK(memcmp(in, out, sizeof in) == 0);
+        CHECK(uno_shm.sent[UNO_BY_EAGER].bytes - before == (grows ? LONG : 0));
+    }
+}
+
 // The attached buffer holds what has not left, and nothing else.
 static void buffer_what_stays(void)
 {
@@ -67,6 +84,7 @@ static void leave_from(void **state)
 {
     (void)state;
     run_ranks(2, stream_copies);
+    run_ranks(2, exchange_in_place);
     run_ranks(2, buffer_what_stays);
 }
 

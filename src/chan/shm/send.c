@@ -138,12 +138,11 @@ static uint8_t pieces_of(const struct uno_msg *m, bool turn, bool crosses)
 }
 
 // Lines cost now less and now more to write, so what goes at once does, too: looked at once per round, and when a turn
-// block comes or goes. Two that share their cores with others and send at once each write a block and read one before
-// the other's turn comes, so there blocks carry no more than the ring (8 ranks, ialltoallv of 128 KiB 480 to 270 us).
+// block comes or goes.
 void shm_adapt(struct shm_link *l)
 {
-    bool turns = shm_turn_has(&l->turn) && !(l->turn.crosses && uno_patience.crowded);
-    uint32_t most = turns ? l->eager_turn : uno_copy_is_light() ? l->eager_light : l->eager;
+    bool light = uno_copy_is_light(), turns = shm_turn_carries(&l->turn, light, uno_patience.crowded);
+    uint32_t most = turns ? l->eager_turn : light ? l->eager_light : l->eager;
     if (most != l->base.eager_max) uno_link_eager(&l->base, most);
 }
 

@@ -115,14 +115,25 @@ static int gives(struct shm_turn *t)
     return shm_turn_give(t, t->bytes, &block) == SHM_TURN_OWN ? SHM_OURS : SHM_PEERS;
 }
 
+// Whether messages as long as a block go at once: while lines cost little, while they cost much, where ranks share
+// cores.
+static void carries(const struct shm_turn *t, bool light, bool dear, bool crowded)
+{
+    assert_int_equal(shm_turn_carries(t, true, false), light);
+    assert_int_equal(shm_turn_carries(t, false, false), dear);
+    assert_int_equal(shm_turn_carries(t, true, true), crowded);
+}
+
 // Of two that send at once each sends the block that it did not send last.
 static void tells_answers_from_exchanges(void **state)
 {
     (void)state;
     struct shm_turn t = {.bytes = 1024, .have = {[SHM_OURS] = true}};
     for (int i = 0; i < 3; i++) {    // it comes back
+        carries(&t, true, true, true);
         assert_int_equal(gives(&t), SHM_OURS);
         assert_false(t.crosses);
+        carries(&t, false, false, false);
         shm_turn_take(&t, SHM_OURS);
     }
     assert_int_equal(gives(&t), SHM_OURS);
@@ -131,7 +142,11 @@ static void tells_answers_from_exchanges(void **state)
         shm_turn_take(&t, other);
         assert_int_equal(gives(&t), other);
         assert_true(t.crosses);
+        carries(&t, true, false, false);
     }
+    shm_turn_take(&t, SHM_PEERS);
+    carries(&t, true, true, false);
+    t.have[SHM_PEERS] = false;
     shm_turn_take(&t, SHM_OURS);
     assert_int_equal(gives(&t), SHM_OURS);
     assert_false(t.crosses);
