@@ -70,9 +70,7 @@ bool uno_rma_turn(size_t n)
     return backward = !backward;
 }
 
-// Whether what is written has left the caches since it was used last: a store that misses would read the line first
-// (bench: put-bw, get-bw, rput --sizes 1M).
-static bool is_cold(const void *to, size_t n)
+bool uno_rma_is_cold(const void *to, size_t n)
 {
     if (n < UNO_RMA_TURN) return false;
     uno_huge_use_hot(to, n, 0);    // as a use alone: window memory is not gathered
@@ -81,7 +79,8 @@ static bool is_cold(const void *to, size_t n)
 
 void uno_rma_copy_large(char *to, const char *from, size_t n)
 {
-    if (is_cold(to, n)) {
+    // A store that misses would read the line first (bench: put-bw, get-bw, rput --sizes 1M).
+    if (uno_rma_is_cold(to, n)) {
         uno_copy_past(to, from, n);
         return;
     }

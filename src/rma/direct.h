@@ -11,6 +11,10 @@
 #define UNO_RMA_TURN ((size_t)256 << 10)
 
 bool uno_rma_turn(size_t n);    // whether the next one of n bytes is to go backward
+
+// Whether what is written has left the caches since it was used last. This counts as a use.
+bool uno_rma_is_cold(const void *to, size_t n);
+
 void uno_rma_copy_large(char *to, const char *from, size_t n);
 
 static inline void uno_rma_copy(void *to, const void *from, size_t n)
