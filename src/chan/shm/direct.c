@@ -88,10 +88,10 @@ static bool is_exchange(const struct shm_link *l)
 // Whether the receiver copies all. Where ranks share processors the sender is seldom there to copy its half at once,
 // and never if it is this processor that both share. In an exchange within the caches, halves of two messages are as
 // much work as one message, and have more ends (bench: pingping, exchange --sizes 256K:4M; 256 KiB 13.4 to 10.0 and 28
-// to 21 us).
-static bool copies_alone(const struct shm_link *l, const void *to, size_t n)
+// to 21 us), unless small pages are to be looked up (512 KiB 65 to 81).
+static bool copies_alone(const struct shm_link *l, bool gathered, const void *to, size_t n)
 {
-    if (n <= uno_thresholds.alone || (is_exchange(l) && !is_for_one(to, n))) return true;
+    if (n <= uno_thresholds.alone || (gathered && is_exchange(l) && !is_for_one(to, n))) return true;
     return uno_patience.crowded && (n <= uno_thresholds.alone_crowded || uno_patience_beside(l->door));
 }
 
@@ -272,14 +272,16 @@ static bool learn_layouts(struct shm_link *l, const struct uno_rts *rts, const s
 
 // Whether a message had better come through the ring: both ranks are at it, and not both buffers lie in huge pages. A
 // sender that is away would keep it waiting, where a copy needs one of the two alone; and so would this rank, outside a
-// wait, but where ranks share processors nothing is gained by a copy meanwhile. In an exchange of buffers that have
-// left the caches the ring is ahead as long as its lines cost little, in huge pages, too (bench: bibw --sizes 64K:1M).
+// wait, but where ranks share processors nothing is gained by a copy meanwhile. In an exchange the ring is ahead as
+// long as its lines cost little, and of buffers that have left the caches in huge pages, too (bench: exchange, bibw
+// --sizes 64K:4M).
 static bool streams_better(const struct shm_link *l, bool gathered, void *dst, size_t n)
 {
-    if (n > uno_thresholds.paged && !is_for_one(dst, n)) return false;
+    bool light_exchange = is_exchange(l) && uno_copy_is_light();
+    if (n > uno_thresholds.paged && !is_for_one(dst, n) && !light_exchange) return false;
     if (!l->polling && !uno_patience.crowded) return false;
     if (!uno_patience_is_there(l->door, uno_patience.crowded || n >= uno_thresholds.help)) return false;
-    return (is_exchange(l) && uno_copy_is_light()) || !use(dst, n) || !gathered;
+    return (light_exchange && is_for_one(dst, n)) || !use(dst, n) || !gathered;
 }
 
 int shm_accept(struct uno_link *link, const struct uno_rts *offer, const struct uno_mem *mem, uint64_t token)
@@ -290,9 +292,9 @@ int shm_accept(struct uno_link *link, const struct uno_rts *offer, const struct 
     if (l->lost || rts->desc >= SHM_DESCS || l->copying & 1ULL << rts->desc)
         return UNO_DECLINED;    // p2p then asks by token
     size_t room = uno_mem_bytes(mem), n = rts->bytes < room ? rts->bytes : room;
-    bool plain = rts->direct <= 1 && mem->runs <= 1;
-    if (plain && streams_better(l, offer->direct & GATHERED, mem->run->at, n)) return UNO_DECLINED;
-    if (plain && copies_alone(l, mem->run->at, n))
+    bool plain = rts->direct <= 1 && mem->runs <= 1, gathered = offer->direct & GATHERED;
+    if (plain && streams_better(l, gathered, mem->run->at, n)) return UNO_DECLINED;
+    if (plain && copies_alone(l, gathered, mem->run->at, n))
         return copy_alone(l, rts, mem->run->at, n, token) ? MPI_SUCCESS : UNO_DECLINED;
     if (!learn_layouts(l, rts, mem)) return UNO_DECLINED;
     struct shm_desc *d = &l->rx->desc[rts->desc];
