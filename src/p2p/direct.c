@@ -20,12 +20,17 @@ bool uno_direct_worth(size_t n, size_t runs)
     return runs <= 1 || runs <= n / (size_t)run_min.num;
 }
 
-// Not a copy made just now, whose lines the receiver's core may still have from when it read them last: those of the
-// ring have left it before they are written again (Zen 4, 256 KiB, ps per byte: 130 in one chiplet and 500 in two for
-// lines that another core has, 25 for others).
+// A copy made just now has lines that the receiver's core may still have from when it read them last: those of the ring
+// have left it before they are written again (Zen 4, 256 KiB, ps per byte: 130 in one chiplet and 500 in two for lines
+// that another core has, 25 for others).
+size_t uno_direct_least(const struct uno_link *link)
+{
+    return link->heap ? uno_thresholds_spread() : 0;
+}
+
 bool uno_direct_pays(const struct MPI_ABI_Request *r, const struct uno_link *link)
 {
-    return r->move.mode != UNO_COPIED || !link->heap || r->move.bytes >= uno_thresholds_spread();
+    return r->move.mode != UNO_COPIED || r->move.bytes >= uno_direct_least(link);
 }
 
 bool uno_direct_memory(MPI_Request r, size_t n, struct uno_run *one, struct uno_mem *mem)

@@ -10,6 +10,9 @@
 bool uno_direct_memory(MPI_Request r, size_t n, struct uno_run *one, struct uno_mem *mem);
 void uno_direct_forget(MPI_Request r);
 
+// Bytes from which on a copy of a message, made just now, is copied directly; shorter ones are streamed.
+size_t uno_direct_least(const struct uno_link *link);
+
 // Whether a send, whose memory could be copied from directly, had not better be streamed.
 bool uno_direct_pays(const struct MPI_ABI_Request *r, const struct uno_link *link);
 

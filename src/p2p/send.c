@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/fail.h"
-#include "base/thresholds.h"
 #include "p2p/buffered.h"
 #include "p2p/direct.h"
 #include "p2p/inner.h"
@@ -36,14 +35,14 @@ static int send_packed(struct uno_peer *p, struct uno_msg *m, const void *buf, M
 }
 
 // What leaves at once. A layout gains nothing from an announcement: it is packed into the channel in any case. Nor does
-// a message that would be copied first: into the channel it is copied once less, so it goes as long as there is room,
-// up to what a copy would be streamed (direct.c; Zen 4, sendrecv-rep, us: 128 KiB 10.4 to 6.6, 256 KiB 24 to 17).
+// a message that would be copied first, and the copy streamed: into the channel it is copied once less, so it goes as
+// long as there is room (Zen 4, sendrecv-rep, us: 128 KiB 10.4 to 6.6, 256 KiB 24 to 17).
 static inline int64_t most_now(const struct uno_peer *p, const struct MPI_ABI_Datatype *type, bool else_copied)
 {
     if (!is_plain(type)) return p->packed_max;
-    if (!else_copied || p->eager_max < 0 || !p->link->heap) return p->eager_max;
-    int64_t spread = (int64_t)uno_thresholds_spread();
-    return spread > p->eager_max ? spread : p->eager_max;
+    if (!else_copied || p->eager_max < 0) return p->eager_max;
+    int64_t least = (int64_t)uno_direct_least(p->link);
+    return least > p->eager_max ? least : p->eager_max;
 }
 
 // Tries to send now. MPI_SUCCESS: it has left. UNO_FULL: it needs a request. Else an error.
