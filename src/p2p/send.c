@@ -34,25 +34,24 @@ static int send_packed(struct uno_peer *p, struct uno_msg *m, const void *buf, M
     return p->ops->send(p->link, m);
 }
 
-// What leaves at once. A layout gains nothing from an announcement: it is packed into the channel in any case. Nor does
-// a message that would be copied first, and the copy streamed: into the channel it is copied once less, so it goes as
-// long as there is room (Zen 4, sendrecv-rep, us: 128 KiB 10.4 to 6.6, 256 KiB 24 to 17).
-static inline int64_t most_now(const struct uno_peer *p, const struct MPI_ABI_Datatype *type, bool else_copied)
+// Of a message that would be copied first, and the copy streamed: into the channel it is copied once less, so it goes
+// as long as there is room (Zen 4, sendrecv-rep, us: 128 KiB 10.4 to 6.6, 256 KiB 24 to 17).
+static int64_t most_else_copied(const struct uno_peer *p)
 {
-    if (!is_plain(type)) return p->packed_max;
-    if (!else_copied || p->eager_max < 0) return p->eager_max;
     int64_t least = (int64_t)uno_direct_least(p->link);
-    return least > p->eager_max ? least : p->eager_max;
+    return p->eager_max >= 0 && least > p->eager_max ? least : p->eager_max;
 }
 
-// Tries to send now. MPI_SUCCESS: it has left. UNO_FULL: it needs a request. Else an error.
+// Tries to send now. MPI_SUCCESS: it has left. UNO_FULL: it needs a request. Else an error. A layout gains nothing from
+// an announcement: it is packed into the channel in any case.
 static inline int send_now(const void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, const struct uno_where *to,
                            bool else_copied)
 {
     struct uno_peer *p = uno_peer(to->comm, to->rank);
     if (__builtin_expect(!p, 0)) return UNO_FULL;    // the long way says why
     size_t bytes = (size_t)(count * type->size);
-    if ((int64_t)bytes > most_now(p, type, else_copied) || p->first) return UNO_FULL;
+    int64_t most = !is_plain(type) ? p->packed_max : else_copied ? most_else_copied(p) : p->eager_max;
+    if ((int64_t)bytes > most || p->first) return UNO_FULL;
     struct uno_msg m = {.kind = UNO_EAGER,
                         .src = to->comm->rank,
                         .tag = to->tag,
