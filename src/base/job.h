@@ -79,6 +79,8 @@ enum uno_door_mode { UNO_DOOR_AWAKE = 0, UNO_DOOR_FUTEX = 1, UNO_DOOR_FD = 2 };
 
 // Where a rank is woken. The owner stores mode; others read it after each message that they have left, and ring when it
 // is not AWAKE.
+enum uno_door_waits { UNO_DOOR_WAITS = 1, UNO_DOOR_LOOKS };    // in MPI; for one sender, and runs its pollers alone
+
 struct uno_door {
     _Atomic uint32_t mode;     // enum uno_door_mode
     _Atomic uint32_t bell;     // futex word, bumped by each ring
@@ -91,7 +93,7 @@ struct uno_door {
     _Atomic uint32_t turns __attribute__((aligned(UNO_LINE)));    // times it came back after a yield or a sleep
     _Atomic uint32_t ran;                                         // where it did, plus 1
     _Atomic uint64_t run;                                         // ticks from there to its next yield, all in all
-    _Atomic uint32_t waits;                                       // 1: it waits in a call of MPI. A hint
+    _Atomic uint32_t waits;                                       // enum uno_door_waits, 0: it does not. A hint
     _Atomic uint32_t runs;                                        // 0: it gave the processor away, or never said so
     _Atomic uint32_t called;    // threads of the owner that were woken, but have not run since. A hint
 } __attribute__((aligned(UNO_LINE)));

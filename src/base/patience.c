@@ -261,11 +261,11 @@ bool uno_patience_beside(const struct uno_door *door)
 
 bool uno_patience_is_there(const struct uno_door *d, bool asleep)
 {
-    // Relaxed: hints, stored by tell_wait() and uno_door_arm().
+    // Relaxed: hints, stored by uno_tell_wait() and uno_door_arm().
     for (int i = 0; i < THERE_LOOKS; i++) {
         bool awake = atomic_load_explicit(&d->mode, memory_order_relaxed) == UNO_DOOR_AWAKE;
         if (!awake && !asleep) return false;
-        if (atomic_load_explicit(&d->waits, memory_order_relaxed) != 0) return true;
+        if (atomic_load_explicit(&d->waits, memory_order_relaxed) == UNO_DOOR_WAITS) return true;
         if (!awake) return false;
         uno_rest();
     }

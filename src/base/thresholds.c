@@ -20,7 +20,9 @@
 
 #define SLOTS_MOST (128 * KB)    // two of them fit a wide slot
 #define LINES_TOLD 5
-#define CALLS_APART 32    // of a copy across, each as long as a call: then a second call is a few per cent
+#define ERRAND_NS 200        // that both sides of an errand compute
+#define COMBINED (8 * KB)    // bytes of an accumulate across processes per call (rma/combine.c)
+#define CALLS_APART 32       // of a copy across, each as long as a call: then a second call is a few per cent
 
 struct uno_thresholds uno_thresholds, uno_thresholds_told;
 
@@ -190,6 +192,36 @@ static uint64_t slots_of(const struct uno_costs *c)
     return within(near(bytes_in(c->call + LINES_TOLD * (uint64_t)c->line, twice - once)), 4 * KB, SLOTS_MOST);
 }
 
+// What bytes in the lines of an errand cost more than in a copy across, ps each: they are written and read, and neither
+// core goes on meanwhile.
+static uint64_t errand_ps(const struct uno_costs *c)
+{
+    uint64_t twice = 2ULL * (cheaper_write(c) + c->read);
+    return twice > c->cross ? twice - c->cross : 0;
+}
+
+// What is as large as the gain of `ns`: bytes in the lines of an errand.
+static uint64_t errand_bytes(const struct uno_costs *c, uint64_t ns)
+{
+    uint64_t ps = errand_ps(c);
+    return ps ? within(bytes_in(ns, ps), UNO_ERRAND_NEAR, UNO_ERRAND_MOST) : UNO_ERRAND_MOST;
+}
+
+// Of puts and gets, each of which would be one call of the kernel.
+static uint64_t left_of(const struct uno_costs *c)
+{
+    uint64_t lines = 2ULL * c->line + ERRAND_NS;
+    if (lines >= c->call) return 0;
+    return c->call > lines + c->data ? errand_bytes(c, c->call - lines - c->data) : UNO_ERRAND_NEAR;
+}
+
+// A wake must not take longer than the accumulate across processes, which is read and written in pieces.
+static uint64_t rouse_of(const struct uno_costs *c)
+{
+    uint64_t ps = 2 * (c->cross + c->call * 1000ULL / COMBINED);
+    return within(near(bytes_in(c->wake, ps)), 32 * KB, 64 * KB * KB);
+}
+
 struct uno_thresholds uno_thresholds_of(const struct uno_costs *c)
 {
     struct uno_thresholds t;
@@ -211,6 +243,9 @@ struct uno_thresholds uno_thresholds_of(const struct uno_costs *c)
     t.streamed = streamed_of(c);
     t.slots = slots_of(c);
     t.coll_direct = within(near(t.call_worth), 4 * KB, 256 * KB);
+    t.left = left_of(c);
+    t.brought = within(errand_bytes(c, c->call), KB, UNO_ERRAND_MOST);
+    t.rouse = rouse_of(c);
     t.huge_after = huge_after_of(c);
     t.spin = within((c->wake * 3ULL / 2 + 2500) / 5000 * 5, 20, 500);
     t.cached = c->cache * KB * KB;
@@ -246,6 +281,9 @@ static const struct uno_threshold_info infos[] = {
          "used since a buffer's last use, so that it left the caches: longer ones are streamed, too"),
     INFO(slots, "bytes", NULL, "blocks of a broadcast go through a slot up to here, other collectives' in proportion"),
     INFO(coll_direct, "bytes", "coll_direct_min", "nonblocking collectives copy between the buffers from here on"),
+    INFO(left, "bytes", NULL, "puts and gets on a process's own memory are left to a target that waits up to here"),
+    INFO(brought, "bytes", NULL, "accumulates that are left to it bring their data up to here, above it copies them"),
+    INFO(rouse, "bytes", NULL, "accumulates on such memory wake a target that sleeps from here on"),
     INFO(huge_after, "bytes", "huge_after", "copied from or to 2 MiB, after which gathering them has paid"),
     INFO(spin, "us", "wait_spin_us", "a wait looks so long before it sleeps"),
     INFO(cached, "bytes", NULL, "of all ranks' buffers: beyond, crowded ranks hand large blocks round in windows"),

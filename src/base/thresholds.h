@@ -10,6 +10,10 @@
 struct uno_costs;
 struct uno_machine;
 
+// Bytes of an errand that travel in its own lines, and most that it brings (rma/errand.c): limits of `left`, `brought`.
+#define UNO_ERRAND_NEAR 32
+#define UNO_ERRAND_MOST 8192
+
 #define UNO_THRESHOLD_NEVER (UINT64_C(1) << 40)    // of `paged` (then: always) and `streamed`
 
 // Bytes, where nothing else is said.
@@ -32,6 +36,9 @@ struct uno_thresholds {
     uint64_t streamed;         // used since a buffer's last use, after which longer messages are streamed, too
     uint64_t slots;            // of a broadcast, through the segment up to here where each rank has a core
     uint64_t coll_direct;      // from here on nonblocking collectives copy straight between the ranks' buffers
+    uint64_t left;             // puts and gets are left to a target that waits in MPI up to here (rma/errand.h)
+    uint64_t brought;          // accumulates that are left to it bring their data up to here; above it copies them
+    uint64_t rouse;            // accumulates from here on wake a target that sleeps
     uint64_t huge_after;       // bytes copied from or to 2 MiB, after which gathering them has paid
     uint64_t spin;             // us that a wait looks before it sleeps
     uint64_t cached;           // of all buffers of a collective where ranks outnumber processors; above, in windows

@@ -66,6 +66,31 @@ static void whole_on_epyc(void **state)
     assert_int_equal(t.coll_direct, 32768);
 }
 
+// Errands of a window: what one call of the kernel does with less bytes than lines can carry meanwhile is not left to
+// the target; where calls are dear more is.
+static void errands_by_the_cost_of_a_call(void **state)
+{
+    (void)state;
+    struct uno_costs c = row("Sapphire Rapids");
+    struct uno_thresholds t = uno_thresholds_of(&c);
+    assert_int_equal(t.left, 166);
+    assert_true(t.brought > 1 << 10 && t.brought < 2 << 10);
+    assert_int_equal(t.rouse, 128 << 10);
+    c.call = 2 * c.line;    // less than two lines and what is computed
+    t = uno_thresholds_of(&c);
+    assert_int_equal(t.left, 0);
+    assert_int_equal(t.brought, 1 << 10);
+    c = row("EPYC (Zen 4)");
+    t = uno_thresholds_of(&c);
+    assert_true(t.left > 2 << 10 && t.left < 3 << 10);
+    assert_true(t.brought > t.left && t.brought < 4 << 10);
+    assert_int_equal(t.rouse, 64 << 10);
+    c.write = c.write_ahead = c.read = 1;    // lines that cost less than a copy across, whatever its length
+    t = uno_thresholds_of(&c);
+    assert_int_equal(t.left, UNO_ERRAND_MOST);
+    assert_int_equal(t.brought, UNO_ERRAND_MOST);
+}
+
 // Its ring is past the caches, like that of Zen 4, and what goes back and forth is not.
 static void past_the_caches_on_zen_3(void **state)
 {
@@ -221,10 +246,15 @@ static void a_parameter_wins(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(as_tuned_by_hand),         cmocka_unit_test(whole_on_epyc),
-        cmocka_unit_test(past_the_caches_on_zen_3), cmocka_unit_test(streamed_on_zen_5),
-        cmocka_unit_test(past_the_caches_on_zen_4), cmocka_unit_test(follow_the_costs),
-        cmocka_unit_test(stay_within_limits),       cmocka_unit_test(raised_costs_round_nothing_else),
+        cmocka_unit_test(as_tuned_by_hand),
+        cmocka_unit_test(whole_on_epyc),
+        cmocka_unit_test(errands_by_the_cost_of_a_call),
+        cmocka_unit_test(past_the_caches_on_zen_3),
+        cmocka_unit_test(streamed_on_zen_5),
+        cmocka_unit_test(past_the_caches_on_zen_4),
+        cmocka_unit_test(follow_the_costs),
+        cmocka_unit_test(stay_within_limits),
+        cmocka_unit_test(raised_costs_round_nothing_else),
         cmocka_unit_test(a_parameter_wins),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -319,22 +319,15 @@ static void wait_among_threads(bool (*ready)(void *), void *arg, const struct un
     if (helped) uno_helper_waited();
 }
 
-// Others who begin something with this rank like to know whether it is there to help.
-static inline void tell_wait(uint32_t waits)
-{
-    // Relaxed: a hint, for uno_patience_is_there().
-    atomic_store_explicit(&uno_world.door->waits, waits, memory_order_relaxed);
-}
-
 static inline __attribute__((always_inline)) void wait_for(bool (*ready)(void *), void *arg,
                                                            const struct uno_waiting *what, struct uno_patience *p)
 {
-    tell_wait(1);
+    uno_tell_wait(UNO_DOOR_WAITS);
     if (uno_world.threads)
         wait_among_threads(ready, arg, what, p);
     else
         wait_alone(ready, arg, what, p);
-    tell_wait(0);
+    uno_tell_wait(0);
 }
 
 void uno_wait_on(bool (*ready)(void *arg), void *arg, const struct uno_waiting *what, struct uno_patience *p)

@@ -6,6 +6,8 @@
 #include <mpi.h>
 #include <stdbool.h>
 
+#include "core/world.h"
+
 struct uno_patience;
 struct uno_waiting;
 
@@ -21,3 +23,10 @@ void uno_tell_sleeper(void);    // this thread keeps the door
 void uno_tell_nap(void);        // something moves
 void uno_tell_asleep(const struct uno_waiting *what);
 void uno_tell_awake(void);
+
+// Others who begin something with this rank like to know whether it is there to help: 0 or enum uno_door_waits.
+static inline void uno_tell_wait(uint32_t waits)
+{
+    // Relaxed: a hint, for uno_patience_is_there() and the errands of windows (rma/errand.c).
+    atomic_store_explicit(&uno_world.door->waits, waits, memory_order_relaxed);
+}

@@ -6,6 +6,7 @@
 #include "base/fail.h"
 #include "base/patience.h"
 #include "core/progress.h"
+#include "core/waiting.h"
 #include "core/world.h"
 #include "p2p/inner.h"
 #include "p2p/peer.h"
@@ -113,18 +114,27 @@ int uno_irecv(void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, const s
     return uno_recv_start(r);
 }
 
-// Looks at the ring of the expected sender alone, most of the time. Returns whether the receive ended.
-static bool look(MPI_Request r, struct uno_peer *p, struct uno_patience *patience)
+// Looks at the ring of the expected sender alone, most of the time; after a while for what others have left, too.
+// Returns whether the receive ended.
+static bool look_for(MPI_Request r, struct uno_peer *p, struct uno_patience *patience)
 {
+    bool told = false;
     do {
         p->ops->poll_link(p->link);
-        if (uno_request_is_done(r)) return true;
-        if (patience->looks % 64 == 63) uno_progress();
+        if (uno_request_is_done(r)) break;
+        if (patience->looks % 64 == 63) {
+            uno_progress();
+            if (!told) uno_tell_wait(UNO_DOOR_LOOKS);
+            told = true;
+        } else if (told) {
+            uno_pollers_run();
+        }
         if (__builtin_expect(uno_world.threads, 0)) uno_lock_offer();
-        if (uno_request_is_done(r)) return true;
-        if (__builtin_expect(uno_first_waiter != NULL, 0)) return false;    // of a thread that waits for anything
+        if (uno_request_is_done(r)) break;
+        if (__builtin_expect(uno_first_waiter != NULL, 0)) break;    // of a thread that waits for anything
     } while (uno_patience_spin(patience));
-    return false;
+    if (told) uno_tell_wait(0);
+    return uno_request_is_done(r);
 }
 
 // A blocking receive from any source does not wait while one of the senders is dead and nobody has acknowledged that.
@@ -155,7 +165,7 @@ int uno_recv(void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, const st
         struct uno_patience patience = {0};
         bool known = from->rank != MPI_ANY_SOURCE && !uno_first_waiter && uno_patience.spin != 0;
         struct uno_peer *p = known ? uno_peer(from->comm, from->rank) : NULL;
-        if (!p || !look(&r, p, &patience)) uno_wait_request_on(&r, &patience);
+        if (!p || !look_for(&r, p, &patience)) uno_wait_request_on(&r, &patience);
     }
     if (r.move.type) uno_type_drop(r.move.type);
     if (__builtin_expect(uno_recv_is_pending(&r), 0)) give_up_any(&r);

@@ -10,6 +10,7 @@
 #include "p2p/fail.h"
 #include "rma/combine.h"
 #include "rma/direct.h"
+#include "rma/errand.h"
 #include "rma/remote.h"
 
 #define BOUNCE 32768    // bytes of a packed layout per copy across processes
@@ -124,10 +125,8 @@ int uno_rma_start(struct MPI_ABI_Win *w, const struct uno_rma_op *o, MPI_Request
         err = MPI_SUCCESS;
     else if (p->path == UNO_RMA_MESSAGE)
         err = uno_remote_start(w, o, &l, req);
-    else if (o->op)
-        err = combine(p, &l, o);
-    else
-        err = move(p, &l, &o->origin, o->get);
+    else if ((err = uno_errand_run(w, o, &l, NULL)) == UNO_DECLINED)
+        err = o->op ? combine(p, &l, o) : move(p, &l, &o->origin, o->get);
     if (!o->get) uno_rma_unordered |= UNO_RMA_STORED;
     uno_rma_lay_down(&l);
     return end(w, err);
@@ -143,7 +142,7 @@ int uno_rma_fetch(struct MPI_ABI_Win *w, const struct uno_rma_op *o, const void 
     uno_rma_order_load();
     if (p->path == UNO_RMA_MESSAGE)
         err = uno_remote_swap(w, o, &l, compare);
-    else
+    else if ((err = uno_errand_run(w, o, &l, compare)) == UNO_DECLINED)
         err = uno_rma_swap(p, &l, compare, o->origin.buf, o->result.buf);
     uno_rma_unordered |= UNO_RMA_STORED;
     uno_rma_lay_down(&l);

@@ -99,9 +99,8 @@ void uno_wire_forget(const struct MPI_ABI_Win *w)
 
 static const char outside[] = "a one-sided operation outside the window arrived";
 
-// What a message says of the layout, in addresses of this process. What is wrong with it, or NULL.
-static const char *find_layout(const struct MPI_ABI_Win *w, const struct wire *h, const char *runs, size_t wanted,
-                               struct uno_run *list, struct uno_rma_layout *l)
+const char *uno_wire_layout(const struct MPI_ABI_Win *w, const struct wire *h, const char *runs, size_t wanted,
+                            struct uno_run *list, struct uno_rma_layout *l)
 {
     const struct uno_rma_part *p = mine(w);
     size_t end = 0;
@@ -132,16 +131,25 @@ static const char *send_back(struct MPI_ABI_Win *w, int rank, struct wire *to, c
     return uno_wire_send(w, rank, all, sizeof h + n) ? "an answer cannot be sent" : NULL;
 }
 
-static const char *combine_here(struct MPI_ABI_Win *w, const struct wire *h, struct uno_rma_layout *l, char *data,
-                                char *old)
+static int combine_here(struct uno_rma_part *p, struct uno_rma_layout *l, const struct wire *h, char *data, char *old)
 {
     struct MPI_ABI_Op *op = uno_op((MPI_Op)(uintptr_t)h->op);
     struct MPI_ABI_Datatype *e = uno_type((MPI_Datatype)(uintptr_t)h->element);
     if (!op || !op->predefined || !(e->flags & UNO_TYPE_LIVE) || l->bytes % (size_t)e->size != 0 || uno_op_check(op, e))
-        return "an accumulate of a type or operation that makes no sense arrived";
+        return uno_fail(MPI_ERR_OP, "an accumulate of a type or operation that makes no sense arrived");
     struct uno_rma_stream in = {.plain = data}, out = {.plain = old};
     struct uno_rma_combination c = {op, e, op->handle == MPI_NO_OP ? NULL : &in, old ? &out : NULL};
-    return uno_rma_combine(mine(w), l, &c) ? uno_fail_text() : NULL;
+    return uno_rma_combine(p, l, &c);
+}
+
+int uno_wire_act(struct uno_rma_part *p, struct uno_rma_layout *l, const struct wire *h, char *data, char *back)
+{
+    switch (h->what) {
+    case PUT: return uno_rma_move(p, l, data, l->bytes, false);
+    case GET: return uno_rma_move(p, l, back, l->bytes, true);
+    case SWAP: return uno_rma_swap(p, l, data, data + l->bytes, back);
+    default: return combine_here(p, l, h, data, h->what == FETCH ? back : NULL);
+    }
 }
 
 // The origin of a dynamic window cannot know what is attached on another host. It is told, before the next answer.
@@ -164,23 +172,16 @@ static const char *operate(struct MPI_ABI_Win *w, int rank, struct wire *h, cons
     bool no_data = h->what == GET || (h->what == FETCH && n == 0);
     if (h->bytes > PIECE_MAX || n != (no_data ? 0 : h->bytes)) return "a one-sided operation of a wrong length arrived";
     size_t wanted = h->what == SWAP ? (size_t)h->bytes / 2 : (size_t)h->bytes;
-    const char *wrong = find_layout(w, h, runs, wanted, list, &l);
-    if (wrong == outside && w->flavor == MPI_WIN_FLAVOR_DYNAMIC)
-        return refuse(w, rank, h, runs, h->what != PUT && h->what != ACCUMULATE);
+    const char *wrong = uno_wire_layout(w, h, runs, wanted, list, &l);
+    bool back = h->what != PUT && h->what != ACCUMULATE;
+    if (wrong == outside && w->flavor == MPI_WIN_FLAVOR_DYNAMIC) return refuse(w, rank, h, runs, back);
     if (wrong) return wrong;
-    if (h->what == PUT) return uno_rma_move(mine(w), &l, data, n, false) ? uno_fail_text() : NULL;
-    if (h->what == ACCUMULATE) return combine_here(w, h, &l, data, NULL);
-    char *all = malloc(sizeof *h + wanted), *back = all ? all + sizeof *h : NULL;
-    if (!all) return "no memory for an answer";
-    if (h->what == GET)
-        wrong = uno_rma_move(mine(w), &l, back, wanted, true) ? uno_fail_text() : NULL;
-    else if (h->what == FETCH)
-        wrong = combine_here(w, h, &l, data, back);
-    else
-        wrong = uno_rma_swap(mine(w), &l, data, data + wanted, back) ? uno_fail_text() : NULL;
-    if (!wrong) return send_back(w, rank, h, all, wanted);
+    char *all = back ? malloc(sizeof *h + wanted) : NULL;
+    if (back && !all) return "no memory for an answer";
+    if (!uno_wire_act(mine(w), &l, h, data, back ? all + sizeof *h : NULL))
+        return back ? send_back(w, rank, h, all, wanted) : NULL;
     free(all);
-    return wrong;
+    return uno_fail_text();
 }
 
 void uno_wire_raise(_Atomic uint64_t *word)

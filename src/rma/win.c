@@ -12,6 +12,7 @@
 
 #include "base/fail.h"
 #include "base/param.h"
+#include "base/patience.h"
 #include "base/pvar.h"
 #include "chan/access.h"
 #include "chan/door.h"
@@ -24,6 +25,7 @@
 #include "core/world.h"
 #include "p2p/fail.h"
 #include "p2p/place.h"
+#include "rma/errand.h"
 #include "rma/remote.h"
 #include "rma/rma.h"
 #include "rma/words.h"
@@ -33,7 +35,8 @@
 // What each member tells the others.
 struct card {
     int64_t base, size, unit;
-    int64_t opens;    // a channel of this member may open its part to the others
+    int64_t opens;      // a channel of this member may open its part to the others
+    int64_t errands;    // where what it may do for those on its host is left (errand.h)
     struct uno_arena_place place;
 };
 
@@ -205,7 +208,9 @@ static int make_share(struct MPI_ABI_Win *w, size_t memory)
 
 // For measuring and testing the slower paths.
 static struct uno_param least_path =
-    UNO_PARAM_INT("rma_path", 0, 0, 2, "fastest path that windows may take: 0 mapped memory, 2 messages alone");
+    UNO_PARAM_INT("rma_path", 0, 0, 2,
+                  "fastest path that windows may take: 0 mapped memory, 1 leaves nothing to targets that wait, "
+                  "2 messages alone");
 UNO_PARAM_DECLARE(least_path);
 
 // Else some members copy across processes, and what an accumulate does there lies under one lock.
@@ -214,13 +219,14 @@ static bool is_mapped_by_all(const struct MPI_ABI_Win *w, int rank)
     return is_near(w, rank) && (w->shared->memory || uno_win_borrowed(w, rank));
 }
 
-static uint8_t path_of(const struct MPI_ABI_Win *w, int rank, struct uno_rma_part *p)
+static uint8_t path_of(const struct MPI_ABI_Win *w, int rank, struct uno_rma_part *p, int64_t told)
 {
     if (!is_near(w, rank)) return UNO_RMA_MESSAGE;
     if (rank == w->comm->rank || w->flavor == MPI_WIN_FLAVOR_SHARED) return UNO_RMA_MAPPED;
     if (is_mapped_by_all(w, rank) && least_path.num < UNO_RMA_MESSAGE) return UNO_RMA_MAPPED;
     if (least_path.num == UNO_RMA_MESSAGE) return UNO_RMA_MESSAGE;
     p->pid = uno_peer_memory_pid_of(uno_comm_proc(w->comm, rank));
+    if (p->pid) p->errands = uno_errands_of(uno_comm_proc(w->comm, rank), told);
     return p->pid ? UNO_RMA_REACH : UNO_RMA_MESSAGE;
 }
 
@@ -259,7 +265,7 @@ static void describe(struct MPI_ABI_Win *w, const struct card *card, const size_
     for (int r = 0; r < w->ranks; r++) {
         struct uno_rma_part *p = &w->part[r];
         if (is_near(w, r)) p->words = words_of(w, index++);
-        p->path = path_of(w, r, p);
+        p->path = path_of(w, r, p, card[r].errands);
         p->base = address_of(w, r, offset[r], &card[r]);
         p->size = w->flavor == MPI_WIN_FLAVOR_DYNAMIC ? SIZE_MAX : (size_t)card[r].size;
         p->unit = (MPI_Aint)card[r].unit;
@@ -272,6 +278,13 @@ static void describe(struct MPI_ABI_Win *w, const struct card *card, const size_
     if (w->shared->memory) w->base = mine->base;
     w->posted = uno_win_posted(w, mine) - w->comm->rank;
     w->completed = w->posted + w->ranks;
+}
+
+// Whether others on the host access the part by calls of the kernel, and do not share processors with it.
+static bool is_reached(const struct MPI_ABI_Win *w)
+{
+    bool own = w->flavor == MPI_WIN_FLAVOR_CREATE || w->flavor == MPI_WIN_FLAVOR_DYNAMIC;
+    return own && w->node->size > 1 && least_path.num < UNO_RMA_REACH && !uno_patience.crowded;
 }
 
 // The memory and the parts, once everybody's card is known.
@@ -291,7 +304,9 @@ static int fill_parts(struct MPI_ABI_Win *w, const struct uno_win_spec *spec)
     if (!err) {
         find_doors(w);
         struct card *c = &card[w->comm->rank];
-        *c = (struct card){(int64_t)(intptr_t)spec->base, spec->size, spec->unit, uno_access != NULL, {0}};
+        *c = (struct card){(int64_t)(intptr_t)spec->base, spec->size, spec->unit, uno_access != NULL, 0, {0}};
+        if (is_reached(w)) c->errands = uno_errands_open();
+        w->errands = c->errands != 0;
         if (w->flavor == MPI_WIN_FLAVOR_CREATE) c->place = uno_arena_place(spec->base, (size_t)spec->size);
         err = uno_team_allgather(&all, card, sizeof *card);
     }
@@ -311,6 +326,8 @@ static int fill_parts(struct MPI_ABI_Win *w, const struct uno_win_spec *spec)
 
 static void forget(struct MPI_ABI_Win *w)
 {
+    // Where a member has failed the living have not met: one may still leave something.
+    if (w->errands && !w->comm->broken) uno_errands_close();
     uno_win_access_drop(w);
     uno_win_regions_drop(w);
     uno_win_borrow_drop(w);

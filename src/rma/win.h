@@ -20,6 +20,7 @@ enum uno_rma_path { UNO_RMA_MAPPED, UNO_RMA_REACH, UNO_RMA_MESSAGE };
 
 struct uno_rma_words;     // what the members of a host share per part (words.h)
 struct uno_rma_shared;    // what they map and meet by (words.h)
+struct uno_errands;       // errand.c
 struct uno_win_access;    // parts that a channel can access (access.c)
 
 enum uno_rma_held { UNO_RMA_FREE, UNO_RMA_SHARED, UNO_RMA_EXCLUSIVE, UNO_RMA_NOCHECK };
@@ -29,17 +30,19 @@ struct uno_rma_part {
     char *base;     // MAPPED: an address here; REACH and MESSAGE: in its own process
     size_t size;    // bytes; of a dynamic window SIZE_MAX
     MPI_Aint unit;
-    int pid;             // REACH
-    uint8_t path;        // enum uno_rma_path
-    uint8_t held;        // enum uno_rma_held: what this process holds in its passive epoch
-    bool begun;          // MPI_Win_start has opened an epoch
-    bool direct;         // MAPPED, and all of it: operations may go the short way (direct.h)
-    bool immediate;      // MAPPED or REACH: a flush has nothing to wait for
-    bool stored;         // by MESSAGE: since the last answer
-    uint32_t turns;      // exclusive locks that this process has had
-    uint32_t stripes;    // locks of accumulates in use, less one (combine.c)
-    uint64_t owed;       // by MESSAGE: bytes of gets and fetches that are under way
-    char *kept;          // by MESSAGE: an operation that is not sent yet (remote.c), owned here
+    int pid;                        // REACH
+    struct uno_errands *errands;    // REACH: where what the target may do is left (errand.c), NULL: nowhere
+    uint8_t shy, passed;            // operations to do without it since it was not there, and how many were
+    uint8_t path;                   // enum uno_rma_path
+    uint8_t held;                   // enum uno_rma_held: what this process holds in its passive epoch
+    bool begun;                     // MPI_Win_start has opened an epoch
+    bool direct;                    // MAPPED, and all of it: operations may go the short way (direct.h)
+    bool immediate;                 // MAPPED or REACH: a flush has nothing to wait for
+    bool stored;                    // by MESSAGE: since the last answer
+    uint32_t turns;                 // exclusive locks that this process has had
+    uint32_t stripes;               // locks of accumulates in use, less one (combine.c)
+    uint64_t owed;                  // by MESSAGE: bytes of gets and fetches that are under way
+    char *kept;                     // by MESSAGE: an operation that is not sent yet (remote.c), owned here
     size_t kept_bytes;
     uint64_t unconfirmed;           // by MESSAGE: bytes sent since the last answer
     uint64_t refused;               // by MESSAGE: an address that was not attached there, 0: none
@@ -61,6 +64,7 @@ struct MPI_ABI_Win {
     bool all_locked, all_unchecked;
     bool polls;                   // calls that poll nothing do so now and then: guests, or messages by connections
     bool messages;                // some part goes by MESSAGE
+    bool errands;                 // this process has opened them for the others
     struct uno_rma_part *part;    // [ranks]
     MPI_Win handle;
     struct MPI_ABI_Comm *comm;    // of its own: the members, a context for messages, the error handler

@@ -30,6 +30,13 @@ int uno_wire_tell(struct MPI_ABI_Win *w, int rank, const struct wire *h) UNO_MUS
 const char *uno_wire_data(struct MPI_ABI_Win *w, int rank, const struct wire *h, const char *data, size_t n);
 const char *uno_wire_refusal(struct MPI_ABI_Win *w, int rank, const struct wire *h, int proc);
 
-// target.c
+// target.c. layout: what a message says of it, in addresses of this process, with room for its runs in list; what is
+// wrong with it, or NULL. act: what a message asks for, on a layout of the part; the data that it brings, where what
+// is fetched goes. 0 or the class.
+struct uno_rma_layout;
+struct uno_run;
+const char *uno_wire_layout(const struct MPI_ABI_Win *w, const struct wire *h, const char *runs, size_t wanted,
+                            struct uno_run *list, struct uno_rma_layout *l);
+int uno_wire_act(struct uno_rma_part *p, struct uno_rma_layout *l, const struct wire *h, char *data, char *back);
 void uno_wire_raise(_Atomic uint64_t *word);          // one of this process's, for which a thread may wait
 void uno_wire_forget(const struct MPI_ABI_Win *w);    // locks that are asked for: the window goes
