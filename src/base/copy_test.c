@@ -144,7 +144,7 @@ static void is_past(void **state)
     uno_copy_decide(false, 64 << 20, &none);
     for (int i = 0; i < 2; i++) {
         uno_thresholds.paged = paged[i];
-        uno_thresholds.streamed = others;
+        uno_thresholds.cold = others;
         uno_huge_use(at, page);
         assert_false(uno_copy_is_past(at, page));
         uno_huge_use(at + page, others);

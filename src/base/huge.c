@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/param.h"
+#include "base/patience.h"
 #include "base/thresholds.h"
 #include "base/wait.h"
 
@@ -104,11 +105,19 @@ static bool gather(uintptr_t number, bool *again)
 
 static uint64_t used;    // bytes, since the program began
 
+// Ranks that share a processor share its caches, and each counts what it uses itself. Where anything is streamed by the
+// costs alone, they were measured with the same limit as others.
+uint64_t uno_huge_cold_after(void)
+{
+    if (!uno_patience.crowded || uno_thresholds.streamed < UNO_THRESHOLD_NEVER) return uno_thresholds.cold;
+    return uno_thresholds.cold / 4 * 3 / uno_patience.sharers;
+}
+
 bool uno_huge_is_cold(const void *at)
 {
     uintptr_t number = (uintptr_t)at >> SHIFT;
     const struct region *r = &seen[number % REGIONS];
-    return r->number == number && (r->cold || used - r->last >= uno_thresholds.streamed);
+    return r->number == number && (r->cold || used - r->last >= uno_huge_cold_after());
 }
 
 size_t uno_huge_gathered(const void *at, size_t bytes)
@@ -135,7 +144,7 @@ bool uno_huge_use_hot(const void *at, size_t bytes, size_t hot)
         bool known = r->number == number;
         if (!known) *r = (struct region){.number = number};
         // What goes on where the last use ended is as cold as that was.
-        r->cold = known && (used - r->last >= uno_thresholds.streamed || (r->cold && here == r->end));
+        r->cold = known && (used - r->last >= uno_huge_cold_after() || (r->cold && here == r->end));
         if (used - r->last < hot) r->bytes += until - here;
         used += until - here;
         r->last = used;

@@ -21,8 +21,9 @@ void uno_huge_decide(uint64_t gather_ns);
 // The bytes of a buffer that lie in regions that were.
 size_t uno_huge_gathered(const void *at, size_t bytes);
 
-// Whether so much was used since the buffer's last use, or before that (threshold `streamed`), that it lies in memory.
+// Whether so much was used since the buffer's last use, or before that (threshold `cold`), that it lies in memory.
 bool uno_huge_is_cold(const void *at);
+uint64_t uno_huge_cold_after(void);    // bytes: that much
 
 // As uno_huge_use, but a use counts only if fewer than `hot` bytes were used since the last one of its region.
 bool uno_huge_use_hot(const void *at, size_t bytes, size_t hot);

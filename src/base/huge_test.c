@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "base/param.h"
+#include "base/patience.h"
 #include "base/thresholds.h"
 #include "base/wait.h"
 
@@ -147,7 +148,7 @@ static void tells_what_left_the_caches(void **state)
     (void)state;
     setenv("UNISONO_HUGE_AFTER", "16M", 1);
     assert_int_equal(uno_params_load(), 0);
-    uno_thresholds.streamed = 8 * REGION;
+    uno_thresholds.cold = 8 * REGION;
     for (size_t b = 0; b < sizeof begins / sizeof *begins; b++)
         for (size_t p = 0; p < sizeof parts / sizeof *parts; p++) {
             uintptr_t from = (uintptr_t)512 * REGION * (2 + 3 * b + p) + begins[b];
@@ -158,6 +159,23 @@ static void tells_what_left_the_caches(void **state)
         }
 }
 
+// Of ranks that share processors each has its part of the caches, unless all is streamed there by the costs alone.
+static void colder_where_ranks_share_caches(void **state)
+{
+    (void)state;
+    uno_thresholds.cold = 64 << 20;
+    uno_thresholds.streamed = UNO_THRESHOLD_NEVER;
+    uno_patience_decide(2, 2);
+    assert_int_equal(uno_huge_cold_after(), 64 << 20);
+    uno_patience_decide(3, 2);
+    assert_int_equal(uno_huge_cold_after(), 24 << 20);
+    uno_patience_decide(8, 2);
+    assert_int_equal(uno_huge_cold_after(), 12 << 20);
+    uno_thresholds.streamed = uno_thresholds.cold;
+    assert_int_equal(uno_huge_cold_after(), 64 << 20);
+    uno_patience_decide(1, 2);
+}
+
 // Likewise where two buffers are walked in turn, a part of each.
 static void tells_of_two_in_turn(void **state)
 {
@@ -165,7 +183,7 @@ static void tells_of_two_in_turn(void **state)
     (void)state;
     setenv("UNISONO_HUGE_AFTER", "16M", 1);
     assert_int_equal(uno_params_load(), 0);
-    uno_thresholds.streamed = 8 * REGION;
+    uno_thresholds.cold = 8 * REGION;
     for (int i = 0; i < 3; i++)
         for (size_t at = 0; at < 16 * REGION; at += REGION / 4) {
             assert_int_equal(walk(one + at, REGION / 4, REGION / 4), i > 0);
@@ -178,7 +196,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(asks_again_for_other_pages), cmocka_unit_test(asks_again_after_a_refusal),
         cmocka_unit_test(gathers_some_at_once),       cmocka_unit_test(tells_what_left_the_caches),
-        cmocka_unit_test(tells_of_two_in_turn),
+        cmocka_unit_test(tells_of_two_in_turn),       cmocka_unit_test(colder_where_ranks_share_caches),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -48,7 +48,7 @@ UNO_PARAM_DECLARE(yields);
 
 #define GUESTS 64    // whose doors are looked at; more than that want no processor of one's own
 
-struct uno_patience_policy uno_patience = {.since = LOST_OFTEN};
+struct uno_patience_policy uno_patience = {.sharers = 1, .since = LOST_OFTEN};
 
 static const struct uno_pvar counts[] = {
     UNO_PVAR_COUNTER("wait_looks", &uno_patience.spun, "times a wait looked again, counted in steps of 64"),
@@ -60,6 +60,7 @@ UNO_PVARS_DECLARE(counts);
 void uno_patience_decide(uint32_t ranks, uint32_t processors)
 {
     uno_patience.crowded = ranks > 1 && ranks > processors;
+    uno_patience.sharers = uno_patience.crowded && processors ? (ranks + processors - 1) / processors : 1;
     uno_patience.spin = uno_patience.crowded ? 0 : (uint64_t)spin_us.num * uno_ticks_per_us();
     uno_patience.yields = spin_us.num == 0 ? 0 : (uint32_t)yields.num;
 }

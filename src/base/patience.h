@@ -38,6 +38,7 @@ struct uno_patience_policy {
     uint64_t spin;                // ticks that a wait may spin; 0: never
     uint32_t yields;              // times that it then gives the core away before it sleeps, at least
     _Atomic uint64_t keep;        // ticks that a wait goes on with that: about as long as the last waits took
+    uint32_t sharers;             // ranks per processor here, 1 at least
     bool crowded;                 // more ranks than processors here: a spinning rank keeps another off its core
     _Atomic uint64_t no_yield;    // in ticks: until then others are known to take the core for long
     _Atomic uint32_t since;       // yields since the last that took it for long

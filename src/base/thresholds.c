@@ -241,6 +241,7 @@ struct uno_thresholds uno_thresholds_of(const struct uno_costs *c)
     t.call_worth = within((bytes_in(c->call, c->cross) + KB / 2) / KB * KB, 2 * KB, 256 * KB);
     t.paged = paged_of(c, t.piece);
     t.streamed = streamed_of(c);
+    t.cold = t.streamed < UNO_THRESHOLD_NEVER ? t.streamed : 2 * c->cache * KB * KB;
     t.slots = slots_of(c);
     t.coll_direct = within(near(t.call_worth), 4 * KB, 256 * KB);
     t.left = left_of(c);
@@ -279,6 +280,7 @@ static const struct uno_threshold_info infos[] = {
     INFO(paged, "bytes", NULL, "messages whose buffers lie in small pages are streamed through the ring up to here"),
     INFO(streamed, "bytes", NULL,
          "used since a buffer's last use, so that it left the caches: longer ones are streamed, too"),
+    INFO(cold, "bytes", NULL, "used since a buffer's last use, so that messages and windows take it to lie in memory"),
     INFO(slots, "bytes", NULL, "blocks of a broadcast go through a slot up to here, other collectives' in proportion"),
     INFO(coll_direct, "bytes", "coll_direct_min", "nonblocking collectives copy between the buffers from here on"),
     INFO(left, "bytes", NULL, "puts and gets on a process's own memory are left to a target that waits up to here"),

@@ -47,6 +47,7 @@ static void as_tuned_by_hand(void **state)
     assert_int_equal(t.coll_direct, 8192);
     assert_true(t.paged <= t.eager);
     assert_int_equal(t.streamed, UNO_THRESHOLD_NEVER);
+    assert_int_equal(t.cold, 64 << 20);
     assert_int_equal(t.huge_after, 16 << 20);
     assert_int_equal(t.spin, 50);
     assert_int_equal(t.cached, 32 << 20);
@@ -143,6 +144,7 @@ static void past_the_caches_on_zen_4(void **state)
     assert_int_equal(by_lines.eager_turn, by_lines.eager_light);
     assert_int_equal(t.slots, 32 << 10);
     assert_int_equal(t.streamed, 16 << 20);
+    assert_int_equal(t.cold, t.streamed);
     assert_int_equal(t.meanwhile, 22);    // 38 ps per byte of 172
     assert_int_equal(by_lines.streamed, UNO_THRESHOLD_NEVER);
     assert_int_equal(by_lines.slots, 8 << 10);

@@ -413,7 +413,7 @@ static int run_on(void **state)
 {
     tested = *state;
     uno_thresholds.paged = 0;    // offers are taken, whatever this machine likes better
-    uno_thresholds.streamed = UNO_THRESHOLD_NEVER;
+    uno_thresholds.streamed = uno_thresholds.cold = UNO_THRESHOLD_NEVER;
     return 0;
 }
 
