@@ -83,7 +83,7 @@ static bool while_it_waits(int me, MPI_Win win, MPI_Aint base, bool wanted)
     double start = MPI_Wtime();
     if (me == 0) operate_all(win, base);
     while (me == 0 && wanted && left() == before && MPI_Wtime() - start < 60) {
-        operate(win, base, 5, 2);
+        operate(win, base, 5, MOST);    // which wakes it
         sched_yield();
     }
     if (me == 0) MPI_Send(NULL, 0, MPI_LONG, 1, 1, MPI_COMM_WORLD);
