@@ -2,7 +2,9 @@
 // Errands (errand.h). Called by op.c at the origin and by each look for progress at the target.
 //
 // A request is one line in the target's memory, which only its origin writes; the reply is one line in the origin's,
-// which only the target of that request writes: so an errand of a word takes two lines across, and no atomic exchange.
+// which only the target that does what is asked writes: so an errand of a word takes two lines across, and no atomic
+// exchange. What a target says before it begins lies with it, where a late word of another target, of an errand that
+// was taken back long ago, overwrites nothing.
 // Always holds: an origin has one errand under way; what it asks for is done once, by the target or by the origin:
 // whoever takes it says so and then looks whether the other one has, too, with a barrier between.
 #include "rma/errand.h"
@@ -50,14 +52,20 @@ struct request {
 };
 _Static_assert(sizeof(struct request) == UNO_LINE, "an errand of a word is one line");
 
+// What the target says of the last errand of an origin, by numbers: it has begun it, it leaves it to the origin.
+struct note {
+    _Alignas(UNO_LINE) _Atomic uint32_t taken, left;
+};
+
 struct reply {
-    _Alignas(UNO_LINE) _Atomic uint32_t taken, done, left;    // numbers: it is under way, done, left to the origin
-    int32_t error;                                            // done: the class
+    _Alignas(UNO_LINE) _Atomic uint32_t done;    // the number
+    int32_t error;                               // the class
     char near[NEAR];
 };
 
 struct uno_errands {
     struct request request[ORIGINS];    // for this process, by the local index of the origin
+    struct note note[ORIGINS];          // of this process, to each of them
     struct reply reply;                 // to what it has asked for itself
     _Alignas(UNO_LINE) char stage[STAGE];
 };
@@ -87,7 +95,7 @@ static size_t bytes_along(int what, size_t n)
 // Accumulates in the origin's memory, piece by piece through a copy.
 static int act_far(struct uno_rma_part *p, struct uno_rma_layout *l, const struct wire *h, const struct far *f, int pid)
 {
-    char in[FAR], old[FAR];
+    static char in[FAR], old[FAR];    // not on the stack of whatever thread makes progress; the lock is held
     size_t unit = (size_t)uno_type((MPI_Datatype)(uintptr_t)h->element)->size, most = FAR / unit * unit;
     char *at = l->one.at;
     int err = MPI_SUCCESS;
@@ -131,29 +139,29 @@ static int act(const struct request *shared, struct uno_errands *from)
     }
     if (along > STAGE) return MPI_ERR_INTERN;
     if (q.what != FETCH) return uno_wire_act(p, &l, &h, from->stage, from->stage);
-    char old[STAGE];
+    static char old[STAGE];
     int err = uno_wire_act(p, &l, &h, from->stage, old);
     memcpy(from->stage, old, q.bytes);
     return err;
 }
 
 // A new request: taken, unless its origin takes it back.
-static void take(struct request *q, uint32_t number)
+static void take(struct request *q, struct note *note, uint32_t number)
 {
     if (q->chunk >= UNO_HEAP_CHUNKS) return;
     struct uno_errands *from = uno_job_chunk(uno_chan_self.job, q->chunk);
-    struct reply *r = &from->reply;
     // Relaxed, both: the barrier between them is that of whoever takes the request back (take_back).
-    atomic_store_explicit(&r->taken, number, memory_order_relaxed);
+    atomic_store_explicit(&note->taken, number, memory_order_relaxed);
     atomic_signal_fence(memory_order_seq_cst);
-    if (atomic_load_explicit(&q->number, memory_order_relaxed) != number) {
+    int err = atomic_load_explicit(&q->number, memory_order_relaxed) == number ? act(q, from) : UNO_DECLINED;
+    if (err == UNO_DECLINED) {
         // Release: pairs with the acquire in is_left.
-        atomic_store_explicit(&r->left, number, memory_order_release);
+        atomic_store_explicit(&note->left, number, memory_order_release);
         return;
     }
-    r->error = act(q, from);
-    // Release: pairs with the acquire in is_done, is_left.
-    atomic_store_explicit(r->error == UNO_DECLINED ? &r->left : &r->done, number, memory_order_release);
+    from->reply.error = err;
+    // Release: pairs with the acquire in is_done.
+    atomic_store_explicit(&from->reply.done, number, memory_order_release);
 }
 
 static int serve(struct uno_poller *self)
@@ -166,7 +174,7 @@ static int serve(struct uno_poller *self)
         if (__builtin_expect(number == seen[i], 1)) continue;
         seen[i] = number;
         if (number & OFF) continue;
-        take(&mine->request[i], number);
+        take(&mine->request[i], &mine->note[i], number);
         n++;
     }
     return n;
@@ -224,26 +232,20 @@ static bool is_done(uint32_t number)
     return atomic_load_explicit(&mine->reply.done, memory_order_acquire) == number;
 }
 
-static bool is_left(uint32_t number)
+static bool is_left(const struct note *note, uint32_t number)
 {
     // Acquire: pairs with the release in take.
-    return atomic_load_explicit(&mine->reply.left, memory_order_acquire) == number;
+    return atomic_load_explicit(&note->left, memory_order_acquire) == number;
 }
 
-static bool is_taken(uint32_t number)
-{
-    // Relaxed: after the barrier of take_back, or a hint.
-    return atomic_load_explicit(&mine->reply.taken, memory_order_relaxed) == number;
-}
-
-// The target has not begun for long. Whether the errand is the origin's again for sure.
-static bool take_back(struct request *q, uint32_t number)
+// The target has not begun for long, or has not ended. Whether the errand is the origin's again for sure.
+static bool take_back(struct request *q, const struct note *note, uint32_t number)
 {
     // Relaxed: pairs, by the barrier, with the two accesses in take. Either the target sees that it is off, or its
     // taking is seen here.
     atomic_store_explicit(&q->number, number | OFF, memory_order_relaxed);
     uno_membarrier_global();
-    return !is_taken(number);
+    return atomic_load_explicit(&note->taken, memory_order_relaxed) != number;
 }
 
 static int answer(int rank)
@@ -254,11 +256,11 @@ static int answer(int rank)
 }
 
 // The target has begun, and ends soon, unless it dies. UNO_DECLINED: it has left it after all.
-static int await_end(const struct MPI_ABI_Win *w, int rank, uint32_t number)
+static int await_end(const struct MPI_ABI_Win *w, int rank, const struct note *note, uint32_t number)
 {
     struct uno_patience p = {0};
     for (unsigned looks = 1; !is_done(number); looks++) {
-        if (is_left(number)) return UNO_DECLINED;
+        if (is_left(note, number)) return UNO_DECLINED;
         if (looks % ORPHAN == 0 && uno_proc_is_dead(uno_comm_proc(w->comm, rank)))
             return uno_fail(UNO_ERR_PROC_FAILED, "rank %d has failed", rank);
         uno_patience_copy(&p);
@@ -267,17 +269,21 @@ static int await_end(const struct MPI_ABI_Win *w, int rank, uint32_t number)
 }
 
 // 0 or the class once the target has done it; UNO_DECLINED: it has not begun within so many us. Those that are left
-// here meanwhile are served: their origins may be who is waited for.
-static int await(const struct MPI_ABI_Win *w, int rank, struct request *q, uint32_t number, uint64_t us)
+// here meanwhile are served: their origins may be who is waited for. The target's note is not looked at before, so that
+// its line stays there.
+static int await(const struct MPI_ABI_Win *w, int rank, uint32_t number, uint64_t us)
 {
+    struct uno_errands *e = w->part[rank].errands;
+    struct note *note = &e->note[uno_chan_self.local];
     uint64_t since = uno_ticks(), most = us * uno_ticks_per_us();
     for (unsigned looks = 1; !is_done(number); looks++) {
         uno_rest();
         if (looks % 16 != 0) continue;
         serve(&server);
-        if (is_taken(number)) return await_end(w, rank, number);
         if (uno_ticks() - since <= most) continue;
-        return take_back(q, number) ? UNO_DECLINED : await_end(w, rank, number);
+        bool taken = atomic_load_explicit(&note->taken, memory_order_relaxed) == number;    // a hint
+        if (!taken && take_back(&e->request[uno_chan_self.local], note, number)) return UNO_DECLINED;
+        return await_end(w, rank, note, number);
     }
     return answer(rank);
 }
@@ -330,7 +336,7 @@ static int leave(const struct errand *e, const char *at, size_t n, size_t done)
     atomic_store_explicit(&q->number, number, memory_order_release);
     bool roused = e->op->op && n >= uno_thresholds.rouse;
     if (roused) uno_door_ring(e->win->shared->door[rank]);
-    int err = await(e->win, rank, q, number, roused ? 2 * uno_thresholds.spin : BEGIN_US);
+    int err = await(e->win, rank, number, roused ? 2 * uno_thresholds.spin : BEGIN_US);
     uno_count_add(err == UNO_DECLINED ? &taken_back : &left, 1);
     p->shy = err == UNO_DECLINED ? (p->shy < SHY_MOST ? 2 * p->shy + 1 : SHY_MOST) : 0;
     bool far = e->op->op && n > uno_thresholds.brought;
