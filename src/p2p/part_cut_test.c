@@ -90,11 +90,11 @@ static void what_leaves_the_caches_is_streamed(void)
 static void direct_ones_are_noted(void)
 {
     static char buf[256 * KB];
-    uno_thresholds.streamed = 0;    // any buffer whose use was noted is as good as cold
+    uno_thresholds.cold = 0;    // any buffer whose use was noted is as good as cold
     CHECK(!uno_huge_is_cold(buf));
-    uno_thresholds.streamed = UNO_THRESHOLD_NEVER;
+    uno_thresholds.cold = UNO_THRESHOLD_NEVER;
     MPI_Request r = moved(buf, sizeof buf, 1);
-    uno_thresholds.streamed = 0;
+    uno_thresholds.cold = 0;
     CHECK(uno_huge_is_cold(buf) == (mode_of(r) == PART_DIRECT));
     CHECK(MPI_Request_free(&r) == MPI_SUCCESS);
 }
