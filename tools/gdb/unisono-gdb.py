@@ -268,8 +268,9 @@ def show_ring(link):
 def show_rings():
     """Processes are numbered as in MPI_COMM_WORLD; a line holds a message, several short ones, or the head of one."""
     running()
-    symbol = gdb.lookup_static_symbol("shm")
-    links = list(follow(symbol.value()["first"], lambda link: link["next"])) if symbol else []
+    # Optimised as one program the library may name it again where it was optimised out.
+    there = [v for v in (s.value() for s in gdb.lookup_static_symbols("shm")) if not v.is_optimized_out]
+    links = list(follow(there[0]["first"], lambda link: link["next"])) if there else []
     try:
         for link in links:
             show_ring(link)
