@@ -77,10 +77,10 @@ struct uno_board {
 
 enum uno_door_mode { UNO_DOOR_AWAKE = 0, UNO_DOOR_FUTEX = 1, UNO_DOOR_FD = 2 };
 
-// Where a rank is woken. The owner stores mode; others read it after each message that they have left, and ring when it
-// is not AWAKE.
 enum uno_door_waits { UNO_DOOR_WAITS = 1, UNO_DOOR_LOOKS };    // in MPI; for one sender, and runs its pollers alone
 
+// Where a rank is woken. The owner stores mode; others read it after each message that they have left, and ring when it
+// is not AWAKE.
 struct uno_door {
     _Atomic uint32_t mode;     // enum uno_door_mode
     _Atomic uint32_t bell;     // futex word, bumped by each ring

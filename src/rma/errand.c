@@ -169,7 +169,7 @@ static int serve(struct uno_poller *self)
     int n = 0;
     (void)self;
     for (uint32_t i = 0; i < uno_chan_self.nlocal; i++) {
-        // Acquire: pairs with the release in ask.
+        // Acquire: pairs with the release in leave.
         uint32_t number = atomic_load_explicit(&mine->request[i].number, memory_order_acquire);
         if (__builtin_expect(number == seen[i], 1)) continue;
         seen[i] = number;
@@ -327,7 +327,7 @@ static int leave(const struct errand *e, const char *at, size_t n, size_t done)
     int rank = e->op->rank;
     if (!is_there(e->win, rank, n)) return UNO_DECLINED;
     struct request *q = &p->errands->request[uno_chan_self.local];
-    uint32_t number = numbers = (numbers + 1) & ~OFF ? (numbers + 1) & ~OFF : 1;
+    uint32_t number = numbers = numbers + 1 < OFF ? numbers + 1 : 1;
     // Put together here: to read the line again while it is on its way would wait for it.
     struct request as = {.chunk = (uint32_t)chunk};
     describe(e, &as, at, n, done);
@@ -339,8 +339,7 @@ static int leave(const struct errand *e, const char *at, size_t n, size_t done)
     int err = await(e->win, rank, number, roused ? 2 * uno_thresholds.spin : BEGIN_US);
     uno_count_add(err == UNO_DECLINED ? &taken_back : &left, 1);
     p->shy = err == UNO_DECLINED ? (p->shy < SHY_MOST ? 2 * p->shy + 1 : SHY_MOST) : 0;
-    bool far = e->op->op && n > uno_thresholds.brought;
-    if (!err && e->out && !far) memcpy(e->out + done, n <= NEAR ? mine->reply.near : mine->stage, n);
+    if (!err && e->out && !as.is_far) memcpy(e->out + done, n <= NEAR ? mine->reply.near : mine->stage, n);
     return err;
 }
 
