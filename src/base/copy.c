@@ -25,14 +25,14 @@ static inline __attribute__((always_inline)) void copy_lines(char *d, const char
 {
     if (out) uno_copy_ask(d, n < AHEAD ? n : AHEAD);
     if (n <= AHEAD) told = NULL;
-    for (; n > LINE; n -= LINE, d += LINE, s += LINE) {
+    for (; n >= LINE; n -= LINE, d += LINE, s += LINE) {
         if (out && n > AHEAD)
             uno_copy_ask(d + AHEAD, 1);
         else if (out && told)
             uno_copy_ask(told, 1), told = NULL;
         __builtin_memcpy(d, s, LINE);
     }
-    memcpy(d, s, n);
+    uno_copy_small(d, s, n);
 }
 
 static void out_base(char *d, const char *s, size_t n, const char *told)
