@@ -14,6 +14,7 @@
 // Between two cores of the host. Times in ns, times per byte in ps.
 struct uno_costs {
     uint32_t line;           // ns: a stamped line, from the store to the other core's load
+    uint32_t gap;            // ns: between two looks at a line, where one that is looked at all the time comes later
     uint32_t data;           // ns: what a payload beside its line adds before its first byte
     uint32_t write;          // ps per byte: into lines that the other core has read, plain
     uint32_t write_ahead;    // the same with lines asked for ahead

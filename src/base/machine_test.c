@@ -17,7 +17,7 @@
 
 #include "base/param.h"
 
-#define VERSION 3    // that the library reads
+#define VERSION 4    // that the library reads
 
 static char folder[] = "/tmp/uno-machine-XXXXXX", path[512];
 
@@ -72,7 +72,7 @@ static void is_passed_over(void **state)
 {
     (void)state;
     write_file(VERSION + 1, here(), NULL, "");
-    refused("is of version 4, and this library reads version 3");
+    refused("is of version 5, and this library reads version 4");
     write_file(0, here(), NULL, "");
     refused("is of version 0");
     write_file(VERSION, "Somebody-1-2", NULL, "");

@@ -17,6 +17,11 @@ static struct uno_param spin_us = UNO_PARAM_BY_MACHINE(
     "microseconds a wait looks again and again before it sleeps (0: it sleeps at once, without a yield "
     "either; ranks that outnumber their processors yield instead, see wait_yields)");
 UNO_PARAM_DECLARE(spin_us);
+static struct uno_param gap_ns = UNO_PARAM_BY_MACHINE(
+    "wait_gap_ns", 16, 0, 10000,
+    "nanoseconds between two looks for a message of up to two lines, half of those that collectives "
+    "leave between looks for a block of few lines (0: none)");
+UNO_PARAM_DECLARE(gap_ns);
 // A wake of another core costs about 30 us, a yield 0.7: `mpiexec -n 16 unisono-bench barrier` on two cores takes 70 us
 // with 40 yields and 30 with 400, and mpi4py's tests at 3 ranks 54 s and 48 s.
 static struct uno_param yields =
@@ -62,7 +67,14 @@ void uno_patience_decide(uint32_t ranks, uint32_t processors)
     uno_patience.crowded = ranks > 1 && ranks > processors;
     uno_patience.sharers = uno_patience.crowded && processors ? (ranks + processors - 1) / processors : 1;
     uno_patience.spin = uno_patience.crowded ? 0 : (uint64_t)spin_us.num * uno_ticks_per_us();
+    uno_patience.gap = uno_patience.crowded ? 0 : (uint64_t)gap_ns.num * uno_ticks_per_us() / 1000;
     uno_patience.yields = spin_us.num == 0 ? 0 : (uint32_t)yields.num;
+}
+
+void uno_patience_pass(uint64_t ticks)
+{
+    uint64_t from = uno_ticks();
+    while (uno_ticks() - from < ticks) continue;
 }
 
 bool uno_patience_spin_slow(struct uno_patience *p)

@@ -36,6 +36,8 @@ struct uno_patience {
 // statistics (count.h).
 struct uno_patience_policy {
     uint64_t spin;                // ticks that a wait may spin; 0: never
+    uint64_t gap;                 // ticks between two looks; 0: none
+    bool told;                    // something has left since a wait began to look for what comes (under the lock)
     uint32_t yields;              // times that it then gives the core away before it sleeps, at least
     _Atomic uint64_t keep;        // ticks that a wait goes on with that: about as long as the last waits took
     uint32_t sharers;             // ranks per processor here, 1 at least
@@ -91,6 +93,19 @@ bool uno_cosched_again(struct uno_patience *p);
 
 // Every 64 looks the clock is read. False: the time is over, or another rank wants this processor.
 bool uno_patience_spin_slow(struct uno_patience *p);
+
+// A line that is looked at all the time is taken from the core that is about to write it, as soon as that has it and
+// before it has written all that comes first. So looks stand apart where that costs something (base/machine.h, gap),
+// and the first one after something was sent does, too, for an answer cannot be there yet, and what the other side
+// sends at the same time is just being written.
+#define UNO_GAPS_FIRST 2
+
+void uno_patience_pass(uint64_t ticks);
+
+static inline void uno_patience_apart(uint32_t gaps)
+{
+    if (uno_patience.gap) uno_patience_pass(gaps * uno_patience.gap);
+}
 
 // Whether this wait may look again without giving the core away.
 static inline bool uno_patience_spin(struct uno_patience *p)

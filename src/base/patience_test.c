@@ -203,11 +203,29 @@ static void a_neighbour_on_the_same_processor_is_beside(void **state)
     assert_int_equal(sched_setaffinity(0, sizeof before, &before), 0);
 }
 
+// Looks stand apart by wait_gap_ns where each rank has a processor.
+static void looks_stand_apart(void **state)
+{
+    (void)state;
+    setenv("UNISONO_WAIT_GAP_NS", "5000", 1);
+    decide("50", "400", 2, 2);
+    uint64_t start = uno_ticks();
+    uno_patience_apart(2);
+    assert_true(uno_ticks() - start >= 10 * uno_ticks_per_us() - 1);
+    decide("50", "400", 3, 2);
+    assert_int_equal(uno_patience.gap, 0);
+    setenv("UNISONO_WAIT_GAP_NS", "0", 1);
+    decide("50", "400", 2, 2);
+    assert_int_equal(uno_patience.gap, 0);
+    unsetenv("UNISONO_WAIT_GAP_NS");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(spins_for_its_time),
         cmocka_unit_test(zero_never_spins),
+        cmocka_unit_test(looks_stand_apart),
         cmocka_unit_test(crowded_yields_instead),
         cmocka_unit_test(a_short_sleep_lengthens_the_yields),
         cmocka_unit_test(a_yield_lost_to_strangers_ends_the_yields),

@@ -249,6 +249,7 @@ struct uno_thresholds uno_thresholds_of(const struct uno_costs *c)
     t.rouse = rouse_of(c);
     t.huge_after = huge_after_of(c);
     t.spin = within((c->wake * 3ULL / 2 + 2500) / 5000 * 5, 20, 500);
+    t.gap = c->gap;
     t.cached = c->cache * KB * KB;
     return t;
 }
@@ -288,6 +289,7 @@ static const struct uno_threshold_info infos[] = {
     INFO(rouse, "bytes", NULL, "accumulates on such memory wake a target that sleeps from here on"),
     INFO(huge_after, "bytes", "huge_after", "copied from or to 2 MiB, after which gathering them has paid"),
     INFO(spin, "us", "wait_spin_us", "a wait looks so long before it sleeps"),
+    INFO(gap, "ns", "wait_gap_ns", "between two looks of a wait for a line"),
     INFO(cached, "bytes", NULL, "of all ranks' buffers: beyond, crowded ranks hand large blocks round in windows"),
 };
 

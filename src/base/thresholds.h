@@ -42,6 +42,7 @@ struct uno_thresholds {
     uint64_t rouse;            // accumulates from here on wake a target that sleeps
     uint64_t huge_after;       // bytes copied from or to 2 MiB, after which gathering them has paid
     uint64_t spin;             // us that a wait looks before it sleeps
+    uint64_t gap;              // ns between two looks of a wait; 0: it looks all the time
     uint64_t cached;           // of all buffers of a collective where ranks outnumber processors; above, in windows
 };
 

@@ -25,6 +25,7 @@ void uno_seg_wait_soon(struct uno_coll *u, int r, uint64_t k, const char *at, si
     bool few = bytes <= (u->n > 2 ? UNO_COPY_AHEAD / 2 : UNO_COPY_AHEAD) && !u->crowded;
     while (few && !uno_word_reached(&line->stamp, k)) {
         if (p.looks == UNO_WORD_LOOKS || !uno_patience_spin(&p)) break;
+        uno_patience_apart(UNO_GAPS_FIRST);
         uno_copy_soon(at, bytes);
     }
     uno_seg_wait_line(u, r, line, k);

@@ -114,14 +114,21 @@ int uno_irecv(void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, const s
     return uno_recv_start(r);
 }
 
+// Bytes: longer messages come sooner if they are looked for all the time (Xeon 167, us, 8, 64, 128 and 256 B: 0.17 to
+// 0.12, 0.19 to 0.16, 0.19 to 0.18, 0.19 to 0.24).
+#define FEW 128
+
 // Looks at the ring of the expected sender alone, most of the time; after a while for what others have left, too.
 // Returns whether the receive ended.
 static bool look_for(MPI_Request r, struct uno_peer *p, struct uno_patience *patience)
 {
-    bool told = false;
+    bool told = false, few = r->move.room <= FEW;
+    if (uno_patience.told) uno_patience_apart(UNO_GAPS_FIRST);
+    uno_patience.told = false;
     do {
         p->ops->poll_link(p->link);
         if (uno_request_is_done(r)) break;
+        if (few) uno_patience_apart(1);
         if (patience->looks % 64 == 63) {
             uno_progress();
             if (!told) uno_tell_wait(UNO_DOOR_LOOKS);
