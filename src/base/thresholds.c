@@ -19,10 +19,11 @@
 #define TURN_PIECE (4 * KB)    // where the ring is past the caches: lines that both know are near, and read in pages
 
 #define SLOTS_MOST (128 * KB)    // two of them fit a wide slot
-#define LINES_TOLD 5
-#define ERRAND_NS 200        // that both sides of an errand compute
-#define COMBINED (8 * KB)    // bytes of an accumulate across processes per call (rma/combine.c)
-#define CALLS_APART 32       // of a copy across, each as long as a call: then a second call is a few per cent
+#define LINES_TOLD 5             // by a copy across of a collective
+#define LINES_TOLD_LONE 3        // of two ranks, of whom one tells and the other does
+#define ERRAND_NS 200            // that both sides of an errand compute
+#define COMBINED (8 * KB)        // bytes of an accumulate across processes per call (rma/combine.c)
+#define CALLS_APART 32           // of a copy across, each as long as a call: then a second call is a few per cent
 
 struct uno_thresholds uno_thresholds, uno_thresholds_told;
 
@@ -185,11 +186,11 @@ static uint64_t meanwhile_of(const struct uno_costs *c)
 
 // Up to here a block of a collective had better be written into a slot of the segment and read there: that is two
 // copies, one after the other. A copy across, of huge pages, needs both sides' addresses and ends told besides.
-static uint64_t slots_of(const struct uno_costs *c)
+static uint64_t slots_of(const struct uno_costs *c, uint64_t lines)
 {
     uint64_t twice = route_of(c).write + route_of(c).read, once = huge_ps(c);
     if (twice <= once) return SLOTS_MOST;
-    return within(near(bytes_in(c->call + LINES_TOLD * (uint64_t)c->line, twice - once)), 4 * KB, SLOTS_MOST);
+    return within(near(bytes_in(c->call + lines * c->line, twice - once)), 4 * KB, SLOTS_MOST);
 }
 
 // What bytes in the lines of an errand cost more than in a copy across, ps each: they are written and read, and neither
@@ -242,7 +243,8 @@ struct uno_thresholds uno_thresholds_of(const struct uno_costs *c)
     t.paged = paged_of(c, t.piece);
     t.streamed = streamed_of(c);
     t.cold = t.streamed < UNO_THRESHOLD_NEVER ? t.streamed : 2 * c->cache * KB * KB;
-    t.slots = slots_of(c);
+    t.slots = slots_of(c, LINES_TOLD);
+    t.slots_lone = t.grows ? t.slots : slots_of(c, LINES_TOLD_LONE);
     t.coll_direct = within(near(t.call_worth), 4 * KB, 256 * KB);
     t.left = left_of(c);
     t.brought = within(errand_bytes(c, c->call), KB, UNO_ERRAND_MOST);
@@ -282,7 +284,8 @@ static const struct uno_threshold_info infos[] = {
     INFO(streamed, "bytes", NULL,
          "used since a buffer's last use, so that it left the caches: longer ones are streamed, too"),
     INFO(cold, "bytes", NULL, "used since a buffer's last use, so that messages and windows take it to lie in memory"),
-    INFO(slots, "bytes", NULL, "blocks of a broadcast go through a slot up to here, other collectives' in proportion"),
+    INFO(slots, "bytes", NULL, "blocks of collectives go through a slot up to here, or in proportion to it"),
+    INFO(slots_lone, "bytes", NULL, "the same for a broadcast or reduction of two ranks"),
     INFO(coll_direct, "bytes", "coll_direct_min", "nonblocking collectives copy between the buffers from here on"),
     INFO(left, "bytes", NULL, "puts and gets on a process's own memory are left to a target that waits up to here"),
     INFO(brought, "bytes", NULL, "accumulates that are left to it bring their data up to here, above it copies them"),

@@ -35,7 +35,8 @@ struct uno_thresholds {
     uint64_t paged;            // streamed through the ring up to here, where a copy across has small pages to look up
     uint64_t streamed;         // used since a buffer's last use, after which longer messages are streamed, too
     uint64_t cold;             // used since a buffer's last use, after which it is taken to lie in memory (huge.h)
-    uint64_t slots;            // of a broadcast, through the segment up to here where each rank has a core
+    uint64_t slots;            // of a collective, through the segment up to here where each rank has a core
+    uint64_t slots_lone;       // the same of two ranks, of whom one gives and the other takes
     uint64_t coll_direct;      // from here on nonblocking collectives copy straight between the ranks' buffers
     uint64_t left;             // puts and gets are left to a target that waits in MPI up to here (rma/errand.h)
     uint64_t brought;          // accumulates that are left to it bring their data up to here; above it copies them

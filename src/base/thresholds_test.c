@@ -44,6 +44,7 @@ static void as_tuned_by_hand(void **state)
     assert_int_equal(t.help, 1 << 20);
     assert_int_equal(t.call_worth, 11 << 10);
     assert_int_equal(t.slots, 8192);
+    assert_int_equal(t.slots_lone, 4096);
     assert_int_equal(t.coll_direct, 8192);
     assert_true(t.paged <= t.eager);
     assert_int_equal(t.streamed, UNO_THRESHOLD_NEVER);

@@ -48,7 +48,7 @@ static void run_with(const char *rules, const char *force, void (*body)(void))
 // What the rules follow, of machines where copies across are cheap, or streaming is.
 static void be_machine(uint64_t slots, uint64_t paged)
 {
-    uno_thresholds.slots = slots;
+    uno_thresholds.slots = uno_thresholds.slots_lone = slots;
     uno_thresholds.paged = paged;
     uno_thresholds.cached = 32 << 20;
     uno_thresholds.streamed = UNO_THRESHOLD_NEVER;

@@ -38,6 +38,9 @@
 // The same, where streaming is cheap and slots are spread, too.
 #define BOTH_COLD(times) (FLAG(1) | FLAG(2) | COLD(times))
 
+// As BEYOND, by the threshold `slots_lone`: where one of two ranks gives and the other takes.
+#define LONE(n) (FLAG(6) | (n))
+
 // For messages: up to 8 ranks as measured, of more as the simulation finds on networks of 1 to 12 GB/s and 2 to 30 us
 // (docs/design/simulate.md), which differ by a factor of four at most; the least sizes are taken.
 static const struct uno_rule built_in[] = {
@@ -88,8 +91,8 @@ static const struct uno_rule built_in[] = {
     {UNO_SCAN, 0, 0, UNO_ALG_DOUBLING},
     {UNO_SCAN, 4, 64 << 10, UNO_ALG_CHAIN},
     // Inside a host: what goes from memory to memory (bench: allgather,gather --sizes 1K:8K, scan --sizes 8K:64K).
-    {UNO_BCAST, 0, BEYOND(8 << 10), UNO_ALG_COPIES},
-    {UNO_REDUCE, 0, BEYOND(8 << 10), UNO_ALG_COPIES},
+    {UNO_BCAST, 0, LONE(8 << 10), UNO_ALG_COPIES},
+    {UNO_REDUCE, 0, LONE(8 << 10), UNO_ALG_COPIES},
     {UNO_ALLREDUCE, 0, BEYOND(8 << 10), UNO_ALG_COPIES},
     {UNO_GATHER, 0, BEYOND((6 << 10) - 1), UNO_ALG_COPIES},
     {UNO_SCATTER, 0, BEYOND(4 << 10), UNO_ALG_COPIES},
@@ -298,7 +301,7 @@ size_t uno_rule_bytes(const struct uno_rule *r, int ranks)
         return (bytes < SOME_WINDOWS ? SOME_WINDOWS : bytes) + 1;
     }
     if (r->bytes & GROWING(0)) n *= (size_t)(ranks - 1);
-    return n * (size_t)t->slots / UNO_SEG_SLOT + 1;
+    return n * (size_t)(r->bytes & LONE(0) ? t->slots_lone : t->slots) / UNO_SEG_SLOT + 1;
 }
 
 bool uno_rule_in_host(int alg)

@@ -16,7 +16,7 @@ static inline void uno_seg_copy(void *to, const void *from, size_t bytes)
 
 // put: into a slot, whose lines others have read; take: out of one that another rank has written. Line by line up to
 // `lines` bytes, a fifth faster for 1 and 2 KiB; above, memcpy's string instructions are, but where all ranks put and
-// take at once only beyond 4 KiB (bench: bcast,allgather --sizes 512:8K).
+// take at once only beyond 16 KiB (bench: bcast,allgather,allreduce --sizes 512:16K).
 //
 // Where lines are not asked for ahead the string instructions of memcpy wait for each line that another core has
 // written (base/copy.h): there, what is taken goes line by line, one way up to UNO_SEG_AWAY (Zen 4, near cores, 2
@@ -24,7 +24,7 @@ static inline void uno_seg_copy(void *to, const void *from, size_t bytes)
 // ranks: allgather 64 KiB 27 and 21).
 #define UNO_SEG_AWAY 8192
 #define UNO_SEG_ONE_WAY 2048
-#define UNO_SEG_EXCHANGE 4096
+#define UNO_SEG_EXCHANGE 16384
 
 static inline void uno_seg_put(void *to, const void *from, size_t bytes, size_t lines)
 {

@@ -141,8 +141,9 @@ static inline void fold(const struct uno_coll *u, const struct uno_call *c, cons
 
 static uint64_t post_contribution(struct uno_coll *u, const struct uno_call *c, size_t bytes)
 {
+    size_t lines = c->kind == UNO_REDUCE ? UNO_SEG_ONE_WAY : UNO_SEG_EXCHANGE;
     uint64_t k = uno_seg_begin(u, bytes);
-    uno_seg_put(uno_seg_slot(u, u->me, k, bytes), c->sbuf == MPI_IN_PLACE ? c->rbuf : c->sbuf, bytes, UNO_SEG_EXCHANGE);
+    uno_seg_put(uno_seg_slot(u, u->me, k, bytes), c->sbuf == MPI_IN_PLACE ? c->rbuf : c->sbuf, bytes, lines);
     uno_seg_post(u, k);
     return k;
 }
