@@ -52,7 +52,7 @@ static void be_machine(uint64_t slots, uint64_t paged)
     uno_thresholds.paged = paged;
     uno_thresholds.cached = 32 << 20;
     uno_thresholds.streamed = UNO_THRESHOLD_NEVER;
-    uno_thresholds.grows = 0;
+    uno_thresholds.grows = uno_thresholds.ahead = 0;
     uno_thresholds_told = uno_thresholds;
 }
 
@@ -172,6 +172,34 @@ static void use_cores_each(void)
     EXPECT(uno_choose_from(UNO_ALLTOALL, UNO_ALG_WINDOWS, 4, false) == 12 * (1 << 20) + 1);
     EXPECT(uno_choose_from(UNO_ALLTOALL, UNO_ALG_WINDOWS, 8, false) == 6 * (256 << 10) + 1);
     EXPECT(uno_choose_far(false) == 0 && uno_choose_far(true) == UNO_THRESHOLD_NEVER);
+}
+
+// Two ranks exchange what is short by messages where lines are dear to write; with more they do not, nor on one core.
+static void use_dear_lines(void)
+{
+    be_machine(8 << 10, 4 << 10);
+    uno_thresholds.ahead = 1;
+    uno_thresholds.eager = 8 << 10;
+    uno_thresholds_told = uno_thresholds;
+    EXPECT(uno_choose_open() == MPI_SUCCESS);
+    EXPECT(uno_choose_from(UNO_ALLTOALL, UNO_ALG_MESSAGES, 2, false) == (1 << 10) + 1);
+    EXPECT(uno_choose_from(UNO_ALLTOALL, UNO_ALG_COPIES, 2, false) == (8 << 10) + 1);
+    EXPECT(uno_choose_from(UNO_ALLGATHERV, UNO_ALG_COPIES, 2, false) == (8 << 10) + 1);
+    EXPECT(uno_choose_from(UNO_ALLREDUCE, UNO_ALG_MESSAGES, 2, false) == (1 << 10) + 1);
+    EXPECT(uno_choose_from(UNO_ALLREDUCE, UNO_ALG_COPIES, 2, false) == (12 << 10) + 1);
+    EXPECT(uno_choose_from(UNO_REDUCE_SCATTER_BLOCK, UNO_ALG_COPIES, 2, false) == (14 << 10) + 1);
+    EXPECT(uno_choose_from(UNO_EXSCAN, UNO_ALG_COPIES, 2, false) == (16 << 10) + 1);
+    EXPECT(uno_choose_from(UNO_BCAST, UNO_ALG_MESSAGES, 2, false) == SIZE_MAX);
+    EXPECT(uno_choose_from(UNO_ALLREDUCE, UNO_ALG_MESSAGES, 2, true) == SIZE_MAX);
+    EXPECT(uno_choose_from(UNO_ALLTOALL, UNO_ALG_MESSAGES, 3, false) == SIZE_MAX);
+    EXPECT(uno_choose_from(UNO_ALLTOALL, UNO_ALG_COPIES, 3, false) == (4 << 10) + 1);
+    EXPECT(uno_choose_from(UNO_ALLGATHER, UNO_ALG_MESSAGES, 3, false) == SIZE_MAX);
+}
+
+static void exchanges_where_lines_are_dear(void **state)
+{
+    (void)state;
+    run_with(NULL, NULL, use_dear_lines);
 }
 
 static void more_ranks_with_a_core_each(void **state)
@@ -434,6 +462,7 @@ int main(void)
         cmocka_unit_test(built_in_rules_of_streams),
         cmocka_unit_test(raised_costs_leave_reductions),
         cmocka_unit_test(built_in_rules_of_spread_slots),
+        cmocka_unit_test(exchanges_where_lines_are_dear),
         cmocka_unit_test(rules_of_a_file),
         cmocka_unit_test(force_beats_all),
         cmocka_unit_test(wrong_words),

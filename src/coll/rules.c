@@ -41,6 +41,11 @@
 // As BEYOND, by the threshold `slots_lone`: where one of two ranks gives and the other takes.
 #define LONE(n) (FLAG(6) | (n))
 
+// Of two ranks with a core each, where lines are dear to write (threshold `ahead`): more than so many bytes, and more
+// than so many quarters of what goes at once (`eager`).
+#define DEAR(n) (FLAG(7) | (n))
+#define DEAR_EAGER(quarters) (FLAG(8) | (quarters))
+
 // For messages: up to 8 ranks as measured, of more as the simulation finds on networks of 1 to 12 GB/s and 2 to 30 us
 // (docs/design/simulate.md), which differ by a factor of four at most; the least sizes are taken.
 static const struct uno_rule built_in[] = {
@@ -100,6 +105,20 @@ static const struct uno_rule built_in[] = {
     {UNO_ALLTOALL, 0, BEYOND(4 << 10), UNO_ALG_COPIES},
     {UNO_REDUCE_SCATTER, 0, BEYOND(8 << 10), UNO_ALG_COPIES},
     {UNO_SCAN, 0, BEYOND(16 << 10), UNO_ALG_COPIES},
+    // A line of a slot that is written again comes back from its reader first; messages between two ranks that answer
+    // each other go by blocks that each writes as it has read them (chan/shm/turn.h). Xeon 167, us, by slots and by
+    // messages: 4 KiB allreduce 1.02 and 0.77, allgather 0.96 and 0.75, 8 KiB 1.74 and 1.21, reduce-scatter 1.08 and
+    // 0.81, scan of 16 KiB 2.1 and 1.5; 1 KiB allreduce 0.43 both.
+    {UNO_ALLREDUCE, 0, DEAR(1 << 10), UNO_ALG_MESSAGES},
+    {UNO_ALLREDUCE, 0, DEAR_EAGER(6), UNO_ALG_COPIES},
+    {UNO_REDUCE_SCATTER, 0, DEAR(3 << 9), UNO_ALG_MESSAGES},
+    {UNO_REDUCE_SCATTER, 0, DEAR_EAGER(7), UNO_ALG_COPIES},
+    {UNO_SCAN, 0, DEAR(3 << 10), UNO_ALG_MESSAGES},
+    {UNO_SCAN, 0, DEAR_EAGER(8), UNO_ALG_COPIES},
+    {UNO_ALLGATHER, 0, DEAR(1 << 10), UNO_ALG_MESSAGES},
+    {UNO_ALLGATHER, 0, DEAR_EAGER(4), UNO_ALG_COPIES},
+    {UNO_ALLTOALL, 0, DEAR(1 << 10), UNO_ALG_MESSAGES},
+    {UNO_ALLTOALL, 0, DEAR_EAGER(4), UNO_ALG_COPIES},
     // More ranks, each with a core (measured with 4, 8 and 16 on 16 cores, docs/design/collectives.md). In a scatter by
     // messages no rank waits until the root has written the blocks of all.
     {UNO_BCAST, 3, 0, UNO_ALG_SLOTS},
@@ -120,6 +139,8 @@ static const struct uno_rule built_in[] = {
     {UNO_ALLGATHER, 3, BEYOND(8 << 10), UNO_ALG_COPIES},
     {UNO_SCATTER, 3, BEYOND(2 << 10), UNO_ALG_MESSAGES},
     {UNO_SCATTER, 3, BEYOND(16 << 10), UNO_ALG_COPIES},
+    {UNO_ALLTOALL, 3, 0, UNO_ALG_SLOTS},
+    {UNO_ALLTOALL, 3, BEYOND(4 << 10), UNO_ALG_COPIES},
     {UNO_ALLTOALL, 3, UNCACHED(12), UNO_ALG_WINDOWS},
     {UNO_ALLTOALL, 6, UNCACHED(6), UNO_ALG_WINDOWS},
     {UNO_REDUCE, 0, SPREAD(0), UNO_ALG_SLOTS},
@@ -293,13 +314,16 @@ size_t uno_rule_bytes(const struct uno_rule *r, int ranks)
     if (r->bytes < FLAG(0)) return n;
     bool never = (r->bytes & STREAMED(0) && !uno_thresholds_stream(t)) ||
                  (r->bytes & SPREAD(0) && !uno_thresholds_spread()) ||
-                 (r->bytes & COLD(0) && t->streamed >= UNO_THRESHOLD_NEVER);
+                 (r->bytes & COLD(0) && t->streamed >= UNO_THRESHOLD_NEVER) ||
+                 (!t->ahead && (r->bytes & DEAR(0) || r->bytes & DEAR_EAGER(0)));
     if (never) return SIZE_MAX;
     if (r->bytes & COLD(0)) return each(t->streamed, n, r, ranks) + 1;
     if (r->bytes & UNCACHED(0)) {
         size_t bytes = each(t->cached, n, r, ranks);
         return (bytes < SOME_WINDOWS ? SOME_WINDOWS : bytes) + 1;
     }
+    if (r->bytes & DEAR(0)) return n + 1;
+    if (r->bytes & DEAR_EAGER(0)) return n * (size_t)t->eager / 4 + 1;
     if (r->bytes & GROWING(0)) n *= (size_t)(ranks - 1);
     return n * (size_t)(r->bytes & LONE(0) ? t->slots_lone : t->slots) / UNO_SEG_SLOT + 1;
 }

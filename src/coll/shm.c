@@ -76,12 +76,16 @@ static bool is_passed(size_t from, size_t later, size_t bytes)
     return later > from && later <= bytes;
 }
 
+static bool is_by_messages(const struct uno_coll *u, enum uno_coll_kind kind, size_t bytes)
+{
+    size_t from = u->messages[kind];
+    return bytes >= from && !is_passed(from, u->windows[kind], bytes) && !is_passed(from, u->copies[kind], bytes);
+}
+
 static enum uno_alg ruled(struct uno_coll *u, const struct uno_call *c, size_t bytes)
 {
-    size_t windows = u->windows[c->kind], messages = u->messages[c->kind], copies = u->copies[c->kind],
-           slot = posted(u, c, bytes);
-    if (bytes >= messages && !is_passed(messages, windows, bytes) && !is_passed(messages, copies, bytes))
-        return UNO_ALG_MESSAGES;
+    size_t windows = u->windows[c->kind], copies = u->copies[c->kind], slot = posted(u, c, bytes);
+    if (is_by_messages(u, c->kind, bytes)) return UNO_ALG_MESSAGES;
     if (bytes >= windows && uno_seg_widen(u, u->flow.bytes) && u->wide) return UNO_ALG_WINDOWS;
     if (u->spread && !u->widened && slot > UNO_SEG_SMALL && u->phase > UNO_SEG_SPREAD_AFTER) uno_seg_widen(u, slot);
     if (bytes >= copies && u->cma && !stays_in_slots(c)) return UNO_ALG_COPIES;
@@ -147,6 +151,7 @@ static int run_by(struct uno_coll *u, const struct uno_call *c, size_t bytes, en
 // Of an alltoallv no rank knows what blocks others have; but what all have sent in one call, they learn from its
 // tables, or by the way of messages in a phase of one call in LOOK, so by that mean the next ones are tried.
 #define LOOK 4
+#define LOOK_SHORT 16    // of short ones, which are not tried
 
 static void tell_sent(struct uno_coll *u, const struct uno_call *c)
 {
@@ -189,7 +194,11 @@ static bool goes_by_messages(struct uno_coll *u, const struct uno_call *c)
 {
     size_t mean = u->mean;
     if (!uno_coll_exchanges_varied(c->kind) || c->sbuf == MPI_IN_PLACE || !u->cma) return false;
-    if (mean < u->trials->plan.least) return false;
+    if (mean < u->trials->plan.least) {
+        if (!is_by_messages(u, UNO_ALLTOALL, mean)) return false;
+        if (u->by_messages++ % LOOK_SHORT == 0) tell_sent(u, c);
+        return true;
+    }
     enum uno_alg tables = is_short(u, mean) ? UNO_ALG_SLOTS : UNO_ALG_COPIES,
                  start = is_far(u, mean) ? UNO_ALG_MESSAGES : tables;
     unsigned ways = UNO_TRIAL_BIT(tables) | UNO_TRIAL_BIT(UNO_ALG_MESSAGES);
