@@ -110,7 +110,7 @@ static uint64_t used;    // bytes, since the program began
 uint64_t uno_huge_cold_after(void)
 {
     if (!uno_patience.crowded || uno_thresholds.streamed < UNO_THRESHOLD_NEVER) return uno_thresholds.cold;
-    return uno_thresholds.cold / 4 * 3 / uno_patience.sharers;
+    return uno_thresholds.cold / uno_patience.sharers;
 }
 
 bool uno_huge_is_cold(const void *at)

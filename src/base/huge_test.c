@@ -163,16 +163,16 @@ static void tells_what_left_the_caches(void **state)
 static void colder_where_ranks_share_caches(void **state)
 {
     (void)state;
-    uno_thresholds.cold = 64 << 20;
+    uno_thresholds.cold = 48 << 20;
     uno_thresholds.streamed = UNO_THRESHOLD_NEVER;
     uno_patience_decide(2, 2);
-    assert_int_equal(uno_huge_cold_after(), 64 << 20);
+    assert_int_equal(uno_huge_cold_after(), 48 << 20);
     uno_patience_decide(3, 2);
     assert_int_equal(uno_huge_cold_after(), 24 << 20);
     uno_patience_decide(8, 2);
     assert_int_equal(uno_huge_cold_after(), 12 << 20);
     uno_thresholds.streamed = uno_thresholds.cold;
-    assert_int_equal(uno_huge_cold_after(), 64 << 20);
+    assert_int_equal(uno_huge_cold_after(), 48 << 20);
     uno_patience_decide(1, 2);
 }
 

@@ -242,7 +242,7 @@ struct uno_thresholds uno_thresholds_of(const struct uno_costs *c)
     t.call_worth = within((bytes_in(c->call, c->cross) + KB / 2) / KB * KB, 2 * KB, 256 * KB);
     t.paged = paged_of(c, t.piece);
     t.streamed = streamed_of(c);
-    t.cold = t.streamed < UNO_THRESHOLD_NEVER ? t.streamed : 2 * c->cache * KB * KB;
+    t.cold = t.streamed < UNO_THRESHOLD_NEVER ? t.streamed : c->cache * (KB * KB / 2 * 3);
     t.slots = slots_of(c, LINES_TOLD);
     t.slots_lone = t.grows ? t.slots : slots_of(c, LINES_TOLD_LONE);
     t.coll_direct = within(near(t.call_worth), 4 * KB, 256 * KB);

@@ -48,7 +48,7 @@ static void as_tuned_by_hand(void **state)
     assert_int_equal(t.coll_direct, 8192);
     assert_true(t.paged <= t.eager);
     assert_int_equal(t.streamed, UNO_THRESHOLD_NEVER);
-    assert_int_equal(t.cold, 64 << 20);
+    assert_int_equal(t.cold, 48 << 20);
     assert_int_equal(t.huge_after, 16 << 20);
     assert_int_equal(t.spin, 50);
     assert_int_equal(t.gap, 16);
