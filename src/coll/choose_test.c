@@ -123,8 +123,9 @@ static void use_built_in(void)
     EXPECT(uno_choose_from(UNO_REDUCE, UNO_ALG_WINDOWS, 4, true) == (256 << 10) + 1);
     EXPECT(uno_choose_from(UNO_REDUCE, UNO_ALG_WINDOWS, 2, false) == SIZE_MAX);
     EXPECT(uno_choose_from(UNO_ALLREDUCE, UNO_ALG_COPIES, 4, true) == (128 << 10) + 1);
-    EXPECT(uno_choose_from(UNO_ALLTOALL, UNO_ALG_WINDOWS, 8, true) == (1 << 20) + 1);
-    EXPECT(uno_choose_from(UNO_ALLTOALL, UNO_ALG_WINDOWS, 4, true) == (4 << 20) + 1);
+    EXPECT(uno_choose_from(UNO_ALLTOALL, UNO_ALG_MESSAGES, 8, true) == (1 << 20) + 1);
+    EXPECT(uno_choose_from(UNO_ALLTOALL, UNO_ALG_MESSAGES, 4, true) == (4 << 20) + 1);
+    EXPECT(uno_choose_from(UNO_ALLTOALL, UNO_ALG_WINDOWS, 4, true) == SIZE_MAX);
     EXPECT(uno_choose_from(UNO_ALLTOALL, UNO_ALG_WINDOWS, 2, false) == SIZE_MAX);
     EXPECT(uno_choose_from(UNO_ALLREDUCE, UNO_ALG_WINDOWS, 4, true) == (4 << 20) + 1);
     EXPECT(uno_choose_from(UNO_ALLREDUCE, UNO_ALG_WINDOWS, 8, true) == (128 << 10) + 1);

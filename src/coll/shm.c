@@ -187,7 +187,7 @@ static bool is_short(const struct uno_coll *u, size_t bytes)
 // and 17.5; 8 ranks 1 MiB 5.0 and 6.2, 2 MiB 13.6 and 11.4).
 static bool is_far(const struct uno_coll *u, size_t bytes)
 {
-    return u->crowded && bytes > u->flow.cold / (2 * (size_t)u->n);
+    return u->crowded && (bytes > u->flow.cold / (2 * (size_t)u->n) || is_by_messages(u, UNO_ALLTOALL, bytes));
 }
 
 static bool goes_by_messages(struct uno_coll *u, const struct uno_call *c)
