@@ -37,7 +37,7 @@ struct uno_patience {
 struct uno_patience_policy {
     uint64_t spin;                // ticks that a wait may spin; 0: never
     uint64_t gap;                 // ticks between two looks; 0: none
-    bool told;                    // something has left since a wait began to look for what comes (under the lock)
+    bool sent;                    // something has left since a wait began to look for what comes (under the lock)
     uint32_t yields;              // times that it then gives the core away before it sleeps, at least
     _Atomic uint64_t keep;        // ticks that a wait goes on with that: about as long as the last waits took
     uint32_t sharers;             // ranks per processor here, 1 at least

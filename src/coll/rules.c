@@ -44,7 +44,7 @@
 // Of two ranks with a core each, where lines are dear to write (threshold `ahead`): more than so many bytes, and more
 // than so many quarters of what goes at once (`eager`).
 #define DEAR(n) (FLAG(7) | (n))
-#define DEAR_EAGER(quarters) (FLAG(8) | (quarters))
+#define DEAR_EAGER(quarters) (DEAR(quarters) | FLAG(8))
 
 // For messages: up to 8 ranks as measured, of more as the simulation finds on networks of 1 to 12 GB/s and 2 to 30 us
 // (docs/design/simulate.md), which differ by a factor of four at most; the least sizes are taken.
@@ -318,16 +318,14 @@ size_t uno_rule_bytes(const struct uno_rule *r, int ranks)
     if (r->bytes < FLAG(0)) return n;
     bool never = (r->bytes & STREAMED(0) && !uno_thresholds_stream(t)) ||
                  (r->bytes & SPREAD(0) && !uno_thresholds_spread()) ||
-                 (r->bytes & COLD(0) && t->streamed >= UNO_THRESHOLD_NEVER) ||
-                 (!t->ahead && (r->bytes & DEAR(0) || r->bytes & DEAR_EAGER(0)));
+                 (r->bytes & COLD(0) && t->streamed >= UNO_THRESHOLD_NEVER) || (r->bytes & DEAR(0) && !t->ahead);
     if (never) return SIZE_MAX;
     if (r->bytes & COLD(0)) return each(t->streamed, n, r, ranks) + 1;
     if (r->bytes & UNCACHED(0)) {
         size_t bytes = each(t->cached, n, r, ranks);
         return (bytes < SOME_WINDOWS ? SOME_WINDOWS : bytes) + 1;
     }
-    if (r->bytes & DEAR(0)) return n + 1;
-    if (r->bytes & DEAR_EAGER(0)) return n * (size_t)t->eager / 4 + 1;
+    if (r->bytes & DEAR(0)) return (r->bytes & FLAG(8) ? n * (size_t)t->eager / 4 : n) + 1;
     if (r->bytes & GROWING(0)) n *= (size_t)(ranks - 1);
     return n * (size_t)(r->bytes & LONE(0) ? t->slots_lone : t->slots) / UNO_SEG_SLOT + 1;
 }

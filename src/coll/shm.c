@@ -182,29 +182,29 @@ static bool is_short(const struct uno_coll *u, size_t bytes)
     return bytes < u->copies[UNO_ALLTOALL] && bytes * (size_t)(u->n - 1) <= u->room;
 }
 
-// Whether the buffers of a rank that shares its core are so long that what they held has left the caches: then messages
-// are the better start (Zen 4, ms by tables and by messages: 4 ranks 2 MiB 1.8 and 2.3, 4 MiB 4.6 and 3.9, 16 MiB 22.7
-// and 17.5; 8 ranks 1 MiB 5.0 and 6.2, 2 MiB 13.6 and 11.4).
+// Whether the buffers of a rank that shares its core are so long that what they held has left the caches, or that the
+// rules for even blocks say messages: then these are the better start (Zen 4, ms by tables and by messages: 4 ranks 2
+// MiB 1.8 and 2.3, 4 MiB 4.6 and 3.9, 16 MiB 22.7 and 17.5; 8 ranks 1 MiB 5.0 and 6.2, 2 MiB 13.6 and 11.4).
 static bool is_far(const struct uno_coll *u, size_t bytes)
 {
     return u->crowded && (bytes > u->flow.cold / (2 * (size_t)u->n) || is_by_messages(u, UNO_ALLTOALL, bytes));
+}
+
+static enum uno_alg varied_way(struct uno_coll *u, enum uno_coll_kind kind, size_t mean)
+{
+    enum uno_alg tables = is_short(u, mean) ? UNO_ALG_SLOTS : UNO_ALG_COPIES;
+    if (mean < u->trials->plan.least) return is_by_messages(u, UNO_ALLTOALL, mean) ? UNO_ALG_MESSAGES : tables;
+    enum uno_alg start = is_far(u, mean) ? UNO_ALG_MESSAGES : tables;
+    if (!(u->trials->plan.kinds >> kind & 1)) return start;
+    return uno_trial_way(u, kind, mean, start, UNO_TRIAL_BIT(tables) | UNO_TRIAL_BIT(UNO_ALG_MESSAGES));
 }
 
 static bool goes_by_messages(struct uno_coll *u, const struct uno_call *c)
 {
     size_t mean = u->mean;
     if (!uno_coll_exchanges_varied(c->kind) || c->sbuf == MPI_IN_PLACE || !u->cma) return false;
-    if (mean < u->trials->plan.least) {
-        if (!is_by_messages(u, UNO_ALLTOALL, mean)) return false;
-        if (u->by_messages++ % LOOK_SHORT == 0) tell_sent(u, c);
-        return true;
-    }
-    enum uno_alg tables = is_short(u, mean) ? UNO_ALG_SLOTS : UNO_ALG_COPIES,
-                 start = is_far(u, mean) ? UNO_ALG_MESSAGES : tables;
-    unsigned ways = UNO_TRIAL_BIT(tables) | UNO_TRIAL_BIT(UNO_ALG_MESSAGES);
-    bool tried = u->trials->plan.kinds >> c->kind & 1;
-    if ((tried ? uno_trial_way(u, c->kind, mean, start, ways) : start) != UNO_ALG_MESSAGES) return false;
-    if (u->by_messages++ % LOOK == 0) tell_sent(u, c);
+    if (varied_way(u, c->kind, mean) != UNO_ALG_MESSAGES) return false;
+    if (u->by_messages++ % (mean < u->trials->plan.least ? LOOK_SHORT : LOOK) == 0) tell_sent(u, c);
     return true;
 }
 
