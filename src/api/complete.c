@@ -2,6 +2,7 @@
 // MPI chapter "Point-to-point communication": waiting and testing in all forms, and the other questions about a
 // request.
 #include "api/p2p.h"
+#include "base/patience.h"
 #include "core/progress.h"
 
 static bool is_idle(MPI_Request r)
@@ -128,6 +129,13 @@ static void do_accesses(int count, const MPI_Request requests[], bool first)
         if (!has_ended(requests[i]) && requests[i]->ops->poll(requests[i]) && first) return;
 }
 
+// Of the last one that has not ended: most often it ends last.
+static const _Atomic uint32_t *last_of(int count, const MPI_Request requests[])
+{
+    while (has_ended(requests[count - 1])) count--;
+    return &requests[count - 1]->done;
+}
+
 int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[])
 {
     uno_enter("MPI_Waitall");
@@ -139,7 +147,9 @@ int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[])
         do_accesses(count - i, requests + i, false);
         what = (struct uno_waiting){requests[i]->comm, requests[i]->rank, requests[i]->tag, true};
         struct set s = {count, requests, i};
+        uno_patience_for(last_of(count, requests));
         uno_wait_until(all_ended, &s, &what);
+        uno_patience_for(NULL);
         break;
     }
     MPI_Comm comm = count > 0 ? comm_of(requests[0]) : MPI_COMM_SELF;

@@ -35,9 +35,11 @@ struct uno_patience {
 // The same for all waits of this process. Set by uno_patience_decide, before threads wait; the counts are
 // statistics (count.h).
 struct uno_patience_policy {
-    uint64_t spin;                // ticks that a wait may spin; 0: never
-    uint64_t gap;                 // ticks between two looks; 0: none
-    bool sent;                    // something has left since a wait began to look for what comes (under the lock)
+    uint64_t spin;    // ticks that a wait may spin; 0: never
+    uint64_t gap;     // ticks between two looks; 0: none
+    bool sent;        // something has left since a wait began to look for what comes (under the lock)
+    const _Atomic uint32_t
+        *ends;                    // the word of what is waited for: not 0 once that is there (under the lock); or NULL
     uint32_t yields;              // times that it then gives the core away before it sleeps, at least
     _Atomic uint64_t keep;        // ticks that a wait goes on with that: about as long as the last waits took
     uint32_t sharers;             // ranks per processor here, 1 at least
@@ -105,6 +107,20 @@ void uno_patience_pass(uint64_t ticks);
 static inline void uno_patience_apart(uint32_t gaps)
 {
     if (uno_patience.gap) uno_patience_pass(gaps * uno_patience.gap);
+}
+
+// What a wait is for, NULL when it is over. Once that is there, a ring is not looked into any further: the line after
+// it, which its sender may be about to write, would be taken from it for nothing (Xeon 167, both send at once, us: 256
+// B 0.37 to 0.29, 4 KiB 1.02 to 0.70; exchange of 4 KiB 1.90 to 1.19).
+static inline void uno_patience_for(const _Atomic uint32_t *ends)
+{
+    uno_patience.ends = ends;
+}
+
+static inline bool uno_patience_ends(void)
+{
+    // Relaxed: a hint, of what this thread has done itself.
+    return uno_patience.ends && atomic_load_explicit(uno_patience.ends, memory_order_relaxed) != 0;
 }
 
 // Whether this wait may look again without giving the core away.

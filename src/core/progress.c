@@ -377,10 +377,12 @@ void uno_wait_request_on(MPI_Request r, struct uno_patience *p)
     if (r->kind == UNO_REQ_PARTITIONED && !uno_world.threads && look_at_partitions(r, p)) return;
     if (uno_request_is_own_work(r) && r->ops->poll(r) && uno_request_is_done(r)) return;
     struct uno_waiting what = {r->comm, r->rank, r->tag, true};
+    uno_patience_for(&r->done);
     if (uno_patience.crowded)
         wait_crowded(r, &what, p);
     else
         wait_for(request_ready, r, &what, p);
+    uno_patience_for(NULL);
 }
 
 void uno_wait_request(MPI_Request r)

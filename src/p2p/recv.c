@@ -125,6 +125,7 @@ static bool look_for(MPI_Request r, struct uno_peer *p, struct uno_patience *pat
     bool told = false, few = r->move.room <= FEW;
     if (uno_patience.sent) uno_patience_apart(UNO_GAPS_FIRST);
     uno_patience.sent = false;
+    uno_patience_for(&r->done);
     do {
         p->ops->poll_link(p->link);
         if (uno_request_is_done(r)) break;
@@ -140,6 +141,7 @@ static bool look_for(MPI_Request r, struct uno_peer *p, struct uno_patience *pat
         if (uno_request_is_done(r)) break;
         if (__builtin_expect(uno_first_waiter != NULL, 0)) break;    // of a thread that waits for anything
     } while (uno_patience_spin(patience));
+    uno_patience_for(NULL);
     if (told) uno_tell_wait(0);
     return uno_request_is_done(r);
 }

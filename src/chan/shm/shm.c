@@ -318,7 +318,7 @@ static int shm_poll_link(struct uno_link *link)
     int n = 0;
     l->polling = true;
     if (l->listening)
-        while (n < PER_LINK && take_message(l)) n++;
+        while (n < PER_LINK && take_message(l) && (++n, !uno_patience_ends())) continue;
     l->polling = false;
     if (n == 0 && l->few && l->few_taken == l->taken) ask_for_next(l);
     if (__builtin_expect(l->owes_ring, 0)) {
