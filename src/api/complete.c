@@ -129,11 +129,14 @@ static void do_accesses(int count, const MPI_Request requests[], bool first)
         if (!has_ended(requests[i]) && requests[i]->ops->poll(requests[i]) && first) return;
 }
 
-// Of the last one that has not ended: most often it ends last.
-static const _Atomic uint32_t *last_of(int count, const MPI_Request requests[])
+// The same of a wait, which is for the last one that has not ended: most often it ends last.
+static bool wait_all(void *arg)
 {
-    while (has_ended(requests[count - 1])) count--;
-    return &requests[count - 1]->done;
+    struct set *s = arg;
+    if (all_ended(s)) return true;
+    while (has_ended(s->requests[s->count - 1])) s->count--;
+    uno_patience_for(&s->requests[s->count - 1]->done);
+    return false;
 }
 
 int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[])
@@ -147,8 +150,7 @@ int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[])
         do_accesses(count - i, requests + i, false);
         what = (struct uno_waiting){requests[i]->comm, requests[i]->rank, requests[i]->tag, true};
         struct set s = {count, requests, i};
-        uno_patience_for(last_of(count, requests));
-        uno_wait_until(all_ended, &s, &what);
+        uno_wait_until(wait_all, &s, &what);
         uno_patience_for(NULL);
         break;
     }

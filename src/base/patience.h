@@ -37,7 +37,6 @@ struct uno_patience {
 struct uno_patience_policy {
     uint64_t spin;    // ticks that a wait may spin; 0: never
     uint64_t gap;     // ticks between two looks; 0: none
-    bool sent;        // something has left since a wait began to look for what comes (under the lock)
     const _Atomic uint32_t
         *ends;                    // the word of what is waited for: not 0 once that is there (under the lock); or NULL
     uint32_t yields;              // times that it then gives the core away before it sleeps, at least
@@ -97,11 +96,7 @@ bool uno_cosched_again(struct uno_patience *p);
 bool uno_patience_spin_slow(struct uno_patience *p);
 
 // A line that is looked at all the time is taken from the core that is about to write it, as soon as that has it and
-// before it has written all that comes first. So looks stand apart where that costs something (base/machine.h, gap),
-// and the first one after something was sent does, too, for an answer cannot be there yet, and what the other side
-// sends at the same time is just being written.
-#define UNO_GAPS_FIRST 2
-
+// before it has written all that comes first. So looks stand apart where that costs something (base/machine.h, gap).
 void uno_patience_pass(uint64_t ticks);
 
 static inline void uno_patience_apart(uint32_t gaps)

@@ -11,6 +11,8 @@
 #include "coll/segment.h"
 #include "core/word.h"
 
+#define GAPS 2    // between two looks: a block comes later than a stamp alone
+
 void uno_seg_ask(struct uno_coll *u, uint64_t k, const char *at, size_t bytes)
 {
     if (bytes > UNO_COPY_AHEAD) return;
@@ -25,7 +27,7 @@ void uno_seg_wait_soon(struct uno_coll *u, int r, uint64_t k, const char *at, si
     bool few = bytes <= (u->n > 2 ? UNO_COPY_AHEAD / 2 : UNO_COPY_AHEAD) && !u->crowded;
     while (few && !uno_word_reached(&line->stamp, k)) {
         if (p.looks == UNO_WORD_LOOKS || !uno_patience_spin(&p)) break;
-        uno_patience_apart(UNO_GAPS_FIRST);
+        uno_patience_apart(GAPS);
         uno_copy_soon(at, bytes);
     }
     uno_seg_wait_line(u, r, line, k);

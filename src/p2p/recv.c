@@ -123,8 +123,6 @@ int uno_irecv(void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, const s
 static bool look_for(MPI_Request r, struct uno_peer *p, struct uno_patience *patience)
 {
     bool told = false, few = r->move.room <= FEW;
-    if (uno_patience.sent) uno_patience_apart(UNO_GAPS_FIRST);
-    uno_patience.sent = false;
     uno_patience_for(&r->done);
     do {
         p->ops->poll_link(p->link);

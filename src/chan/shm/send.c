@@ -203,7 +203,6 @@ static int send_bytes(struct shm_link *l, const struct uno_msg *m)
 int shm_send(struct uno_link *link, const struct uno_msg *m)
 {
     struct shm_link *l = (struct shm_link *)link;
-    uno_patience.sent = true;
     if (m->bytes <= SHM_SHORT_MAX && m->kind == UNO_EAGER && m->ctx == l->tx_ctx && m->src == l->tx_src && !m->packer) {
         int err = push_short(l, m);
         if (err) return err;
