@@ -7,6 +7,7 @@
 
 #include "base/param.h"
 #include "base/thresholds.h"
+#include "chan/self.h"
 #include "p2p/p2p.h"
 
 // A run costs the kernel about 300 ns, shared by both ranks; the ring 80 ns a KiB (bench: ddt-lat --variant rows).
@@ -22,10 +23,15 @@ bool uno_direct_worth(size_t n, size_t runs)
 
 // A copy made just now has lines that the receiver's core may still have from when it read them last: those of the ring
 // have left it before they are written again (Zen 4, 256 KiB, ps per byte: 130 in one chiplet and 500 in two for lines
-// that another core has, 25 for others).
+// that another core has, 25 for others). Where a ring stays in the caches, such a copy costs what writing the ring does,
+// and copying from it comes on top: the message goes through the ring as long as that holds two (Xeon 167, sendrecv-rep,
+// us: 16 KiB 5.0 to 2.0, 128 KiB 19 to 9.8; 256 KiB 35 to 41; 4 ranks on two cores 16 KiB 15.9 to 3.8).
 size_t uno_direct_least(const struct uno_link *link)
 {
-    return link->heap ? uno_thresholds_spread() : 0;
+    if (!link->heap) return 0;
+    size_t spread = uno_thresholds_spread(), ring = uno_chan_self.job->pair_bytes;
+    if (spread) return spread;
+    return (ring < UNO_PAIR_BYTES ? ring : UNO_PAIR_BYTES) / 2;
 }
 
 bool uno_direct_pays(const struct MPI_ABI_Request *r, const struct uno_link *link)

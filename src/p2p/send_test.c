@@ -45,20 +45,27 @@ static void stream_copies(void)
     CHECK(streamed(UNO_COPIED) == (me == 0 && !direct ? LONG : 0));
 }
 
-// What MPI_Sendrecv_replace would have to copy goes at once, as long as the ring has room.
-static void exchange_in_place(void)
+static void exchange(int n, bool at_once)
 {
     int other = 1 - me;
-    for (int grows = 0; grows < 2; grows++) {
-        uno_thresholds.grows = (uint64_t)grows;
-        uint64_t before = uno_shm.sent[UNO_BY_EAGER].bytes;
-        memset(in, 'a' + me, sizeof in);
-        memset(out, 'a' + other, sizeof out);
-        int err = MPI_Sendrecv_replace(in, LONG, MPI_BYTE, other, 0, other, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-        CHECK(err == MPI_SUCCESS);
-        CHECK(memcmp(in, out, sizeof in) == 0);
-        CHECK(uno_shm.sent[UNO_BY_EAGER].bytes - before == (grows ? LONG : 0));
-    }
+    uint64_t before = uno_shm.sent[UNO_BY_EAGER].bytes;
+    memset(in, 'a' + me, sizeof in);
+    memset(out, 'a' + other, sizeof out);
+    int err = MPI_Sendrecv_replace(in, n, MPI_BYTE, other, 0, other, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    CHECK(err == MPI_SUCCESS);
+    CHECK(memcmp(in, out, (size_t)n) == 0);
+    CHECK(uno_shm.sent[UNO_BY_EAGER].bytes - before == (at_once ? (uint64_t)n : 0));
+}
+
+// What MPI_Sendrecv_replace would have to copy goes at once, as long as the ring has room for it, and for another one
+// where rings do not grow.
+static void exchange_in_place(void)
+{
+    uno_thresholds.grows = 0;
+    exchange(LONG / 2, true);
+    exchange(LONG, false);
+    uno_thresholds.grows = 1;
+    exchange(LONG, true);
 }
 
 // The attached buffer holds what has not left, and nothing else.
