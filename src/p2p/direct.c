@@ -23,9 +23,9 @@ bool uno_direct_worth(size_t n, size_t runs)
 
 // A copy made just now has lines that the receiver's core may still have from when it read them last: those of the ring
 // have left it before they are written again (Zen 4, 256 KiB, ps per byte: 130 in one chiplet and 500 in two for lines
-// that another core has, 25 for others). Where a ring stays in the caches, such a copy costs what writing the ring does,
-// and copying from it comes on top: the message goes through the ring as long as that holds two (Xeon 167, sendrecv-rep,
-// us: 16 KiB 5.0 to 2.0, 128 KiB 19 to 9.8; 256 KiB 35 to 41; 4 ranks on two cores 16 KiB 15.9 to 3.8).
+// that another core has, 25 for others). Where a ring stays in the caches, such a copy costs what writing the
+// ring does, and copying from it comes on top: the message goes through the ring as long as that holds two (Xeon 167,
+// sendrecv-rep, us: 16 KiB 5.0 to 2.0, 128 KiB 19 to 9.8; 256 KiB 35 to 41; 4 ranks on two cores 16 KiB 15.9 to 3.8).
 size_t uno_direct_least(const struct uno_link *link)
 {
     if (!link->heap) return 0;

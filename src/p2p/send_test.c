@@ -2,7 +2,10 @@
 // Unit test of where messages leave from (send.c, direct.c, buffered.c) inside a host: from the user's memory if they
 // leave at once, as those do that would be copied otherwise, by stream where the memory is a copy whose lines the
 // receiver may still have, else by direct copy.
+#define _GNU_SOURCE
 #include "p2p/test_ranks.h"
+
+#include <sched.h>
 
 #include "base/thresholds.h"
 #include "chan/peer_memory.h"
@@ -87,9 +90,41 @@ static void buffer_what_stays(void)
     }
 }
 
+// Where ranks share a core, messages of up to twice `eager` go at once, but no more than two of a window.
+static void few_at_once(void)
+{
+    enum { EAGER = 4096, N = 2 * EAGER, WINDOW = 4 };
+    uno_thresholds.eager = uno_thresholds.eager_light = uno_thresholds.eager_turn = EAGER;    // there is no link so far
+    uno_thresholds.alone = N;
+    MPI_Request r[WINDOW];
+    for (int round = 0; round < 2; round++) {
+        uint64_t before = uno_shm.sent[UNO_BY_EAGER].bytes;
+        for (int i = 0; i < WINDOW; i++) {
+            int err = me == 0 ? MPI_Isend(out + i * N, N, MPI_BYTE, 1, 0, MPI_COMM_WORLD, &r[i])
+                              : MPI_Irecv(in + i * N, N, MPI_BYTE, 0, 0, MPI_COMM_WORLD, &r[i]);
+            CHECK(err == MPI_SUCCESS);
+        }
+        CHECK(uno_shm.sent[UNO_BY_EAGER].bytes - before == (me == 0 ? 2 * N : 0));
+        CHECK(MPI_Waitall(WINDOW, r, MPI_STATUSES_IGNORE) == MPI_SUCCESS);
+    }
+}
+
+static void share_a_core(void)
+{
+    cpu_set_t before, one;
+    assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);
+    CPU_ZERO(&one);
+    for (int i = 0; i < CPU_SETSIZE && !CPU_COUNT(&one); i++)
+        if (CPU_ISSET(i, &before)) CPU_SET(i, &one);
+    assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+    run_ranks(2, few_at_once);
+    assert_int_equal(sched_setaffinity(0, sizeof before, &before), 0);
+}
+
 static void leave_from(void **state)
 {
     (void)state;
+    share_a_core();
     run_ranks(2, stream_copies);
     run_ranks(2, exchange_in_place);
     run_ranks(2, buffer_what_stays);

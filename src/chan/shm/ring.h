@@ -33,6 +33,7 @@
 // Where many ranks share a host, and between jobs.
 #define SHM_LEAST_BYTES (UNO_PAIR_LEAST - SHM_BYTES_OFF)
 #define SHM_LEAST_EAGER (28 * 1024)
+#define SHM_FEW 2    // messages in a row
 
 struct shm_slot {
     struct uno_hdr h;
@@ -129,7 +130,9 @@ struct shm_link {
     uint32_t ring, ring_most;    // bytes of its byte rings, at first and at last
     // base.eager_max, while lines cost little to write, and with a block that goes from side to side.
     uint32_t eager, eager_light, eager_turn;
-    bool ending;    // a guest: it sends no more, and what it sent is being read
+    uint32_t eager_few;    // instead of eager, for the first SHM_FEW messages that are longer than that
+    uint32_t row;          // such messages since this side has looked for what comes
+    bool ending;           // a guest: it sends no more, and what it sent is being read
     uint64_t send_token[SHM_DESCS], recv_token[SHM_DESCS];    // offered, being copied
     struct shm_layouts *layouts;    // of our descriptors, then of the peer's; NULL until a layout is copied
     struct shm_link *next;          // polled rings

@@ -226,10 +226,12 @@ struct shm_link *shm_link_new(int proc, struct uno_door *door, struct uno_board 
     struct shm_link *l = calloc(1, sizeof *l);
     bool least = uno_proc_is_guest(proc) || uno_chan_self.nlocal > UNO_PAIR_FEW;
     uint64_t eager = uno_thresholds_eager(&uno_thresholds, uno_patience.crowded);
+    uint64_t few = uno_thresholds_eager_few(&uno_thresholds, uno_patience.crowded);
     uint64_t light = uno_thresholds.eager_light, turn = uno_thresholds.eager_turn;
     if (!l) return NULL;
     if (least && eager > SHM_LEAST_EAGER) eager = SHM_LEAST_EAGER;
     l->eager = (uint32_t)eager;
+    l->eager_few = least || few < eager ? l->eager : (uint32_t)few;
     l->eager_light = least || light < eager ? l->eager : (uint32_t)light;
     l->eager_turn = least || turn < l->eager_light ? l->eager_light : (uint32_t)turn;
     l->ring = least ? SHM_LEAST_BYTES : SHM_BYTES;
@@ -320,6 +322,10 @@ static int shm_poll_link(struct uno_link *link)
     if (l->listening)
         while (n < PER_LINK && take_message(l) && (++n, !uno_patience_ends())) continue;
     l->polling = false;
+    if (__builtin_expect(l->row != 0, 0)) {
+        l->row = 0;
+        shm_adapt(l);
+    }
     if (n == 0 && l->few && l->few_taken == l->taken) ask_for_next(l);
     if (__builtin_expect(l->owes_ring, 0)) {
         l->owes_ring = false;
