@@ -35,16 +35,15 @@ struct uno_patience {
 // The same for all waits of this process. Set by uno_patience_decide, before threads wait; the counts are
 // statistics (count.h).
 struct uno_patience_policy {
-    uint64_t spin;    // ticks that a wait may spin; 0: never
-    uint64_t gap;     // ticks between two looks; 0: none
-    const _Atomic uint32_t
-        *ends;                    // the word of what is waited for: not 0 once that is there (under the lock); or NULL
-    uint32_t yields;              // times that it then gives the core away before it sleeps, at least
-    _Atomic uint64_t keep;        // ticks that a wait goes on with that: about as long as the last waits took
-    uint32_t sharers;             // ranks per processor here, 1 at least
-    bool crowded;                 // more ranks than processors here: a spinning rank keeps another off its core
-    _Atomic uint64_t no_yield;    // in ticks: until then others are known to take the core for long
-    _Atomic uint32_t since;       // yields since the last that took it for long
+    uint64_t spin;                   // ticks that a wait may spin; 0: never
+    uint64_t gap;                    // ticks between two looks; 0: none
+    const _Atomic uint32_t *ends;    // not 0 once that is there which is waited for (under the lock); or NULL
+    uint32_t yields;                 // times that it then gives the core away before it sleeps, at least
+    _Atomic uint64_t keep;           // ticks that a wait goes on with that: about as long as the last waits took
+    uint32_t sharers;                // ranks per processor here, 1 at least
+    bool crowded;                    // more ranks than processors here: a spinning rank keeps another off its core
+    _Atomic uint64_t no_yield;       // in ticks: until then others are known to take the core for long
+    _Atomic uint32_t since;          // yields since the last that took it for long
     _Atomic uint64_t spun, yielded, slept;    // since the start; spun in steps of 64
     _Atomic uint64_t asleep;                  // ticks
     struct uno_door *doors;                   // of the ranks that share processors with this one, itself among them

@@ -142,10 +142,9 @@ static uint8_t pieces_of(const struct uno_msg *m, bool turn, bool crosses)
 void shm_adapt(struct shm_link *l)
 {
     bool light = uno_copy_is_light(), turns = shm_turn_carries(&l->turn, light, uno_patience.crowded);
-    uint32_t most = l->row < SHM_FEW ? l->eager_few : l->eager, more = turns   ? l->eager_turn
-                                                                       : light ? l->eager_light
-                                                                               : 0;
-    if (more > most) most = more;
+    uint32_t most = l->row < SHM_FEW ? l->eager_few : l->eager;
+    if (light && l->eager_light > most) most = l->eager_light;
+    if (turns && l->eager_turn > most) most = l->eager_turn;
     if (most != l->base.eager_max) uno_link_eager(&l->base, most);
 }
 
@@ -187,7 +186,7 @@ static int send_bytes(struct shm_link *l, const struct uno_msg *m)
         if (!reserve(l, m->bytes, &at, &flags)) return UNO_FULL;
         dst = l->tx->bytes + shm_round_place(&l->tx_round, at);
     }
-    if (__builtin_expect(m->bytes > l->eager, 0) && ++l->row == SHM_FEW) shm_adapt(l);
+    if (m->bytes > l->eager && m->bytes <= l->eager_few && ++l->row == SHM_FEW) shm_adapt(l);
     bool own = is_own(l, m->bytes, turn);
     uint8_t pieces = pieces_of(m, turn, l->turn.crosses);
     size_t piece = pieces ? (size_t)1 << pieces : m->bytes;
