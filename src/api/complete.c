@@ -106,6 +106,16 @@ static bool all_ended(void *arg)
     return s->index == s->count;
 }
 
+// all_ended of a wait, which is for the last one that has not ended: most often it ends last.
+static bool wait_all(void *arg)
+{
+    struct set *s = arg;
+    if (all_ended(s)) return true;
+    while (has_ended(s->requests[s->count - 1])) s->count--;
+    uno_patience_for(&s->requests[s->count - 1]->done);
+    return false;
+}
+
 // Ends all; statuses may be ignored. MPI_ERR_IN_STATUS when one failed.
 static int finish_all(int count, MPI_Request requests[], MPI_Status statuses[])
 {
@@ -127,16 +137,6 @@ static void do_accesses(int count, const MPI_Request requests[], bool first)
         if (!has_ended(requests[i]) && !uno_request_is_own_work(requests[i])) return;
     for (int i = 0; i < count; i++)
         if (!has_ended(requests[i]) && requests[i]->ops->poll(requests[i]) && first) return;
-}
-
-// The same of a wait, which is for the last one that has not ended: most often it ends last.
-static bool wait_all(void *arg)
-{
-    struct set *s = arg;
-    if (all_ended(s)) return true;
-    while (has_ended(s->requests[s->count - 1])) s->count--;
-    uno_patience_for(&s->requests[s->count - 1]->done);
-    return false;
 }
 
 int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[])

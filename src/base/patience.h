@@ -105,7 +105,7 @@ static inline void uno_patience_apart(uint32_t gaps)
 
 // What a wait is for, NULL when it is over. Once that is there, a ring is not looked into any further: the line after
 // it, which its sender may be about to write, would be taken from it for nothing (Xeon 167, both send at once, us: 256
-// B 0.37 to 0.29, 4 KiB 1.02 to 0.70; exchange of 4 KiB 1.90 to 1.19).
+// B 0.37 to 0.26, 4 KiB 1.03 to 0.67; exchange of 4 KiB 1.90 to 1.18).
 static inline void uno_patience_for(const _Atomic uint32_t *ends)
 {
     uno_patience.ends = ends;

@@ -67,8 +67,9 @@ static inline uint64_t uno_thresholds_eager(const struct uno_thresholds *t, bool
     return crowded && t->eager_light > t->eager ? t->eager_light : t->eager;
 }
 
-// The same where the reader takes out of the ring what comes: where ranks share cores twice as much, up to what it
-// would copy alone (Xeon 167, 4 ranks on 2 cores, 16 KiB: mlat 2.2 to 1.2 us, sendrecv 7.7 to 3.9, ibcast 4.5 to 1.6).
+// The same for single messages, not for windows of them, which fill the ring and keep their sender waiting: where ranks
+// share cores twice as much, up to what a receiver copies alone (Xeon 167, 4 ranks on 2 cores, 16 KiB, us: mlat 2.1 to
+// 1.2, sendrecv 7.5 to 4.0, ibcast 7.4 to 3.3).
 static inline uint64_t uno_thresholds_eager_few(const struct uno_thresholds *t, bool crowded)
 {
     uint64_t eager = uno_thresholds_eager(t, crowded), far = 2 * t->eager < t->alone ? 2 * t->eager : t->alone;

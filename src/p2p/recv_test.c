@@ -21,6 +21,7 @@ static void send_some(void)
 
 static void come(void)
 {
+    // Acquire: pairs with the release in send_some.
     while (atomic_load_explicit(sent, memory_order_acquire) < MESSAGES) sched_yield();
 }
 

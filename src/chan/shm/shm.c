@@ -231,7 +231,7 @@ struct shm_link *shm_link_new(int proc, struct uno_door *door, struct uno_board 
     if (!l) return NULL;
     if (least && eager > SHM_LEAST_EAGER) eager = SHM_LEAST_EAGER;
     l->eager = (uint32_t)eager;
-    l->eager_few = least || few < eager ? l->eager : (uint32_t)few;
+    l->eager_few = least ? l->eager : (uint32_t)few;
     l->eager_light = least || light < eager ? l->eager : (uint32_t)light;
     l->eager_turn = least || turn < l->eager_light ? l->eager_light : (uint32_t)turn;
     l->ring = least ? SHM_LEAST_BYTES : SHM_BYTES;
