@@ -87,8 +87,10 @@ static void use_built_in(void)
     be_machine(8 << 10, 4 << 10);
     EXPECT(uno_choose_open() == MPI_SUCCESS);
     // A border belongs to the rule that begins there; of the rules that fit, the last one wins.
-    EXPECT(uno_choose(UNO_ALLREDUCE, 2, (16 << 10) - 1, false) == UNO_ALG_DOUBLING);
-    EXPECT(uno_choose(UNO_ALLREDUCE, 2, 16 << 10, false) == UNO_ALG_RING);
+    EXPECT(uno_choose(UNO_ALLREDUCE, 2, 256 << 10, false) == UNO_ALG_DOUBLING);
+    EXPECT(uno_choose(UNO_ALLREDUCE, 2, (256 << 10) + 1, false) == UNO_ALG_RING);
+    EXPECT(uno_choose(UNO_ALLREDUCE, 3, (16 << 10) - 1, false) == UNO_ALG_DOUBLING);
+    EXPECT(uno_choose(UNO_ALLREDUCE, 3, 16 << 10, false) == UNO_ALG_RING);
     EXPECT(uno_choose(UNO_BCAST, 4, (128 << 10) - 1, false) == UNO_ALG_BINOMIAL);
     EXPECT(uno_choose(UNO_BCAST, 4, 128 << 10, false) == UNO_ALG_SCATTER);
     EXPECT(uno_choose(UNO_BCAST, 4, SIZE_MAX, false) == UNO_ALG_CHAIN);

@@ -247,12 +247,17 @@ static bool fits(const struct uno_call *c)
 // allgather (Zen 4, whose least is twice Zen 3's: to 128, 64 and 32 KiB), 64, 32 and 32 KiB of an alltoall, and 128,
 // 256 and 32 to 128 KiB of a reduction (Zen 4, allreduces since they are direct over messages, too: to 128, 256 and
 // 256); for 4 and 8, up to 256 and 128 KiB of a scan (docs/design/collectives.md, 11).
+//
+// A reduction of two ranks reads and writes a half of what one message each way carries: two calls and two meetings
+// (Xeon 167, us, by messages and direct: reduce 8 KiB 0.70 and 2.0, 16 KiB 1.56 and 2.3, 24 KiB 4.1 and 2.8;
+// reduce_scatter 16 KiB 1.32 and 1.63, allreduce 2.2 and 2.6).
 #define FEW 4    // ranks
 
 static size_t least_of(const struct uno_coll *u, enum uno_coll_kind kind)
 {
     size_t bytes = (size_t)least.num, n = u->n > FEW ? (size_t)u->n : FEW;
-    if (!u->crowded || least.origin != UNO_PARAM_FROM_MACHINE) return bytes;
+    if (least.origin != UNO_PARAM_FROM_MACHINE) return bytes;
+    if (!u->crowded) return u->n == 2 && uno_coll_reduces(kind) ? 2 * bytes + 1 : bytes;
     switch (kind) {
     case UNO_ALLGATHER:
     case UNO_ALLGATHERV: return n < 16 ? 24 * bytes / n : bytes;
@@ -272,7 +277,7 @@ bool uno_build_direct(struct uno_sched *s, const struct uno_call *c)
     if (!u || !u->on || !u->cma || d.n > MOST_RANKS || !fits(c) || uno_call_bytes(c) < least_of(u, c->kind))
         return false;
     // A blocking call that comes here goes by messages (shm.c).
-    if (s->form == UNO_BLOCKING || uno_call_bytes(c) >= u->messages[c->kind]) return false;
+    if (s->form == UNO_BLOCKING || uno_seg_by_messages(u, c->kind, uno_call_bytes(c))) return false;
     if (c->op && (c->rtype->flags & plain) != plain) return false;
     if (c->kind == UNO_ALLGATHER || c->kind == UNO_ALLGATHERV)
         allgather(d);

@@ -72,13 +72,12 @@ static void swap_all(struct uno_large *j, uint64_t k, size_t above)
 static bool by_messages(struct uno_large *j, uint64_t k, size_t above)
 {
     struct uno_coll *u = j->u;
-    size_t windows = u->windows[UNO_ALLTOALL];
-    if (!uno_large_is_lone(j) || u->messages[UNO_ALLTOALL] == SIZE_MAX) return false;
+    if (!uno_large_is_lone(j)) return false;
     const struct uno_large_entry *out = uno_large_entry_of(j, u->me, k, 1 - u->me), *in;
-    if (out->bytes <= above || out->bytes >= windows) return false;
+    if (out->bytes <= above || !uno_seg_by_messages(u, UNO_ALLTOALL, out->bytes)) return false;
     uno_seg_wait(u, 1 - u->me, k);
     in = uno_large_entry_of(j, 1 - u->me, k, u->me);
-    return both_above(out, in, above) && in->bytes < windows;
+    return both_above(out, in, above) && uno_seg_by_messages(u, UNO_ALLTOALL, in->bytes);
 }
 
 static bool has_block_above(const struct uno_large *j, size_t above)

@@ -126,6 +126,14 @@ struct uno_coll {
     bool hier_known;
 };
 
+// Whether a kind goes by messages at this size: from where they begin until another way does that begins later.
+static inline bool uno_seg_by_messages(const struct uno_coll *u, enum uno_coll_kind kind, size_t bytes)
+{
+    size_t from = u->messages[kind], windows = u->windows[kind], copies = u->copies[kind];
+    bool is_passed = (windows > from && windows <= bytes) || (copies > from && copies <= bytes);
+    return bytes >= from && !is_passed;
+}
+
 // The segment of comm, made at the first call (collective). NULL: not all on one host, or no room; the same answer on
 // all ranks. *err is set when memory is out on this rank.
 struct uno_coll *uno_seg_get(struct MPI_ABI_Comm *comm, int *err);

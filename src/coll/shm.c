@@ -70,22 +70,10 @@ static bool fits(struct uno_coll *u, size_t slot)
     return slot <= u->room || uno_seg_widen(u, slot);
 }
 
-// Whether another way, which begins later, has begun.
-static bool is_passed(size_t from, size_t later, size_t bytes)
-{
-    return later > from && later <= bytes;
-}
-
-static bool is_by_messages(const struct uno_coll *u, enum uno_coll_kind kind, size_t bytes)
-{
-    size_t from = u->messages[kind];
-    return bytes >= from && !is_passed(from, u->windows[kind], bytes) && !is_passed(from, u->copies[kind], bytes);
-}
-
 static enum uno_alg ruled(struct uno_coll *u, const struct uno_call *c, size_t bytes)
 {
     size_t windows = u->windows[c->kind], copies = u->copies[c->kind], slot = posted(u, c, bytes);
-    if (is_by_messages(u, c->kind, bytes)) return UNO_ALG_MESSAGES;
+    if (uno_seg_by_messages(u, c->kind, bytes)) return UNO_ALG_MESSAGES;
     if (bytes >= windows && uno_seg_widen(u, u->flow.bytes) && u->wide) return UNO_ALG_WINDOWS;
     if (u->spread && !u->widened && slot > UNO_SEG_SMALL && u->phase > UNO_SEG_SPREAD_AFTER) uno_seg_widen(u, slot);
     if (bytes >= copies && u->cma && !stays_in_slots(c)) return UNO_ALG_COPIES;
@@ -187,13 +175,13 @@ static bool is_short(const struct uno_coll *u, size_t bytes)
 // MiB 1.8 and 2.3, 4 MiB 4.6 and 3.9, 16 MiB 22.7 and 17.5; 8 ranks 1 MiB 5.0 and 6.2, 2 MiB 13.6 and 11.4).
 static bool is_far(const struct uno_coll *u, size_t bytes)
 {
-    return u->crowded && (bytes > u->flow.cold / (2 * (size_t)u->n) || is_by_messages(u, UNO_ALLTOALL, bytes));
+    return u->crowded && (bytes > u->flow.cold / (2 * (size_t)u->n) || uno_seg_by_messages(u, UNO_ALLTOALL, bytes));
 }
 
 static enum uno_alg varied_way(struct uno_coll *u, enum uno_coll_kind kind, size_t mean)
 {
     enum uno_alg tables = is_short(u, mean) ? UNO_ALG_SLOTS : UNO_ALG_COPIES;
-    if (mean < u->trials->plan.least) return is_by_messages(u, UNO_ALLTOALL, mean) ? UNO_ALG_MESSAGES : tables;
+    if (mean < u->trials->plan.least) return uno_seg_by_messages(u, UNO_ALLTOALL, mean) ? UNO_ALG_MESSAGES : tables;
     enum uno_alg start = is_far(u, mean) ? UNO_ALG_MESSAGES : tables;
     if (!(u->trials->plan.kinds >> kind & 1)) return start;
     return uno_trial_way(u, kind, mean, start, UNO_TRIAL_BIT(tables) | UNO_TRIAL_BIT(UNO_ALG_MESSAGES));

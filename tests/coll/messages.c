@@ -22,6 +22,11 @@ static void call(const char *name, int count, int size)
     if (strcmp(name, "bcast") == 0) MPI_Bcast(in, count, MPI_FLOAT, 0, MPI_COMM_WORLD);
     if (strcmp(name, "reduce") == 0) MPI_Reduce(in, out, count, MPI_FLOAT, MPI_SUM, 0, MPI_COMM_WORLD);
     if (strcmp(name, "allreduce") == 0) MPI_Allreduce(in, out, count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+    if (strcmp(name, "iallreduce") == 0) {
+        MPI_Request request;
+        MPI_Iallreduce(in, out, count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
     if (strcmp(name, "gather") == 0) MPI_Gather(in, count, MPI_FLOAT, out, count, MPI_FLOAT, 0, MPI_COMM_WORLD);
     if (strcmp(name, "scatter") == 0) MPI_Scatter(in, count, MPI_FLOAT, out, count, MPI_FLOAT, 0, MPI_COMM_WORLD);
     if (strcmp(name, "scatterv") == 0) {
@@ -62,7 +67,8 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     CHECK(size <= 64);
-    call(name, count, size);    // the first one may find out about the communicator
+    MPI_Barrier(MPI_COMM_WORLD);    // the first blocking call finds out about the communicator
+    call(name, count, size);
     for (int i = 0; i < 3; i++) handle[i] = count_on(session, names[i]);
     for (int i = 0; i < CALLS; i++) call(name, count, size);
     for (int i = 0; i < 3; i++, own += part) CHECK(MPI_T_pvar_read(session, handle[i], &part) == MPI_SUCCESS);
