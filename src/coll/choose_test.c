@@ -60,8 +60,8 @@ static void be_machine(uint64_t slots, uint64_t paged)
 static void share_cores(void)
 {
     EXPECT(uno_choose_open() == MPI_SUCCESS);
-    EXPECT(uno_choose(UNO_BCAST, 8, (128 << 10) - 1, true) == UNO_ALG_BINOMIAL);
-    EXPECT(uno_choose(UNO_BCAST, 8, 128 << 10, true) == UNO_ALG_LINEAR);
+    EXPECT(uno_choose(UNO_BCAST, 8, (16 << 10) - 1, true) == UNO_ALG_BINOMIAL);
+    EXPECT(uno_choose(UNO_BCAST, 8, 16 << 10, true) == UNO_ALG_LINEAR);
     EXPECT(uno_choose(UNO_ALLGATHER, 32, 8, true) == UNO_ALG_LINEAR);
     EXPECT(uno_choose(UNO_ALLGATHER, 33, 8, true) == UNO_ALG_BRUCK);
     EXPECT(uno_choose(UNO_REDUCE_SCATTER, 8, 16 << 10, true) == UNO_ALG_DIRECT);
@@ -193,6 +193,8 @@ static void use_dear_lines(void)
     EXPECT(uno_choose_from(UNO_REDUCE_SCATTER_BLOCK, UNO_ALG_COPIES, 2, false) == (14 << 10) + 1);
     EXPECT(uno_choose_from(UNO_EXSCAN, UNO_ALG_COPIES, 2, false) == (16 << 10) + 1);
     EXPECT(uno_choose_from(UNO_BCAST, UNO_ALG_MESSAGES, 2, false) == SIZE_MAX);
+    EXPECT(uno_choose(UNO_SCAN, 8, 64 << 10, true) == UNO_ALG_CHAIN);
+    EXPECT(uno_choose(UNO_SCAN, 8, (64 << 10) + 1, true) == UNO_ALG_DIRECT);
     EXPECT(uno_choose_from(UNO_ALLREDUCE, UNO_ALG_MESSAGES, 2, true) == SIZE_MAX);
     EXPECT(uno_choose_from(UNO_ALLTOALL, UNO_ALG_MESSAGES, 3, false) == SIZE_MAX);
     EXPECT(uno_choose_from(UNO_ALLTOALL, UNO_ALG_COPIES, 3, false) == (4 << 10) + 1);

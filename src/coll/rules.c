@@ -41,8 +41,8 @@
 // As BEYOND, by the threshold `slots_lone`: where one of two ranks gives and the other takes.
 #define LONE(n) (FLAG(6) | (n))
 
-// Of two ranks with a core each, where lines are dear to write (threshold `ahead`): more than so many bytes, and more
-// than so many quarters of what goes at once (`eager`).
+// Where lines are dear to write (threshold `ahead`): more than so many bytes, and more than so many quarters of what
+// goes at once (`eager`).
 #define DEAR(n) (FLAG(7) | (n))
 #define DEAR_EAGER(quarters) (DEAR(quarters) | FLAG(8))
 
@@ -266,7 +266,7 @@ static const struct uno_rule crowded_in[] = {
 
 static const struct uno_rule sharing[] = {
     {UNO_BCAST, 0, 0, UNO_ALG_BINOMIAL},
-    {UNO_BCAST, 0, 128 << 10, UNO_ALG_LINEAR},
+    {UNO_BCAST, 0, 16 << 10, UNO_ALG_LINEAR},
     {UNO_ALLREDUCE, 3, 0, UNO_ALG_DOUBLING},
     {UNO_ALLREDUCE, 4, 32 << 10, UNO_ALG_DIRECT},
     {UNO_ALLREDUCE, MANY, 0, UNO_ALG_DOUBLING},
@@ -290,6 +290,10 @@ static const struct uno_rule sharing[] = {
     {UNO_SCAN, 4, 64 << 10, UNO_ALG_DIRECT},
     {UNO_SCAN, 5, 0, UNO_ALG_CHAIN},
     {UNO_SCAN, 5, 32 << 10, UNO_ALG_DIRECT},
+    // Xeon 167, us, direct and along a chain: 32 KiB of 6 ranks 26 and 24, 16 ranks 183 and 94, 64 KiB of 5 ranks 40
+    // and 32, 8 ranks 71 and 60 (Zen 4: 56 and 150).
+    {UNO_SCAN, 5, DEAR((32 << 10) - 1), UNO_ALG_CHAIN},
+    {UNO_SCAN, 5, DEAR(64 << 10), UNO_ALG_DIRECT},
     {UNO_SCAN, MANY, 0, UNO_ALG_CHAIN},
 };
 
