@@ -24,12 +24,22 @@ static inline bool is_plain(const struct MPI_ABI_Datatype *type)
     return (type->flags & UNO_TYPE_PLAIN) != 0;
 }
 
+// Columns of a matrix that share lines: once its receiver has agreed on an order, each line is touched once (columns of
+// 2,048 rows, Xeon 167, us: 64 KiB 68 and 23, windows of 8 1,230 and 180, over TCP 173 and 106).
+#define IN_ORDER_MIN ((size_t)16 << 10)
+
+static bool is_better_announced(const struct uno_packer *packer)
+{
+    return packer->total >= IN_ORDER_MIN && uno_packer_likes(packer).row != 0;
+}
+
 // The slow half of sending at once: a layout to pack. Returns UNO_FULL, an error, or MPI_SUCCESS when it has left.
 static int send_packed(struct uno_peer *p, struct uno_msg *m, const void *buf, MPI_Count count,
                        struct MPI_ABI_Datatype *type)
 {
     struct uno_packer packer;
     uno_packer_init(&packer, buf, count, type);
+    if (is_better_announced(&packer)) return UNO_FULL;
     m->packer = &packer;
     return p->ops->send(p->link, m);
 }
@@ -42,8 +52,8 @@ static int64_t most_else_copied(const struct uno_peer *p)
     return p->eager_max >= 0 && most > p->eager_max ? most : p->eager_max;
 }
 
-// Tries to send now. MPI_SUCCESS: it has left. UNO_FULL: it needs a request. Else an error. A layout gains nothing from
-// an announcement: it is packed into the channel in any case.
+// Tries to send now. MPI_SUCCESS: it has left. UNO_FULL: it needs a request. Else an error. Most layouts gain nothing
+// from an announcement: they are packed into the channel in any case.
 static inline int send_now(const void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, const struct uno_where *to,
                            bool else_copied)
 {
@@ -236,8 +246,9 @@ int uno_send_start(MPI_Request r)
     r->move.bytes = r->move.room;    // a receiver with less room may have cut it down last time
     if (r->move.type) uno_packer_init(&r->move.packer, r->move.buf, r->move.count, r->move.type);
     struct uno_msg m = {.src = r->comm->rank, .tag = r->tag, .ctx = r->comm->sends | (r->move.coll ? UNO_CTX_COLL : 0)};
-    if ((int64_t)r->move.bytes <= (r->move.type ? p->packed_max : p->eager_max) && r->move.mode != UNO_SYNC)
-        return start_eager(r, p, &m);
+    bool at_once = r->move.type ? (int64_t)r->move.bytes <= p->packed_max && !is_better_announced(&r->move.packer)
+                                : (int64_t)r->move.bytes <= p->eager_max;
+    if (at_once && r->move.mode != UNO_SYNC) return start_eager(r, p, &m);
     // Its receiver may have left the collective operation, and would never ask for the data (uno_comm_break).
     if (__builtin_expect(r->move.coll && r->comm->broken, 0)) return refuse(r);
     int err = r->move.mode == UNO_SYNC ? start_carried(r, p, &m) : UNO_FULL;
