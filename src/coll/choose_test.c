@@ -59,6 +59,7 @@ static void be_machine(uint64_t slots, uint64_t paged)
 // Ranks of one host that outnumber its cores send in fewer rounds.
 static void share_cores(void)
 {
+    be_machine(8 << 10, 4 << 10);
     EXPECT(uno_choose_open() == MPI_SUCCESS);
     EXPECT(uno_choose(UNO_BCAST, 8, (16 << 10) - 1, true) == UNO_ALG_BINOMIAL);
     EXPECT(uno_choose(UNO_BCAST, 8, 16 << 10, true) == UNO_ALG_LINEAR);
