@@ -34,6 +34,13 @@ static uint64_t pair_bytes(uint32_t nlocal)
     return bytes < UNO_PAIR_BYTES ? UNO_PAIR_BYTES : round_up(bytes, UNO_HEAP_CHUNK);
 }
 
+static uint64_t wide_bytes(uint32_t nlocal)
+{
+    if (nlocal > UNO_PAIR_FEW) return 0;
+    uint64_t share = UNO_WIDE_MOST / (UNO_WIDE_BLOCKS * nlocal * nlocal), most = uno_own_cache() / 2;
+    return (most < share ? most : share) / PAGE * PAGE;
+}
+
 static void lay_out_job(struct uno_job_head *h, uint32_t nlocal, uint32_t nworld)
 {
     h->machine_off = round_up(sizeof *h, UNO_LINE);
@@ -50,7 +57,10 @@ static void lay_out_job(struct uno_job_head *h, uint32_t nlocal, uint32_t nworld
     h->pair_bytes = pair_bytes(nlocal);
     h->turn_off = at + (size_t)nlocal * nlocal * h->pair_bytes;
     h->turn_bytes = nlocal > UNO_PAIR_FEW ? UNO_TURN_LEAST : UNO_TURN_BYTES;
-    at = round_up(h->turn_off + (size_t)nlocal * nlocal * h->turn_bytes, UNO_HEAP_CHUNK);
+    at = round_up(h->turn_off + (size_t)nlocal * nlocal * h->turn_bytes, PAGE);
+    h->wide_off = at;
+    h->wide_bytes = wide_bytes(nlocal);
+    at = round_up(at + (size_t)nlocal * nlocal * UNO_WIDE_BLOCKS * h->wide_bytes, UNO_HEAP_CHUNK);
     h->heap_off = at;
     h->bytes = at + (size_t)UNO_HEAP_CHUNKS * UNO_HEAP_CHUNK;
 }

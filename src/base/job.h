@@ -28,6 +28,10 @@
 // A block of each direction that both sides of the pair write in turns (chan/shm/turn.h), and where it is the least.
 #define UNO_TURN_BYTES (128 * 1024)
 #define UNO_TURN_LEAST (32 * 1024)
+// Wide blocks of each direction, for messages that leave from the user's memory because they would be copied otherwise,
+// and are longer than a turn block: half of the second-level cache each, of all pairs UNO_WIDE_MOST (touched if used).
+#define UNO_WIDE_BLOCKS 3
+#define UNO_WIDE_MOST (256 * 1024 * 1024)
 #define UNO_HEAP_CHUNK (64 * 1024)    // no smaller than a page of any machine
 #define UNO_HEAP_CHUNKS 16384         // 1 GiB of address space; touched pages alone cost memory
 #define UNO_NAME_MAX 32
@@ -117,7 +121,7 @@ struct uno_job_head {
     uint32_t survive;         // the job goes on when a rank dies (mpiexec --survive)
     uint32_t ordered;         // all ranks of the job are in this segment, and numbered alike in both ways
     uint64_t machine_off, board_off, door_off, active_off, failed_off, pair_off, pair_bytes, turn_off, turn_bytes,
-        heap_off, bytes;
+        wide_off, wide_bytes, heap_off, bytes;
     uint64_t job_id;             // random, not secret
     unsigned char secret[32];    // the job's secret for the TCP handshake
     _Atomic uint32_t cma;        // 0 not yet tried, 1 cross-memory attach between ranks works, 2 it does not
@@ -191,6 +195,11 @@ static inline void *uno_job_pair(struct uno_job_head *h, uint32_t to, uint32_t f
 static inline void *uno_job_turn(struct uno_job_head *h, uint32_t to, uint32_t from)
 {
     return (char *)h + h->turn_off + ((size_t)to * h->nlocal + from) * h->turn_bytes;
+}
+
+static inline void *uno_job_wide(struct uno_job_head *h, uint32_t to, uint32_t from, uint32_t i)
+{
+    return (char *)h + h->wide_off + (((size_t)to * h->nlocal + from) * UNO_WIDE_BLOCKS + i) * h->wide_bytes;
 }
 
 // The heap: runs of chunks of UNO_HEAP_CHUNK bytes, zero when taken, for what some ranks of a host share. take: the

@@ -48,7 +48,7 @@ static int send_packed(struct uno_peer *p, struct uno_msg *m, const void *buf, M
 // as long as there is room (Zen 4, sendrecv-rep, us: 128 KiB 10.4 to 6.6, 256 KiB 24 to 17).
 static int64_t most_else_copied(const struct uno_peer *p)
 {
-    int64_t most = (int64_t)uno_direct_least(p->link) - 1;
+    int64_t most = (int64_t)uno_direct_copied_max(p->link);
     return p->eager_max >= 0 && most > p->eager_max ? most : p->eager_max;
 }
 

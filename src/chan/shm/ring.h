@@ -35,6 +35,10 @@
 #define SHM_LEAST_EAGER (28 * 1024)
 #define SHM_FEW 2    // messages in a row
 
+// The wide blocks of a direction: messages that flow one way use the first two in turns, the last goes from side to
+// side (turn.h).
+#define SHM_WIDE_ROW (UNO_WIDE_BLOCKS - 1)
+
 struct shm_slot {
     struct uno_hdr h;
     char payload[UNO_INLINE_MAX];
@@ -60,9 +64,10 @@ struct shm_pair {
     _Atomic uint64_t bytes_taken;    // written by the receiver: bytes of the byte ring given back
     uint64_t job;                    // of a guest
     int32_t rank;                    // likewise
-    char pad1[UNO_LINE - 28];
+    _Atomic uint32_t wide_taken;     // written by the receiver: messages taken from its two wide blocks
+    char pad1[UNO_LINE - 32];
     _Atomic uint64_t put;       // written by the sender: bytes of the byte ring that are complete
-    _Atomic uint64_t turned;    // likewise: bytes in turn blocks, of all messages
+    _Atomic uint64_t turned;    // likewise: bytes in turn and wide blocks, of all messages
     _Atomic uint32_t ended;     // a guest: it sends no more
     char pad2[UNO_LINE - 20];
     struct shm_slot slot[SHM_SLOTS];
@@ -105,6 +110,7 @@ struct shm_link {
     int32_t tx_src;
     struct shm_round tx_round;
     uint64_t put, put_limit;    // byte ring: reserved so far; limit known from the receiver
+    uint32_t wide_sent;         // messages in the two wide blocks
     uint64_t desc_used;         // bit set: offered and not yet free again
     // the peer's direction
     struct shm_pair *rx;
@@ -116,12 +122,13 @@ struct shm_link {
     int32_t rx_src;
     struct shm_round rx_round;
     uint64_t got, got_told;     // byte ring: given back
+    uint32_t wide_got;          // messages in the two wide blocks
     uint32_t few, few_taken;    // bytes of the last message there that had few; how many lines were taken by then
     // The message being delivered: its position, how far it has come, what says so, and where it lies.
     uint64_t read_at, read_ready;
     const _Atomic uint64_t *read_put;
     const char *read_from;
-    struct shm_turn turn;
+    struct shm_turn turn, wide;
     uint64_t copying;            // bit set: a receive into our memory that is under way
     uint64_t first;              // bit set: of those, the first piece is claimed and not yet copied
     bool polling;                // shm_direct_poll follows

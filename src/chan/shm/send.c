@@ -172,14 +172,29 @@ static bool reserve(struct shm_link *l, size_t n, uint64_t *at, uint8_t *flags)
     return true;
 }
 
+// A wide block for a payload of n bytes: the one that goes from side to side, or else, if the ring does not hold two
+// such messages, one of the two, in which as many are under way at most.
+static uint8_t give_wide(struct shm_link *l, size_t n, char **dst)
+{
+    uint8_t flags = shm_turn_give(&l->wide, n, dst);
+    if (flags) return flags | SHM_TURN_WIDE;
+    if (n <= SHM_BYTES / 2 || n > l->wide.bytes) return 0;
+    // Acquire: pairs with the release in take_row; what was taken is no longer read.
+    uint32_t taken = atomic_load_explicit(&l->tx->wide_taken, memory_order_acquire);
+    if (l->wide_sent - taken >= SHM_WIDE_ROW) return 0;
+    *dst = uno_job_wide(uno_chan_self.job, l->local, uno_chan_self.local, l->wide_sent++ % SHM_WIDE_ROW);
+    return SHM_TURN;
+}
+
 static int send_bytes(struct shm_link *l, const struct uno_msg *m)
 {
     uint64_t at = l->turn.sent;
     char *dst;
     uint8_t flags = shm_turn_give(&l->turn, m->bytes, &dst);
-    bool turn = flags;
-    _Atomic uint64_t *put = turn ? &l->tx->turned : &l->tx->put;
-    if (turn) {
+    if (__builtin_expect(m->bytes > UNO_TURN_BYTES, 0)) flags = give_wide(l, m->bytes, &dst);
+    bool turn = flags && flags != SHM_TURN;
+    _Atomic uint64_t *put = flags ? &l->tx->turned : &l->tx->put;
+    if (flags) {
         l->turn.sent += m->bytes;
         if (l->eager != l->eager_turn) shm_adapt(l);
     } else {

@@ -71,12 +71,24 @@ static void begin_reading(struct shm_link *l, const struct uno_hdr *h, uint64_t 
 
 static void take_turn(struct shm_link *l, const struct uno_hdr *h)
 {
+    struct shm_turn *turn = h->chan & SHM_TURN_WIDE ? &l->wide : &l->turn;
     int which = shm_turn_of(h->chan);
-    begin_reading(l, h, l->turn.got, &l->rx->turned, l->turn.block[which]);
+    begin_reading(l, h, l->turn.got, &l->rx->turned, turn->block[which]);
     l->turn.got += h->bytes;
     hand_up(l, h, NULL);
-    shm_turn_take(&l->turn, which);
+    shm_turn_take(turn, which);
     if (l->eager != l->eager_turn) shm_adapt(l);
+}
+
+static void take_row(struct shm_link *l, const struct uno_hdr *h)
+{
+    const char *from = uno_job_wide(uno_chan_self.job, uno_chan_self.local, l->local, l->wide_got % SHM_WIDE_ROW);
+    begin_reading(l, h, l->turn.got, &l->rx->turned, from);
+    l->turn.got += h->bytes;
+    hand_up(l, h, NULL);
+    // Release: pairs with the acquire in give_wide.
+    atomic_store_explicit(&l->rx->wide_taken, ++l->wide_got, memory_order_release);
+    uno_door_ring(l->door);
 }
 
 static void take_bytes(struct shm_link *l, const struct uno_hdr *h)
@@ -159,6 +171,8 @@ static inline int take_message(struct shm_link *l)
     l->rx_src = s->h.src;
     if (s->h.bytes <= UNO_INLINE_MAX)
         hand_up(l, &s->h, s->payload);
+    else if ((s->h.chan & SHM_TURN) == SHM_TURN)
+        take_row(l, &s->h);
     else if (s->h.chan & SHM_TURN)
         take_turn(l, &s->h);
     else
@@ -275,6 +289,10 @@ static struct shm_link *make_link(uint32_t local)
         .bytes = job->turn_bytes,
         .have = {[SHM_OURS] = true}};
     for (int i = 0; i < 2; i++) uno_dump_keep(l->turn.block[i], l->turn.bytes);
+    l->wide = (struct shm_turn){.block = {uno_job_wide(job, local, uno_chan_self.local, SHM_WIDE_ROW),
+                                          uno_job_wide(job, uno_chan_self.local, local, SHM_WIDE_ROW)},
+                                .bytes = uno_thresholds.grows ? 0 : job->wide_bytes,
+                                .have = {[SHM_OURS] = true}};
     shm_adapt(l);
     shm.link[local] = l;
     return l;

@@ -17,8 +17,9 @@
 // Of hdr.chan: the payload lies in the block of the direction that it goes, or of the other one.
 #define SHM_TURN_OWN 0x40
 #define SHM_TURN_OTHER 0x80
-#define SHM_TURN (SHM_TURN_OWN | SHM_TURN_OTHER)
-#define SHM_TURN_FROM 129    // two lines of the ring come as quickly
+#define SHM_TURN (SHM_TURN_OWN | SHM_TURN_OTHER)    // both: in one of two wide blocks for what flows one way (ring.h)
+#define SHM_TURN_WIDE 0x20                          // with one of them: it is a wide block
+#define SHM_TURN_FROM 129                           // two lines of the ring come as quickly
 
 enum { SHM_OURS, SHM_PEERS };    // the block of our direction, of the peer's
 
@@ -29,7 +30,7 @@ struct shm_turn {
     int last;              // which came last
     int gone;              // which went last
     bool crosses;          // it was not the one that went before: both sides send at once, each before it receives
-    uint64_t sent, got;    // bytes that have gone by blocks, in all
+    uint64_t sent, got;    // bytes that have gone by blocks, in all, wide ones included
 };
 
 static inline bool shm_turn_has(const struct shm_turn *t)
