@@ -139,7 +139,6 @@ static void use_built_in(void)
     EXPECT(uno_choose_from(UNO_BCAST, UNO_ALG_WINDOWS, 4, false) == SIZE_MAX);
     EXPECT(uno_choose_from(UNO_EXSCAN, UNO_ALG_COPIES, 4, true) == (256 << 10) + 1);
     EXPECT(uno_choose_from(UNO_ALLTOALL, UNO_ALG_COPIES, 8, true) == (16 << 10) + 1);
-    EXPECT(uno_choose_from(UNO_BCAST, UNO_ALG_COPIES, 4, true) == (16 << 10) + 1);
     EXPECT(uno_choose_from(UNO_ALLGATHER, UNO_ALG_COPIES, 4, true) == (16 << 10) + 1);
     EXPECT(uno_choose_from(UNO_ALLGATHER, UNO_ALG_COPIES, 8, true) == (256 << 10) + 1);
     EXPECT(uno_choose(UNO_NEIGHBOR_ALLGATHER, 4, 8, false) == UNO_ALG_LINEAR);    // no rule at all

@@ -141,7 +141,8 @@ static void columns_in_order(void)
             CHECK(uno_shm.sent[UNO_BY_STREAM].bytes - asked == (n == 4 ? 0 : bytes));
         } else {
             CHECK(MPI_Recv(got, n * ROWS, MPI_DOUBLE, 0, n, MPI_COMM_WORLD, MPI_STATUS_IGNORE) == MPI_SUCCESS);
-            for (int i = 0; i < n * ROWS; i++) CHECK(got[i] == i % ROWS * PITCH + i / ROWS);
+            for (int c = 0; c < n; c++)
+                for (int r = 0; r < ROWS; r++) CHECK(got[c * ROWS + r] == matrix[r * PITCH + c]);
         }
     }
     CHECK(MPI_Type_free(&column) == MPI_SUCCESS);
