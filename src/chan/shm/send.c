@@ -172,13 +172,13 @@ static bool reserve(struct shm_link *l, size_t n, uint64_t *at, uint8_t *flags)
     return true;
 }
 
-// A wide block for a payload of n bytes: the one that goes from side to side, or else, if the ring does not hold two
-// such messages, one of the two, in which as many are under way at most.
+// A wide block for a payload of n bytes: the one that goes from side to side, or else one of the two in which as many
+// messages are under way at most.
 static uint8_t give_wide(struct shm_link *l, size_t n, char **dst)
 {
     uint8_t flags = shm_turn_give(&l->wide, n, dst);
     if (flags) return flags | SHM_TURN_WIDE;
-    if (n <= SHM_BYTES / 2 || n > l->wide.bytes) return 0;
+    if (n > l->wide.bytes) return 0;
     // Acquire: pairs with the release in take_row; what was taken is no longer read.
     uint32_t taken = atomic_load_explicit(&l->tx->wide_taken, memory_order_acquire);
     if (l->wide_sent - taken >= SHM_WIDE_ROW) return 0;
