@@ -76,6 +76,16 @@ static inline uint64_t uno_thresholds_eager_few(const struct uno_thresholds *t, 
     return crowded && far > eager ? far : eager;
 }
 
+// The same for a send that is waited for, of which there are no windows either: where ranks share cores its sender
+// would wait for a turn of the receiver's. Twice as much again (Xeon 167, 4 ranks on 2 cores, us: mlat 24 KiB 2.7
+// to 1.9, 32 KiB 2.9 to 2.3, 64 KiB 3.6 to 3.7; sendrecv 24 KiB 8.9 to 7.0, 64 KiB 11.7 to 16.9; sweep3d 16 KiB 167 to
+// 137, 32 KiB 391 to 262).
+static inline uint64_t uno_thresholds_eager_waited(const struct uno_thresholds *t, bool crowded)
+{
+    uint64_t eager = uno_thresholds_eager(t, crowded), few = uno_thresholds_eager_few(t, crowded);
+    return few > eager ? 2 * few : eager;
+}
+
 // Bytes of which a core's own caches hold no more than the half: lines that another core has read have left it before
 // they are written again. 0: that gains nothing here.
 size_t uno_thresholds_spread(void);

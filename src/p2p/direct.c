@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/param.h"
+#include "base/patience.h"
 #include "base/thresholds.h"
 #include "chan/self.h"
 #include "p2p/p2p.h"
@@ -42,6 +43,12 @@ size_t uno_direct_copied_max(const struct uno_link *link)
     size_t least = uno_direct_least(link), wide = link->heap ? uno_chan_self.job->wide_bytes : 0;
     if (uno_thresholds_spread() || wide < least) return least ? least - 1 : 0;
     return wide;
+}
+
+size_t uno_direct_waited_max(const struct uno_link *link)
+{
+    if (!link->heap || uno_chan_self.nlocal > UNO_PAIR_FEW) return 0;
+    return (size_t)uno_thresholds_eager_waited(&uno_thresholds, uno_patience.crowded);
 }
 
 bool uno_direct_pays(const struct MPI_ABI_Request *r, const struct uno_link *link)

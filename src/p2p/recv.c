@@ -195,7 +195,7 @@ int uno_sendrecv(const void *sbuf, MPI_Count scount, struct MPI_ABI_Datatype *st
     bool itself = to->rank == to->comm->rank;
     int err = itself ? uno_irecv(rbuf, rcount, rtype, from, &recv) : MPI_SUCCESS;
     if (err) return err;
-    err = uno_isend(sbuf, scount, stype, to, UNO_STANDARD, &send);
+    err = uno_isend_waited(sbuf, scount, stype, to, &send);
     if (err) {
         if (itself) uno_recv_abandon(&recv);
         return err;

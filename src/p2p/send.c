@@ -44,31 +44,35 @@ static int send_packed(struct uno_peer *p, struct uno_msg *m, const void *buf, M
     return p->ops->send(p->link, m);
 }
 
-// Of a message that would be copied first, and the copy streamed: into the channel it is copied once less, so it goes
-// as long as there is room (Zen 4, sendrecv-rep, us: 128 KiB 10.4 to 6.6, 256 KiB 24 to 17).
-static int64_t most_else_copied(const struct uno_peer *p)
+// What becomes of a message that does not leave now: whoever sends it waits for it, or copies it first, and the copy is
+// streamed, so into the channel it is copied once less (Zen 4, sendrecv-rep, us: 128 KiB 10.4 to 6.6, 256 KiB 24 to
+// 17).
+enum otherwise { IT_STAYS, IT_IS_WAITED_FOR, IT_IS_COPIED };
+
+// Whether it is too long for now, though it might be in the channel as long as that has room.
+static bool is_too_long(const struct uno_peer *p, size_t bytes, enum otherwise what)
 {
-    int64_t most = (int64_t)uno_direct_copied_max(p->link);
-    return p->eager_max >= 0 && most > p->eager_max ? most : p->eager_max;
+    if (what == IT_STAYS || p->eager_max < 0) return true;
+    return bytes > (what == IT_IS_COPIED ? uno_direct_copied_max(p->link) : uno_direct_waited_max(p->link));
 }
 
 // Tries to send now. MPI_SUCCESS: it has left. UNO_FULL: it needs a request. Else an error. Most layouts gain nothing
 // from an announcement: they are packed into the channel in any case.
 static inline int send_now(const void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, const struct uno_where *to,
-                           bool else_copied)
+                           enum otherwise what)
 {
     struct uno_peer *p = uno_peer(to->comm, to->rank);
     if (__builtin_expect(!p, 0)) return UNO_FULL;    // the long way says why
     size_t bytes = (size_t)(count * type->size);
-    int64_t most = !is_plain(type) ? p->packed_max : else_copied ? most_else_copied(p) : p->eager_max;
-    if ((int64_t)bytes > most || p->first) return UNO_FULL;
+    bool plain = is_plain(type), is_short = (int64_t)bytes <= (plain ? p->eager_max : p->packed_max);
+    if ((!is_short && (!plain || is_too_long(p, bytes, what))) || p->first) return UNO_FULL;
     struct uno_msg m = {.kind = UNO_EAGER,
                         .src = to->comm->rank,
                         .tag = to->tag,
                         .bytes = (uint32_t)bytes,
                         .ctx = context_of(to),
                         .data = buf};
-    if (!is_plain(type) && bytes) return send_packed(p, &m, buf, count, type);
+    if (!plain && bytes) return send_packed(p, &m, buf, count, type);
     return p->ops->send(p->link, &m);
 }
 
@@ -266,21 +270,12 @@ const struct uno_request_ops uno_send_ops = {
 
 int uno_send_at_once(const void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, const struct uno_where *to)
 {
-    return to->rank == MPI_PROC_NULL ? send_nowhere(to->comm) : send_now(buf, count, type, to, true);
+    return to->rank == MPI_PROC_NULL ? send_nowhere(to->comm) : send_now(buf, count, type, to, IT_IS_COPIED);
 }
 
-int uno_isend(const void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, const struct uno_where *to,
-              enum uno_mode mode, MPI_Request *req)
+static int send_later(const void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, const struct uno_where *to,
+                      enum uno_mode mode, MPI_Request *req)
 {
-    if (to->rank == MPI_PROC_NULL) {
-        *req = &uno_request_sent;
-        return send_nowhere(to->comm);
-    }
-    if (mode != UNO_SYNC && !shall_lend(count, type, to)) {
-        int err = send_now(buf, count, type, to, false);
-        if (err == MPI_SUCCESS) *req = &uno_request_sent;
-        if (err != UNO_FULL) return err;
-    }
     MPI_Request r = uno_request_new(UNO_REQ_SEND);
     if (!r) return uno_fail(MPI_ERR_NO_MEM, "no memory for a request");
     r->move.mode = (uint8_t)mode;
@@ -294,12 +289,38 @@ int uno_isend(const void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, c
     return MPI_SUCCESS;
 }
 
+int uno_isend(const void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, const struct uno_where *to,
+              enum uno_mode mode, MPI_Request *req)
+{
+    if (to->rank == MPI_PROC_NULL) {
+        *req = &uno_request_sent;
+        return send_nowhere(to->comm);
+    }
+    if (mode != UNO_SYNC && !shall_lend(count, type, to)) {
+        int err = send_now(buf, count, type, to, IT_STAYS);
+        if (err == MPI_SUCCESS) *req = &uno_request_sent;
+        if (err != UNO_FULL) return err;
+    }
+    return send_later(buf, count, type, to, mode, req);
+}
+
+int uno_isend_waited(const void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, const struct uno_where *to,
+                     MPI_Request *req)
+{
+    if (to->rank != MPI_PROC_NULL && !shall_lend(count, type, to)) {
+        int err = send_now(buf, count, type, to, IT_IS_WAITED_FOR);
+        if (err == MPI_SUCCESS) *req = &uno_request_sent;
+        return err == UNO_FULL ? send_later(buf, count, type, to, UNO_STANDARD, req) : err;
+    }
+    return uno_isend(buf, count, type, to, UNO_STANDARD, req);
+}
+
 int uno_send(const void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, const struct uno_where *to,
              enum uno_mode mode)
 {
     if (__builtin_expect(to->rank == MPI_PROC_NULL, 0)) return send_nowhere(to->comm);
     if (mode != UNO_SYNC) {
-        int err = send_now(buf, count, type, to, false);
+        int err = send_now(buf, count, type, to, IT_IS_WAITED_FOR);
         if (err != UNO_FULL) return err;
     }
     MPI_Request r;

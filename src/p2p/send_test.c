@@ -91,7 +91,8 @@ static void buffer_what_stays(void)
     }
 }
 
-// Where ranks share a core, messages of up to twice `eager` go at once, but no more than two of a window.
+// Where ranks share a core, messages of up to twice `eager` go at once, but no more than two of a window, and all of up
+// to four times as much whose sender would have to wait.
 static void few_at_once(void)
 {
     enum { EAGER = 4096, N = 2 * EAGER, WINDOW = 4 };
@@ -108,6 +109,13 @@ static void few_at_once(void)
         CHECK(uno_shm.sent[UNO_BY_EAGER].bytes - before == (me == 0 ? 2 * N : 0));
         CHECK(MPI_Waitall(WINDOW, r, MPI_STATUSES_IGNORE) == MPI_SUCCESS);
     }
+    uint64_t before = uno_shm.sent[UNO_BY_EAGER].bytes;
+    for (int i = 0; i < WINDOW; i++) {
+        int err = me == 0 ? MPI_Send(out, 2 * N, MPI_BYTE, 1, 0, MPI_COMM_WORLD)
+                          : MPI_Recv(in, 2 * N, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        CHECK(err == MPI_SUCCESS);
+    }
+    CHECK(uno_shm.sent[UNO_BY_EAGER].bytes - before == (me == 0 ? 2 * N * WINDOW : 0));
 }
 
 static void share_a_core(void)
