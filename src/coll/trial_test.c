@@ -95,6 +95,27 @@ static void go_no_way_that_may_not_be(void **state)
     assert_true(went[3] > LOOKED * 9 / 10);
 }
 
+static int went_by_windows(uint64_t cost_of_windows)
+{
+    const unsigned ways = UNO_TRIAL_BIT(UNO_ALG_SLOTS) | UNO_TRIAL_BIT(UNO_ALG_WINDOWS);
+    struct uno_coll u = alone();
+    int n = 0;
+    for (int i = 0; i < 90; i++) {
+        n += uno_trial_way(&u, UNO_ALLGATHER, 2 << 20, UNO_ALG_SLOTS, ways) == UNO_ALG_WINDOWS;
+        if (trials.began) trials.sum[trials.rival] += trials.rival ? cost_of_windows : 100;
+        trials.began = 0;
+    }
+    return n;
+}
+
+// Large calls are dear: what is not close at first sight is not looked at for longer.
+static void spare_large_calls(void **state)
+{
+    (void)state;
+    assert_int_equal(went_by_windows(130), 2);
+    assert_int_equal(went_by_windows(108), 2 + 5);
+}
+
 // A size whose trial began and is never called again; and one begins where its neighbour has come to.
 static void learn_of_each_size(void **state)
 {
@@ -133,6 +154,7 @@ int main(void)
         cmocka_unit_test(find_the_cheapest),    cmocka_unit_test(stay_where_it_is_as_good),
         cmocka_unit_test(leave_out_what_loses), cmocka_unit_test(go_no_way_that_may_not_be),
         cmocka_unit_test(learn_of_each_size),   cmocka_unit_test(wait_for_slots_to_grow),
+        cmocka_unit_test(spare_large_calls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
