@@ -36,21 +36,23 @@ UNO_PVARS_DECLARE(counts);
 #define LONG (64 << 10)
 #define MIDDLE 19    // bits of bytes up to which messages are tried first; beyond, copies
 #define SLOTS UNO_SEG_LINES
-#define SOON (64 << 20)                 // the bytes of as many calls as come before the first trial of large ones
-#define SOON_REDUCED (16 << 20)         // of reductions, of which fewer bytes are moved per call
-#define COPIES_LATER 32                 // times as many calls, at most, come before the first trial against copies
-#define MOST_REST 4                     // and between two trials
-#define FEW 8                           // but at least so many calls
-#define WORST 5                         // a way that has lost every time is left out 2^5 - 1 times
-#define WORST_NEAR 3                    // one that lost by little
-#define HOPELESS 3                      // times as long as the way as it is, at first sight
-#define CLOSE(a, b) ((a)*8 <= (b)*9)    // likewise, of large ones, whose few calls are dear and differ little
-#define ABSURD 8                        // likewise, and not to be expected to change
-#define GATHERED (16 << 20)             // bytes that copies move before pages are gathered (base/huge.h)
-#define LAPS 4                          // along the slots, until they lie in the caches
-#define STALE 16                        // calls that wait for a trial to end before it is given up
-#define OTHER(a, b) ((a)*2 > (b)*3)     // it costs more by half
+#define SOON (64 << 20)                // the bytes of as many calls as come before the first trial of large ones
+#define SOON_REDUCED (16 << 20)        // of reductions, of which fewer bytes are moved per call
+#define COPIES_LATER 32                // times as many calls, at most, come before the first trial against copies
+#define MOST_REST 4                    // and between two trials
+#define FEW 8                          // but at least so many calls
+#define WORST 5                        // a way that has lost every time is left out 2^5 - 1 times
+#define WORST_NEAR 3                   // one that lost by little
+#define HOPELESS 3                     // times as long as the way as it is, at first sight
+#define ABSURD 8                       // likewise, and not to be expected to change
+#define GATHERED (16 << 20)            // bytes that copies move before pages are gathered (base/huge.h)
+#define LAPS 4                         // along the slots, until they lie in the caches
+#define STALE 16                       // calls that wait for a trial to end before it is given up
+#define OTHER(a, b) ((a)*2 > (b)*3)    // it costs more by half
 #define WON(rival, as_is) ((rival)*16 < (as_is)*15)
+
+// At first sight, of large ones: what costs an eighth more is too dear to be looked at for longer.
+#define CLOSE(a, b) ((a)*8 <= (b)*9)
 
 // The calls of a trial: as it is; the rival's first, which is not timed; the rival's; before ranks look at what all
 // have said, so that nobody waits for it.

@@ -35,9 +35,8 @@ size_t uno_direct_least(const struct uno_link *link)
     return (ring < UNO_PAIR_BYTES ? ring : UNO_PAIR_BYTES) / 2;
 }
 
-// Longer ones go in wide blocks where rings do not grow (Xeon 167, sendrecv-rep, us: 256 KiB 40 to 28, 1 MiB 217 to
-// 118). Ranks that share a core share its second level, too, half of which a block may take (4 ranks on two cores: 256
-// KiB 95 to 62, 1 MiB 497 to 546).
+// Longer ones go in wide blocks where rings do not grow (Xeon 167, sendrecv-rep, us: 256 KiB 40 to 21, 1 MiB 212 to
+// 112; 4 ranks on two cores 256 KiB 96 to 66, 1 MiB 509 to 534).
 size_t uno_direct_copied_max(const struct uno_link *link)
 {
     size_t least = uno_direct_least(link), wide = link->heap ? uno_chan_self.job->wide_bytes : 0;

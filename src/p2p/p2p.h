@@ -33,7 +33,7 @@ int uno_send_at_once(const void *buf, MPI_Count count, struct MPI_ABI_Datatype *
 // *req is &uno_request_sent when the message left at once.
 int uno_isend(const void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, const struct uno_where *to,
               enum uno_mode mode, MPI_Request *req) UNO_MUST_USE;
-// The same for a caller who waits for it next, or receives before.
+// The same of a standard send, for a caller who waits for it next, or receives in between.
 int uno_isend_waited(const void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, const struct uno_where *to,
                      MPI_Request *req) UNO_MUST_USE;
 int uno_irecv(void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, const struct uno_where *from,

@@ -273,9 +273,18 @@ int uno_send_at_once(const void *buf, MPI_Count count, struct MPI_ABI_Datatype *
     return to->rank == MPI_PROC_NULL ? send_nowhere(to->comm) : send_now(buf, count, type, to, IT_IS_COPIED);
 }
 
-static int send_later(const void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, const struct uno_where *to,
-                      enum uno_mode mode, MPI_Request *req)
+int uno_isend(const void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, const struct uno_where *to,
+              enum uno_mode mode, MPI_Request *req)
 {
+    if (to->rank == MPI_PROC_NULL) {
+        *req = &uno_request_sent;
+        return send_nowhere(to->comm);
+    }
+    if (mode != UNO_SYNC && !shall_lend(count, type, to)) {
+        int err = send_now(buf, count, type, to, IT_STAYS);
+        if (err == MPI_SUCCESS) *req = &uno_request_sent;
+        if (err != UNO_FULL) return err;
+    }
     MPI_Request r = uno_request_new(UNO_REQ_SEND);
     if (!r) return uno_fail(MPI_ERR_NO_MEM, "no memory for a request");
     r->move.mode = (uint8_t)mode;
@@ -289,30 +298,13 @@ static int send_later(const void *buf, MPI_Count count, struct MPI_ABI_Datatype 
     return MPI_SUCCESS;
 }
 
-int uno_isend(const void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, const struct uno_where *to,
-              enum uno_mode mode, MPI_Request *req)
-{
-    if (to->rank == MPI_PROC_NULL) {
-        *req = &uno_request_sent;
-        return send_nowhere(to->comm);
-    }
-    if (mode != UNO_SYNC && !shall_lend(count, type, to)) {
-        int err = send_now(buf, count, type, to, IT_STAYS);
-        if (err == MPI_SUCCESS) *req = &uno_request_sent;
-        if (err != UNO_FULL) return err;
-    }
-    return send_later(buf, count, type, to, mode, req);
-}
-
 int uno_isend_waited(const void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, const struct uno_where *to,
                      MPI_Request *req)
 {
-    if (to->rank != MPI_PROC_NULL && !shall_lend(count, type, to)) {
-        int err = send_now(buf, count, type, to, IT_IS_WAITED_FOR);
-        if (err == MPI_SUCCESS) *req = &uno_request_sent;
-        return err == UNO_FULL ? send_later(buf, count, type, to, UNO_STANDARD, req) : err;
-    }
-    return uno_isend(buf, count, type, to, UNO_STANDARD, req);
+    bool tries = to->rank != MPI_PROC_NULL && !shall_lend(count, type, to);
+    int err = tries ? send_now(buf, count, type, to, IT_IS_WAITED_FOR) : UNO_FULL;
+    if (err == MPI_SUCCESS) *req = &uno_request_sent;
+    return err == UNO_FULL ? uno_isend(buf, count, type, to, UNO_STANDARD, req) : err;
 }
 
 int uno_send(const void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, const struct uno_where *to,

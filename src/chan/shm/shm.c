@@ -69,26 +69,28 @@ static void begin_reading(struct shm_link *l, const struct uno_hdr *h, uint64_t 
     uno_copy_soon(from, l->read_ready - at);
 }
 
+static void take_block(struct shm_link *l, const struct uno_hdr *h, const char *block)
+{
+    begin_reading(l, h, l->turn.got, &l->rx->turned, block);
+    l->turn.got += h->bytes;
+    hand_up(l, h, NULL);
+}
+
 static void take_turn(struct shm_link *l, const struct uno_hdr *h)
 {
     struct shm_turn *turn = h->chan & SHM_TURN_WIDE ? &l->wide : &l->turn;
     int which = shm_turn_of(h->chan);
-    begin_reading(l, h, l->turn.got, &l->rx->turned, turn->block[which]);
-    l->turn.got += h->bytes;
-    hand_up(l, h, NULL);
+    take_block(l, h, turn->block[which]);
     shm_turn_take(turn, which);
     if (l->eager != l->eager_turn) shm_adapt(l);
 }
 
+// Its sender does not wait for the block: what finds none goes another way.
 static void take_row(struct shm_link *l, const struct uno_hdr *h)
 {
-    const char *from = uno_job_wide(uno_chan_self.job, uno_chan_self.local, l->local, l->wide_got % SHM_WIDE_ROW);
-    begin_reading(l, h, l->turn.got, &l->rx->turned, from);
-    l->turn.got += h->bytes;
-    hand_up(l, h, NULL);
+    take_block(l, h, uno_job_wide(uno_chan_self.job, uno_chan_self.local, l->local, l->wide_got % SHM_WIDE_ROW));
     // Release: pairs with the acquire in give_wide.
     atomic_store_explicit(&l->rx->wide_taken, ++l->wide_got, memory_order_release);
-    uno_door_ring(l->door);
 }
 
 static void take_bytes(struct shm_link *l, const struct uno_hdr *h)
