@@ -67,12 +67,17 @@ static inline uint64_t uno_thresholds_eager(const struct uno_thresholds *t, bool
     return crowded && t->eager_light > t->eager ? t->eager_light : t->eager;
 }
 
+static inline uint64_t uno_thresholds_far(const struct uno_thresholds *t)
+{
+    return 2 * t->eager < t->alone ? 2 * t->eager : t->alone;
+}
+
 // The same for single messages, not for windows of them, which fill the ring and keep their sender waiting: where ranks
 // share cores twice as much, up to what a receiver copies alone (Xeon 167, 4 ranks on 2 cores, 16 KiB, us: mlat 2.1 to
 // 1.2, sendrecv 7.5 to 4.0, ibcast 7.4 to 3.3).
 static inline uint64_t uno_thresholds_eager_few(const struct uno_thresholds *t, bool crowded)
 {
-    uint64_t eager = uno_thresholds_eager(t, crowded), far = 2 * t->eager < t->alone ? 2 * t->eager : t->alone;
+    uint64_t eager = uno_thresholds_eager(t, crowded), far = uno_thresholds_far(t);
     return crowded && far > eager ? far : eager;
 }
 
@@ -80,10 +85,13 @@ static inline uint64_t uno_thresholds_eager_few(const struct uno_thresholds *t, 
 // would wait for a turn of the receiver's. Twice as much again (Xeon 167, 4 ranks on 2 cores, us: mlat 24 KiB 2.7
 // to 1.9, 32 KiB 2.9 to 2.3, 64 KiB 3.6 to 3.7; sendrecv 24 KiB 8.9 to 7.0, 64 KiB 11.7 to 16.9; sweep3d 16 KiB 167 to
 // 137, 32 KiB 391 to 262).
-static inline uint64_t uno_thresholds_eager_waited(const struct uno_thresholds *t, bool crowded)
+// The same in a row of such sends, wherever its ranks are: a receiver that copies across keeps the sender waiting, and
+// has it wait in turn (Xeon 167, 2 ranks, rows of 16 and 64, us per message: 12 KiB 1.3 to 1.0, 1.6 to 0.9; 24 KiB 2.4
+// to 1.8, 2.6 to 2.1; 64 KiB 3.2 to 4.3, 5.2 to 6.1, so not beyond).
+static inline uint64_t uno_thresholds_eager_waited(const struct uno_thresholds *t, bool crowded, bool in_row)
 {
-    uint64_t eager = uno_thresholds_eager(t, crowded), few = uno_thresholds_eager_few(t, crowded);
-    return few > eager ? 2 * few : eager;
+    uint64_t eager = uno_thresholds_eager(t, crowded), far = uno_thresholds_far(t);
+    return (crowded || in_row) && far > eager ? 2 * far : eager;
 }
 
 // Bytes of which a core's own caches hold no more than the half: lines that another core has read have left it before

@@ -41,8 +41,9 @@ static void as_tuned_by_hand(void **state)
     assert_int_equal(t.alone_crowded, 256 << 10);
     assert_int_equal(uno_thresholds_eager_few(&t, false), 8192);
     assert_int_equal(uno_thresholds_eager_few(&t, true), 16384);
-    assert_int_equal(uno_thresholds_eager_waited(&t, false), 8192);
-    assert_int_equal(uno_thresholds_eager_waited(&t, true), 32768);
+    assert_int_equal(uno_thresholds_eager_waited(&t, false, false), 8192);
+    assert_int_equal(uno_thresholds_eager_waited(&t, true, false), 32768);
+    assert_int_equal(uno_thresholds_eager_waited(&t, false, true), 32768);
     assert_int_equal(t.late, 0);
     assert_int_equal(t.meanwhile, 0);
     assert_int_equal(t.help, 1 << 20);
@@ -148,7 +149,8 @@ static void past_the_caches_on_zen_4(void **state)
     assert_true(t.grows && !by_lines.grows);
     assert_true(t.eager_light > t.eager && t.eager_light < 128 << 10);
     assert_int_equal(uno_thresholds_eager_few(&t, true), t.eager_light);    // more than a receiver copies alone
-    assert_int_equal(uno_thresholds_eager_waited(&t, true), t.eager_light);
+    assert_int_equal(uno_thresholds_eager_waited(&t, true, true), t.eager_light);
+    assert_int_equal(uno_thresholds_eager_waited(&t, false, true), t.eager);
     assert_int_equal(t.eager_turn, 128 << 10);
     assert_int_equal(by_lines.eager_turn, by_lines.eager_light);
     assert_int_equal(t.slots, 32 << 10);

@@ -86,7 +86,7 @@ static void keep_door(void)
 {
     uint64_t since = uno_ticks();
     uno_wait_until(step_aside, NULL, &uno_waiting_helper);
-    late_since(since);
+    late_since(since > helper.left ? since : helper.left);
 }
 
 static void *work(void *arg)
@@ -156,6 +156,7 @@ void uno_helper_waited(void)
     int depth = uno_lock_drop();
     uno_give_core();
     uno_lock_retake(depth);
+    helper.left = uno_ticks();
 }
 
 static int start(void)

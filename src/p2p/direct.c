@@ -44,10 +44,10 @@ size_t uno_direct_copied_max(const struct uno_link *link)
     return wide;
 }
 
-size_t uno_direct_waited_max(const struct uno_link *link)
+size_t uno_direct_waited_max(const struct uno_link *link, bool in_row)
 {
     if (!link->heap || uno_chan_self.nlocal > UNO_PAIR_FEW) return 0;
-    return (size_t)uno_thresholds_eager_waited(&uno_thresholds, uno_patience.crowded);
+    return (size_t)uno_thresholds_eager_waited(&uno_thresholds, uno_patience.crowded, in_row);
 }
 
 bool uno_direct_pays(const struct MPI_ABI_Request *r, const struct uno_link *link)

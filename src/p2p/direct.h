@@ -16,8 +16,8 @@ size_t uno_direct_least(const struct uno_link *link);
 // Bytes up to which a message goes at once, if there is room, that would be copied otherwise.
 size_t uno_direct_copied_max(const struct uno_link *link);
 
-// Likewise one that its sender waits for.
-size_t uno_direct_waited_max(const struct uno_link *link);
+// Likewise one that its sender waits for, after a row of others or not.
+size_t uno_direct_waited_max(const struct uno_link *link, bool in_row);
 
 // Whether a send, whose memory could be copied from directly, had not better be streamed.
 bool uno_direct_pays(const struct MPI_ABI_Request *r, const struct uno_link *link);

@@ -52,6 +52,7 @@ bool uno_recv_is_pending(const struct MPI_ABI_Request *r);
 void uno_comm_examine(struct MPI_ABI_Comm *c);
 
 extern const struct uno_request_ops uno_send_ops, uno_recv_ops;
+extern uint64_t uno_receives;    // recv.c: that have begun
 
 // Fills *status from a completed request as the standard says (generalized query included) and gives the error class.
 int uno_request_finish(MPI_Request r, MPI_Status *status);

@@ -26,6 +26,8 @@ struct uno_peer {
     int64_t eager_max, packed_max;     // plain, packed messages up to here leave at once; -1 while told to hold back
     size_t kept;                       // bytes of its messages that wait here (flow.c)
     bool holds;                        // it was told to hold back
+    uint32_t row;                      // long sends to it that were waited for while receives were row_began
+    uint64_t row_began;
     int proc;
     struct uno_out *first, *last;    // backlog
     struct uno_peer *next_busy;      // peers with a backlog

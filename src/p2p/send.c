@@ -49,11 +49,25 @@ static int send_packed(struct uno_peer *p, struct uno_msg *m, const void *buf, M
 // 17).
 enum otherwise { IT_STAYS, IT_IS_WAITED_FOR, IT_IS_COPIED };
 
+// A rank that has waited for so many sends to another, and begun to receive nothing since the first of them, goes on
+// like that. Shorter rows gain nothing (rows of 4, 12 KiB: 1.13 to 1.16 times as long).
+#define ROW 4
+
+static bool is_in_row(struct uno_peer *p)
+{
+    if (p->row_began != uno_receives) p->row = 0;
+    p->row_began = uno_receives;
+    if (p->row == ROW) return true;
+    p->row++;
+    return false;
+}
+
 // Whether it is too long for now, though it might be in the channel as long as that has room.
-static bool is_too_long(const struct uno_peer *p, size_t bytes, enum otherwise what)
+static bool is_too_long(struct uno_peer *p, size_t bytes, enum otherwise what)
 {
     if (what == IT_STAYS || p->eager_max < 0) return true;
-    return bytes > (what == IT_IS_COPIED ? uno_direct_copied_max(p->link) : uno_direct_waited_max(p->link));
+    if (what == IT_IS_COPIED) return bytes > uno_direct_copied_max(p->link);
+    return bytes > uno_direct_waited_max(p->link, is_in_row(p));
 }
 
 // Tries to send now. MPI_SUCCESS: it has left. UNO_FULL: it needs a request. Else an error. Most layouts gain nothing

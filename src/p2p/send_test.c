@@ -130,6 +130,30 @@ static void share_a_core(void)
     assert_int_equal(sched_setaffinity(0, sizeof before, &before), 0);
 }
 
+// Where each rank has a core, it is the fifth of a row that goes so, and no other once the rank has received.
+static void rows_at_once(void)
+{
+    enum { EAGER = 4096, N = 4 * EAGER, BEFORE = 4, ROW = 7 };
+    cpu_set_t cores;
+    CHECK(sched_getaffinity(0, sizeof cores, &cores) == 0);
+    uint64_t left = CPU_COUNT(&cores) == 1 ? ROW : ROW - BEFORE;
+    uno_thresholds.eager = uno_thresholds.eager_turn = EAGER;    // there is no link so far
+    uno_thresholds.eager_light = 0;
+    uno_thresholds.alone = 2 * EAGER;
+    for (int round = 0; round < 2; round++) {
+        uint64_t before = uno_shm.sent[UNO_BY_EAGER].bytes;
+        for (int i = 0; i < ROW; i++) {
+            int err = me == 0 ? MPI_Send(out, N, MPI_BYTE, 1, 0, MPI_COMM_WORLD)
+                              : MPI_Recv(in, N, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            CHECK(err == MPI_SUCCESS);
+        }
+        CHECK(uno_shm.sent[UNO_BY_EAGER].bytes - before == (me == 0 ? N * left : 0));
+        int err = me == 1 ? MPI_Send(out, 0, MPI_BYTE, 0, 0, MPI_COMM_WORLD)
+                          : MPI_Recv(in, 0, MPI_BYTE, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        CHECK(err == MPI_SUCCESS);
+    }
+}
+
 // Columns that share lines wait for their receiver, who agrees on the order, from 16 KiB on.
 static void columns_in_order(void)
 {
@@ -191,6 +215,7 @@ static void leave_from(void **state)
     (void)state;
     share_a_core();
     run_ranks(2, stream_copies);
+    run_ranks(2, rows_at_once);
     run_ranks(2, exchange_in_place);
     run_ranks(2, buffer_what_stays);
     run_ranks(2, columns_in_order);

@@ -96,7 +96,9 @@ static size_t bytes_along(int what, size_t n)
 static int act_far(struct uno_rma_part *p, struct uno_rma_layout *l, const struct wire *h, const struct far *f, int pid)
 {
     static char in[FAR], old[FAR];    // not on the stack of whatever thread makes progress; the lock is held
-    size_t unit = (size_t)uno_type((MPI_Datatype)(uintptr_t)h->element)->size, most = FAR / unit * unit;
+    size_t unit = (size_t)uno_type((MPI_Datatype)(uintptr_t)h->element)->size;
+    if (unit == 0) return MPI_ERR_OP;    // it is what a peer says: no type
+    size_t most = FAR / unit * unit;
     char *at = l->one.at;
     int err = MPI_SUCCESS;
     for (size_t n, done = 0, bytes = l->bytes; done < bytes && !err; done += n) {
