@@ -32,21 +32,24 @@ UNO_PARAM_DECLARE(homes);
 #define MISSES 8
 #define RETRY 64
 
-// Of every SAMPLED waits for a message the cycle is timed, from its end to the end of the next. PART of them in a row
-// decide. Two ranks that share a processor pay for each message with a switch; apart with their lines, and with the
-// time of the others, which stand still meanwhile. They part if one does so little between its waits, less than a
-// LIGHTth of what giving the core away and getting it back takes (LIGHT_FARth where lines cost much), and messages have
-// no more than LIGHT_BYTES over the cube of the ranks that share a processor (16 KiB of two, 2 KiB of four). They come
-// together again once their cycle, as often as ranks share a processor, takes longer than one beside each other did, or
-// messages are longer, or after OTHERS waits for something else. Each time it takes twice as many to part anew. But one
-// pair after the other does either: while processors have more ranks than their share, a pair parts after
-// PART_UNEVEN at most, and only one of UNEVEN cycles counts that would bring it back (4 ranks between two chiplets, 8 B
-// to 4 KiB: in one job of six one pair was apart and the other was not, 2.3 to 3.2 us instead of 0.7 to 1.9). Where
-// more than SHARE ranks share a processor, two that parted seldom run at once.
+// SAMPLED waits for messages are timed together, so that messages of which one comes right behind the other count as
+// they should, and what a rank does after one of these. PART of them in a row decide. Two ranks that share a processor
+// pay for each message with a switch; apart with their lines, and with the time of the others, which stand still
+// meanwhile. They part if one does so little between its waits, less than a LIGHTth of what giving the core away and
+// getting it back takes (LIGHT_FARth where lines cost much), and messages have no more than LIGHT_BYTES over the cube
+// of the ranks that share a processor (16 KiB of two, 2 KiB of four), and nothing else is waited for meanwhile. They
+// come together again once their cycle, as often as ranks share a processor, takes longer than one beside each other
+// did, or messages are longer, or after OTHERS waits for something else with fewer than PART of SAMPLED waits between
+// them. (4 ranks on two cores, bursts of some 20 exchanges between barriers, 8 B: parted and together by turns 3.4 us,
+// together 1.7.) Each time it takes twice as many to part anew. But one pair after the other does either: while
+// processors have more ranks than their share, a pair parts after PART_UNEVEN at most, and only one of UNEVEN cycles
+// counts that would bring it back (4 ranks between two chiplets, 8 B to 4 KiB: in one job of six one pair was apart and
+// the other was not, 2.3 to 3.2 us instead of 0.7 to 1.9). Where more than SHARE ranks share a processor, two that
+// parted seldom run at once.
 #define SHARE 8
 #define SAMPLED 8
 #define PART 16
-#define PART_MOST 1024
+#define PART_MOST 128
 #define PART_UNEVEN 32
 #define LIGHT 6
 #define LIGHT_FAR 12
@@ -63,7 +66,8 @@ static struct {
     cpu_set_t set;
     _Atomic uint32_t at, last, distance;    // home, plus 1; the turn of the last look, and turns between two
     bool apart;
-    uint32_t part, others;    // cycles that it takes to part; waits for something else, apart
+    uint32_t part, others;    // samples that it takes to part; waits for something else, apart
+    uint32_t alone;           // samples since the last of these
 } home = {.part = PART};
 
 static struct {
@@ -82,7 +86,8 @@ static struct {
     const struct uno_door *of;
     _Atomic bool beside;    // as last seen
     struct misses misses;
-    uint32_t row, uneven;     // cycles in a row; of those to come back by, in an uneven layout
+    uint32_t row, uneven;     // samples in a row; of those to come back by, in an uneven layout
+    uint64_t began, bytes;    // ticks, of the first of SAMPLED cycles; 0: there is none. What came in them
     uint64_t ended, work;     // ticks, of a wait that is a sample; 0: it is none. From there to the next
     uint64_t switched;        // ticks of a cycle beside it, less its copies: the mean of late; 0: not known
     _Atomic uint64_t gave;    // likewise, of giving the core away and getting it back
@@ -235,7 +240,7 @@ void uno_cosched_gave(uint64_t ticks)
 // Home, to where the higher one of two lives while they are apart, or back.
 static void change_home(void)
 {
-    home.others = 0;
+    home.others = home.alone = 0;
     home.apart = !home.apart;
     if (!home.apart && home.part < PART_MOST) home.part *= 2;
     uint32_t of = (uint32_t)(pair.of - uno_patience.doors);
@@ -285,7 +290,7 @@ static void look_at_cycle(uint64_t cycle, size_t bytes)
     bool is_long = bytes > LIGHT_BYTES / (share * share * share);
     bool light = !is_long && pair.work * (uno_copy_is_light() ? LIGHT : LIGHT_FAR) < g;
     bool beside = was_beside(), heavy = is_long || is_dear(cycle, bytes, share);
-    home.others = 0;
+    if (++home.alone >= PART) home.others = 0;
     if (beside) learn_beside(cycle, bytes);
     if (!(beside ? light && higher : heavy))
         pair.row = 0;
@@ -331,6 +336,7 @@ static void end(const struct uno_patience *p, struct misses *m)
 
 void uno_cosched_wait(struct uno_patience *p, const struct uno_door *of)
 {
+    pair.row = home.alone = 0;
     if (home.apart && ++home.others >= OTHERS) change_home();
     if (of && !uno_patience_beside(of) && runs(of)) begin(p, of, &misses);
 }
@@ -342,21 +348,24 @@ void uno_cosched_waited(const struct uno_patience *p)
 
 void uno_cosched_wait_message(struct uno_patience *p, const struct uno_door *of)
 {
-    if (of != pair.of) pair.row = pair.misses.missed = 0, pair.ended = 0;
+    if (of != pair.of) pair.row = pair.misses.missed = 0, pair.began = pair.ended = 0;
     // Of one that answers soon the door is not looked at each time: its line is the owner's.
     if (of != pair.of || pair.ended || was_beside() || pair.misses.missed) see(of);
     if (pair.ended) pair.work = uno_ticks() - pair.ended;
+    pair.ended = 0;
     if (!was_beside()) begin(p, of, &pair.misses);
 }
 
 void uno_cosched_waited_message(const struct uno_patience *p, bool came, size_t bytes)
 {
     end(p, &pair.misses);
-    if (!came) return;
-    uint64_t begun = pair.ended;
-    pair.ended = 0;
-    if (begun && home.n >= 2 && uno_patience.ndoors <= SHARE * home.n) look_at_cycle(uno_ticks() - begun, bytes);
-    if (pair.misses.waits % SAMPLED == 0) pair.ended = uno_ticks();
+    if (came) pair.bytes += bytes;
+    if (pair.misses.waits % SAMPLED == SAMPLED / 2) pair.ended = uno_ticks();
+    if (pair.misses.waits % SAMPLED != 0) return;
+    if (pair.began && home.n >= 2 && uno_patience.ndoors <= SHARE * home.n)
+        look_at_cycle((uno_ticks() - pair.began) / SAMPLED, pair.bytes / SAMPLED);
+    pair.bytes = 0;
+    pair.began = uno_ticks();
 }
 
 bool uno_cosched_spin(struct uno_patience *p)
