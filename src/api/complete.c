@@ -57,6 +57,11 @@ int MPI_Wait(MPI_Request *request, MPI_Status *status)
     return MPI_SUCCESS;
 }
 
+static void look_for(MPI_Request r)
+{
+    uno_look(&(struct uno_waiting){r->comm, r->rank, r->tag, true});
+}
+
 int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
 {
     if (!request) return uno_refuse_null(MPI_COMM_SELF, __func__, "request");
@@ -64,7 +69,7 @@ int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
     uno_enter("MPI_Test");
     int err = uno_world.checks ? uno_check_request(*request) : MPI_SUCCESS;
     if (err) return uno_raise_self("MPI_Test", err);
-    if (!has_ended(*request)) uno_progress();
+    if (!has_ended(*request)) look_for(*request);
     *flag = has_ended(*request);
     if (*flag) {
         MPI_Comm comm = comm_of(*request);
@@ -170,7 +175,7 @@ int MPI_Testall(int count, MPI_Request requests[], int *flag, MPI_Status statuse
     struct set s = {count, requests, 0};
     *flag = all_ended(&s);
     if (!*flag) {
-        uno_progress();
+        uno_look(NULL);
         *flag = all_ended(&s);
     }
     if (*flag) {
@@ -218,7 +223,7 @@ int MPI_Testany(int count, MPI_Request requests[], int *index, int *flag, MPI_St
     struct set s = {count, requests, 0};
     *flag = any_ended(&s);
     if (!*flag) {
-        uno_progress();
+        uno_look(NULL);
         *flag = any_ended(&s);
     }
     if (!*flag) {
@@ -273,7 +278,7 @@ int MPI_Testsome(int incount, MPI_Request requests[], int *outcount, int indices
     if (!err && incount > 0) err = uno_check_pointer(indices, "array_of_indices");
     if (err) return uno_raise_self("MPI_Testsome", err);
     struct set s = {incount, requests, 0};
-    if (!any_ended(&s)) uno_progress();
+    if (!any_ended(&s)) uno_look(NULL);
     return finish_some("MPI_Testsome", &s, outcount, indices, statuses);
 }
 
@@ -293,7 +298,7 @@ int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
     uno_enter("MPI_Request_get_status");
     int err = uno_world.checks ? uno_check_request(request) : MPI_SUCCESS;
     if (err) return uno_raise_self("MPI_Request_get_status", err);
-    if (!has_ended(request)) uno_progress();
+    if (!has_ended(request)) look_for(request);
     *flag = has_ended(request);
     if (*flag) peek(request, status);
     uno_leave();
@@ -307,7 +312,7 @@ int MPI_Request_get_status_all(int count, const MPI_Request requests[], int *fla
     int err = check_array(count, requests);
     if (err) return uno_raise_self("MPI_Request_get_status_all", err);
     struct set s = {count, (MPI_Request *)(uintptr_t)requests, 0};
-    if (!all_ended(&s)) uno_progress();
+    if (!all_ended(&s)) uno_look(NULL);
     *flag = all_ended(&s);
     for (int i = 0; i < count && *flag && statuses != MPI_STATUSES_IGNORE; i++) {
         peek(requests[i], &statuses[i]);
@@ -325,7 +330,7 @@ int MPI_Request_get_status_any(int count, const MPI_Request requests[], int *ind
     int err = check_array(count, requests);
     if (err) return uno_raise_self("MPI_Request_get_status_any", err);
     struct set s = {count, (MPI_Request *)(uintptr_t)requests, 0};
-    if (!any_ended(&s)) uno_progress();
+    if (!any_ended(&s)) uno_look(NULL);
     *flag = any_ended(&s);
     *index = *flag ? s.index : MPI_UNDEFINED;
     if (*flag) peek(s.index == MPI_UNDEFINED ? MPI_REQUEST_NULL : requests[s.index], status);
@@ -342,7 +347,7 @@ int MPI_Request_get_status_some(int incount, const MPI_Request requests[], int *
     if (!err && incount > 0) err = uno_check_pointer(indices, "array_of_indices");
     if (err) return uno_raise_self("MPI_Request_get_status_some", err);
     struct set s = {incount, (MPI_Request *)(uintptr_t)requests, 0};
-    if (!any_ended(&s)) uno_progress();
+    if (!any_ended(&s)) uno_look(NULL);
     int n = 0;
     bool active = false;
     for (int i = 0; i < incount; i++) {

@@ -85,11 +85,11 @@ static int probe(struct uno_args a, int *flag, MPI_Message *message, MPI_Status 
         uno_leave();
         return MPI_SUCCESS;
     }
+    struct uno_waiting what = {p.comm, a.rank, a.tag, true};
     if (flag) {
-        if (!arrived(&p) && uno_progress()) arrived(&p);
+        if (!arrived(&p)) uno_look(&what), arrived(&p);
         *flag = p.found != NULL;
     } else {
-        struct uno_waiting what = {p.comm, a.rank, a.tag, true};
         uno_wait_until(arrived, &p, &what);
     }
     err = p.refused;

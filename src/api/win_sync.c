@@ -93,7 +93,7 @@ int MPI_Win_test(MPI_Win win, int *flag)
     int err = uno_check_win(win);
     if (!err) err = uno_check_pointer(flag, "flag");
     if (!err) {
-        uno_progress();
+        uno_look(NULL);
         err = uno_rma_wait(uno_win(win), &done);
     }
     if (!err) *flag = done;

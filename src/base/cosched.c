@@ -346,6 +346,20 @@ void uno_cosched_waited(const struct uno_patience *p)
     end(p, &misses);
 }
 
+// Two pairs of which one rank each runs would give their processors away at the same time, again and again, so one that
+// finds the other not running looks for a while that is drawn (4 ranks on two cores, MPI_Test, 8 B between ranks 2 r
+// and 2 r + 1: a round trip 1.3 to 1.9 us, now 0.8).
+uint64_t uno_cosched_looks(struct uno_patience *p, const struct uno_door *of)
+{
+    static uint32_t drawn;
+    bool apart = of && !uno_patience_beside(of), there = apart && runs(of);
+    p->until = 0;
+    p->with = there ? of : NULL;
+    if (!apart || there) return 0;
+    drawn = drawn * 1664525 + 1013904223 + (uint32_t)uno_ticks();
+    return (drawn >> 8) % (2 * gave());
+}
+
 void uno_cosched_wait_message(struct uno_patience *p, const struct uno_door *of)
 {
     if (of != pair.of) pair.row = pair.misses.missed = 0, pair.began = pair.ended = 0;

@@ -40,6 +40,10 @@ void uno_cosched_gave(uint64_t ticks);
 void uno_cosched_wait(struct uno_patience *p, const struct uno_door *of);
 void uno_cosched_waited(const struct uno_patience *p);
 
+// Looks for what the owner of a door does, which are the caller's, go on for so many ticks from now on, and then until
+// uno_patience_spin says otherwise.
+uint64_t uno_cosched_looks(struct uno_patience *p, const struct uno_door *of);
+
 // A wait for a message from or to it begins, and has ended. came: a message has, of so many bytes.
 void uno_cosched_wait_message(struct uno_patience *p, const struct uno_door *of);
 void uno_cosched_waited_message(const struct uno_patience *p, bool came, size_t bytes);

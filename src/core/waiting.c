@@ -43,6 +43,11 @@ void uno_waited(const struct uno_patience *p)
     uno_cosched_waited(p);
 }
 
+uint64_t uno_waiting_looks(const struct uno_waiting *what, struct uno_patience *p)
+{
+    return uno_cosched_looks(p, what ? door_of(what) : NULL);
+}
+
 bool uno_waiting_message(MPI_Request r, const struct uno_waiting *what, struct uno_patience *p)
 {
     bool message = r->kind == UNO_REQ_RECV || r->kind == UNO_REQ_SEND;

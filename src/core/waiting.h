@@ -15,6 +15,9 @@ struct uno_waiting;
 void uno_waiting(const struct uno_waiting *what, struct uno_patience *p);
 void uno_waited(const struct uno_patience *p);
 
+// A look in vain is about to be repeated, for so many ticks at least.
+uint64_t uno_waiting_looks(const struct uno_waiting *what, struct uno_patience *p);
+
 // The same of a message from or to one rank of this host. False: the request stands for nothing of the kind.
 bool uno_waiting_message(MPI_Request r, const struct uno_waiting *what, struct uno_patience *p);
 void uno_waited_message(MPI_Request r, const struct uno_patience *p);

@@ -468,9 +468,8 @@ int uno_part_arrived(MPI_Request req, int i, bool *arrived)
     bool matched = atomic_load_explicit(&p->matched, memory_order_acquire);
     if (matched && has_arrived(p, i)) return MPI_SUCCESS;
     uno_lock();
-    if (part_poll(&p->poller) == 0) uno_progress();
+    if (part_poll(&p->poller) == 0) uno_look(&(struct uno_waiting){req->comm, req->rank, req->tag, true});
     *arrived = uno_request_is_done(req) || (p->matched && has_arrived(p, i));
     uno_unlock();
-    if (!*arrived && uno_patience.crowded) uno_give_core();    // a loop of such calls waits for a rank that wants it
     return MPI_SUCCESS;
 }
