@@ -64,6 +64,26 @@ static void bibw(struct run *r, long n)
     }
 }
 
+// Blocking sends and receives.
+static void bw_send(struct run *r, long n)
+{
+    char ack = 0;
+    int sender = r->rank < r->size / 2;
+    for (long i = 0; i < n; i++) {
+        char *p = sender ? r->sbuf : r->rbuf;
+        for (int w = 0; w < r->window; w++, p += r->bytes) {
+            if (sender)
+                MPI_Send(p, r->count, r->type, r->peer, TAG, r->comm);
+            else
+                MPI_Recv(p, r->count, r->type, r->peer, TAG, r->comm, MPI_STATUS_IGNORE);
+        }
+        if (sender)
+            MPI_Recv(&ack, 1, MPI_BYTE, r->peer, ACK, r->comm, MPI_STATUS_IGNORE);
+        else
+            MPI_Send(&ack, 1, MPI_BYTE, r->peer, ACK, r->comm);
+    }
+}
+
 static void make_persistent(struct run *r, int send, MPI_Request *q)
 {
     char *p = send ? r->sbuf : r->rbuf;
@@ -130,6 +150,29 @@ static void mlat(struct run *r, long n)
     for (long i = 0; i < n; i++) {
         if (first) MPI_Send(r->sbuf, r->count, r->type, r->peer, TAG, r->comm);
         MPI_Recv(r->rbuf, r->count, r->type, r->peer, TAG, r->comm, MPI_STATUS_IGNORE);
+        if (!first) MPI_Send(r->sbuf, r->count, r->type, r->peer, TAG, r->comm);
+    }
+}
+
+static void look_until_received(struct run *r)
+{
+    int come = 0;
+    MPI_Request q;
+    if (r->variant == 0) {
+        MPI_Irecv(r->rbuf, r->count, r->type, r->peer, TAG, r->comm, &q);
+        while (!come) MPI_Test(&q, &come, MPI_STATUS_IGNORE);
+        return;
+    }
+    while (!come) MPI_Iprobe(r->peer, TAG, r->comm, &come, MPI_STATUS_IGNORE);
+    MPI_Recv(r->rbuf, r->count, r->type, r->peer, TAG, r->comm, MPI_STATUS_IGNORE);
+}
+
+static void mlat_test(struct run *r, long n)
+{
+    int first = r->rank < r->size / 2;
+    for (long i = 0; i < n; i++) {
+        if (first) MPI_Send(r->sbuf, r->count, r->type, r->peer, TAG, r->comm);
+        look_until_received(r);
         if (!first) MPI_Send(r->sbuf, r->count, r->type, r->peer, TAG, r->comm);
     }
 }
@@ -310,7 +353,17 @@ const struct kernel bench_multi_rows[] = {
      .setup = pairs_setup,
      .fill = pairs_fill,
      .check = pairs_check},
+    {.name = "mlat-test",
+     P2P,
+     .what = "mlat received by looking again and again, half the round trip",
+     .flags = EVEN | HALF,
+     .variants = "test,iprobe",
+     .op = mlat_test,
+     .setup = pairs_setup,
+     .fill = pairs_fill,
+     .check = pairs_check},
     {.name = "mbw", P2P, .what = "bw of all pairs at once, sum; message rate", .flags = EVEN, .op = bw, WINDOWED},
+    {.name = "mbw-send", P2P, .what = "mbw with blocking sends and receives", .flags = EVEN, .op = bw_send, WINDOWED},
     {.name = "mbibw", P2P, .what = "bibw of all pairs at once, sum", .flags = EVEN, .op = bibw, WINDOWED},
     {.name = "fan-in",
      P2P,

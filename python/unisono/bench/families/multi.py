@@ -57,9 +57,24 @@ def bibw(r, n):
         sendrecv(ack, peer, ACK, back, peer, ACK)
 
 
+def bw_send(r, n):
+    send, recv, peer, ack, out, into = r.call.Send, r.call.Recv, r.peer, r.priv.ack, r.priv.out, r.priv.into
+    if r.rank < r.size // 2:
+        for _ in range(n):
+            for slot in out:
+                send(slot, peer, TAG)
+            recv(ack, peer, ACK)
+    else:
+        for _ in range(n):
+            for slot in into:
+                recv(slot, peer, TAG)
+            send(ack, peer, ACK)
+
+
 row("bw", "p2p", "window of messages one way, then one byte back", **PAIR, flags=ROOT, **WINDOWED)(bw)
 row("bibw", "p2p", "windows both ways at once", **PAIR, **WINDOWED)(bibw)
 row("mbw", "p2p", "bw of all pairs at once, sum; message rate", flags=EVEN, **WINDOWED)(bw)
+row("mbw-send", "p2p", "mbw with blocking sends and receives", flags=EVEN, **WINDOWED)(bw_send)
 row("mbibw", "p2p", "bibw of all pairs at once, sum", flags=EVEN, **WINDOWED)(bibw)
 
 
@@ -124,6 +139,24 @@ row("pbibw", "p2p", "bibw with persistent requests", **PAIR, **KEPT)(persistent)
      **CHECKED)  # fmt: skip
 def mlat(r, n):
     pingpong(r, n, r.call.Send, r.call.Recv)
+
+
+@row("mlat-test", "p2p", "mlat received by looking again and again, half the round trip", flags=EVEN | HALF, setup=setup,
+     variants=("test", "iprobe"), **CHECKED)  # fmt: skip
+def mlat_test(r, n):
+    irecv, recv, iprobe = r.call.Irecv, r.call.Recv, r.method("Iprobe")
+
+    def tested(d, peer, tag):
+        test = irecv(d, peer, tag).Test
+        while not test():
+            pass
+
+    def probed(d, peer, tag):
+        while not iprobe(peer, tag):
+            pass
+        recv(d, peer, tag)
+
+    pingpong(r, n, r.call.Send, tested if r.variant == "test" else probed)
 
 
 def fan_setup(r):
