@@ -67,6 +67,7 @@ static inline uint64_t uno_thresholds_eager(const struct uno_thresholds *t, bool
     return crowded && t->eager_light > t->eager ? t->eager_light : t->eager;
 }
 
+// How far beyond that single messages go.
 static inline uint64_t uno_thresholds_far(const struct uno_thresholds *t)
 {
     return 2 * t->eager < t->alone ? 2 * t->eager : t->alone;
