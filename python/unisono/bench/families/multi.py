@@ -141,8 +141,8 @@ def mlat(r, n):
     pingpong(r, n, r.call.Send, r.call.Recv)
 
 
-@row("mlat-test", "p2p", "mlat received by looking again and again, half the round trip", flags=EVEN | HALF, setup=setup,
-     variants=("test", "iprobe"), **CHECKED)  # fmt: skip
+@row("mlat-test", "p2p", "mlat received by looking again and again, half the round trip", flags=EVEN | HALF,
+     variants=("test", "iprobe"), setup=setup, **CHECKED)  # fmt: skip
 def mlat_test(r, n):
     irecv, recv, iprobe = r.call.Irecv, r.call.Recv, r.method("Iprobe")
 
