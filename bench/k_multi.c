@@ -39,17 +39,23 @@ static void post(struct run *r, int send, MPI_Request *q)
     }
 }
 
-static void bw(struct run *r, long n)
+// The end of a window: one byte back.
+static void answer(struct run *r, int sender)
 {
     char ack = 0;
+    if (sender)
+        MPI_Recv(&ack, 1, MPI_BYTE, r->peer, ACK, r->comm, MPI_STATUS_IGNORE);
+    else
+        MPI_Send(&ack, 1, MPI_BYTE, r->peer, ACK, r->comm);
+}
+
+static void bw(struct run *r, long n)
+{
     int sender = r->rank < r->size / 2;
     for (long i = 0; i < n; i++) {
         post(r, sender, r->req);
         MPI_Waitall(r->window, r->req, MPI_STATUSES_IGNORE);
-        if (sender)
-            MPI_Recv(&ack, 1, MPI_BYTE, r->peer, ACK, r->comm, MPI_STATUS_IGNORE);
-        else
-            MPI_Send(&ack, 1, MPI_BYTE, r->peer, ACK, r->comm);
+        answer(r, sender);
     }
 }
 
@@ -67,7 +73,6 @@ static void bibw(struct run *r, long n)
 // Blocking sends and receives.
 static void bw_send(struct run *r, long n)
 {
-    char ack = 0;
     int sender = r->rank < r->size / 2;
     for (long i = 0; i < n; i++) {
         char *p = sender ? r->sbuf : r->rbuf;
@@ -77,10 +82,7 @@ static void bw_send(struct run *r, long n)
             else
                 MPI_Recv(p, r->count, r->type, r->peer, TAG, r->comm, MPI_STATUS_IGNORE);
         }
-        if (sender)
-            MPI_Recv(&ack, 1, MPI_BYTE, r->peer, ACK, r->comm, MPI_STATUS_IGNORE);
-        else
-            MPI_Send(&ack, 1, MPI_BYTE, r->peer, ACK, r->comm);
+        answer(r, sender);
     }
 }
 
@@ -121,10 +123,8 @@ static void pbw(struct run *r, long n)
         MPI_Waitall(all, r->req, MPI_STATUSES_IGNORE);
         if (all > r->window)
             MPI_Sendrecv(&out, 1, MPI_BYTE, r->peer, ACK, &in, 1, MPI_BYTE, r->peer, ACK, r->comm, MPI_STATUS_IGNORE);
-        else if (r->rank < r->size / 2)
-            MPI_Recv(&in, 1, MPI_BYTE, r->peer, ACK, r->comm, MPI_STATUS_IGNORE);
         else
-            MPI_Send(&out, 1, MPI_BYTE, r->peer, ACK, r->comm);
+            answer(r, r->rank < r->size / 2);
     }
 }
 
@@ -144,14 +144,24 @@ static long pairs_check(struct run *r)
     return bench_check(r->rbuf, (size_t)r->bytes, (unsigned long)r->peer + 1);
 }
 
-static void mlat(struct run *r, long n)
+static inline void bounce(struct run *r, long n, void (*receive)(struct run *r))
 {
     int first = r->rank < r->size / 2;
     for (long i = 0; i < n; i++) {
         if (first) MPI_Send(r->sbuf, r->count, r->type, r->peer, TAG, r->comm);
-        MPI_Recv(r->rbuf, r->count, r->type, r->peer, TAG, r->comm, MPI_STATUS_IGNORE);
+        receive(r);
         if (!first) MPI_Send(r->sbuf, r->count, r->type, r->peer, TAG, r->comm);
     }
+}
+
+static void wait_until_received(struct run *r)
+{
+    MPI_Recv(r->rbuf, r->count, r->type, r->peer, TAG, r->comm, MPI_STATUS_IGNORE);
+}
+
+static void mlat(struct run *r, long n)
+{
+    bounce(r, n, wait_until_received);
 }
 
 static void look_until_received(struct run *r)
@@ -164,17 +174,12 @@ static void look_until_received(struct run *r)
         return;
     }
     while (!come) MPI_Iprobe(r->peer, TAG, r->comm, &come, MPI_STATUS_IGNORE);
-    MPI_Recv(r->rbuf, r->count, r->type, r->peer, TAG, r->comm, MPI_STATUS_IGNORE);
+    wait_until_received(r);
 }
 
 static void mlat_test(struct run *r, long n)
 {
-    int first = r->rank < r->size / 2;
-    for (long i = 0; i < n; i++) {
-        if (first) MPI_Send(r->sbuf, r->count, r->type, r->peer, TAG, r->comm);
-        look_until_received(r);
-        if (!first) MPI_Send(r->sbuf, r->count, r->type, r->peer, TAG, r->comm);
-    }
+    bounce(r, n, look_until_received);
 }
 
 // Many to one, or one to many: rank 0 is the one.

@@ -57,11 +57,6 @@ int MPI_Wait(MPI_Request *request, MPI_Status *status)
     return MPI_SUCCESS;
 }
 
-static void look_for(MPI_Request r)
-{
-    uno_look(&(struct uno_waiting){r->comm, r->rank, r->tag, true});
-}
-
 int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
 {
     if (!request) return uno_refuse_null(MPI_COMM_SELF, __func__, "request");
@@ -69,7 +64,7 @@ int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
     uno_enter("MPI_Test");
     int err = uno_world.checks ? uno_check_request(*request) : MPI_SUCCESS;
     if (err) return uno_raise_self("MPI_Test", err);
-    if (!has_ended(*request)) look_for(*request);
+    if (!has_ended(*request)) uno_look_for(*request);
     *flag = has_ended(*request);
     if (*flag) {
         MPI_Comm comm = comm_of(*request);
@@ -298,7 +293,7 @@ int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
     uno_enter("MPI_Request_get_status");
     int err = uno_world.checks ? uno_check_request(request) : MPI_SUCCESS;
     if (err) return uno_raise_self("MPI_Request_get_status", err);
-    if (!has_ended(request)) look_for(request);
+    if (!has_ended(request)) uno_look_for(request);
     *flag = has_ended(request);
     if (*flag) peek(request, status);
     uno_leave();

@@ -235,10 +235,13 @@ static int until_moved(struct uno_door *of, size_t bytes)
     return 0;
 }
 
-// Two ranks per processor, this one beside rank 0. Returns its home.
-static uint32_t live_beside(struct uno_door *all, uint32_t n)
+// Two ranks on each of n processors, this one beside rank 0; before: where it may run. Returns their doors, to free.
+static struct uno_door *live_beside(cpu_set_t *before, uint32_t n, uint32_t *at)
 {
     cpu_set_t one;
+    allowed(before);
+    struct uno_door *all = calloc((size_t)n * 2, sizeof *all);
+    assert_non_null(all);
     crowd("50", 4, 2);
     uno_patience_neighbours(all, 2 * n, n);
     uno_cosched_home(n, 2 * n);
@@ -246,8 +249,8 @@ static uint32_t live_beside(struct uno_door *all, uint32_t n)
     CPU_ZERO(&one);
     CPU_SET(home - 1, &one);
     assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
-    all[0].ran = home;
-    return home;
+    all[0].ran = *at = home;
+    return all;
 }
 
 // Parts and is brought back by long messages; how many waits it takes to part.
@@ -266,11 +269,9 @@ static void the_higher_of_two_parts_and_comes_back(void **state)
 {
     (void)state;
     cpu_set_t before;
-    uint32_t n = (uint32_t)allowed(&before);
+    uint32_t n = (uint32_t)allowed(&before), home;
     if (n < 2) skip();
-    struct uno_door *all = calloc((size_t)n * 2, sizeof *all);
-    assert_non_null(all);
-    uint32_t home = live_beside(all, n);
+    struct uno_door *all = live_beside(&before, n, &home);
     assert_int_equal(until_moved(&all[0], 100000), 0);    // long messages: a switch is cheap beside them
     assert_true(until_moved(&all[0], 8) > 0);
     all[0].ran = home + 1;
@@ -313,11 +314,9 @@ static void those_who_wait_for_others_too_stay(void **state)
 {
     (void)state;
     cpu_set_t before;
-    uint32_t n = (uint32_t)allowed(&before);
+    uint32_t n = (uint32_t)allowed(&before), home;
     if (n < 2) skip();
-    struct uno_door *all = calloc((size_t)n * 2, sizeof *all);
-    assert_non_null(all);
-    uint32_t home = live_beside(all, n);
+    struct uno_door *all = live_beside(&before, n, &home);
     assert_int_equal(until_moved_between_others(&all[0]), 0);
     assert_true(until_moved(&all[0], 8) > 0);
     all[0].ran = home + 1;
@@ -331,10 +330,8 @@ static void those_who_wait_for_others_too_stay(void **state)
 static bool parts_as_it_should(bool uneven, uint32_t n)
 {
     cpu_set_t before;
-    allowed(&before);
-    struct uno_door *all = calloc((size_t)n * 2, sizeof *all);
-    assert_non_null(all);
-    uint32_t home = live_beside(all, n);
+    uint32_t home;
+    struct uno_door *all = live_beside(&before, n, &home);
     all[1].ran = uneven ? home : 0;
     int first = part_and_return(all, home), last = 0;
     for (int i = 0; i < 4; i++) last = part_and_return(all, home);

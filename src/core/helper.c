@@ -153,9 +153,7 @@ void uno_helper_waited(void)
         tell(late || helper.asleep);
     if (!late || !uno_helper_beside || !uno_helper_users) return;
     // The kernel lets a program that computes go on for a slice, whoever is woken.
-    int depth = uno_lock_drop();
-    uno_give_core();
-    uno_lock_retake(depth);
+    uno_lock_give_core();
     helper.left = uno_ticks();
 }
 

@@ -129,6 +129,13 @@ void uno_lock_retake(int depth)
     lock.depth = depth;
 }
 
+void uno_lock_give_core(void)
+{
+    int depth = uno_lock_drop();
+    uno_give_core();
+    uno_lock_retake(depth);
+}
+
 void uno_lock_offer(void)
 {
     if (atomic_load_explicit(&lock.contenders, memory_order_relaxed) == 0 && lock.nwakes == 0) return;

@@ -73,46 +73,6 @@ int uno_progress(void)
     return n;
 }
 
-// A program that looks in vain twice within that time does nothing else in between.
-#define AGAIN_US 10
-
-static struct {
-    struct uno_patience p;
-    uint64_t last, until;    // look in vain; they go on in any case until then; ticks
-    bool again;              // nothing has come since
-} looks;
-
-static void give_way(void)
-{
-    int depth = uno_lock_drop();
-    uno_give_core();
-    uno_lock_retake(depth);
-    uno_progress();
-}
-
-static void look_in_vain(const struct uno_waiting *what)
-{
-    uint64_t now = uno_ticks();
-    bool again = looks.again && now - looks.last < AGAIN_US * uno_ticks_per_us();
-    looks.last = now;
-    if (again && (now < looks.until || uno_patience_spin(&looks.p))) return;
-    looks.p.yields = 0;
-    if (again && uno_patience_yield(&looks.p)) give_way();
-    looks.again = true;
-    looks.p = (struct uno_patience){0};
-    looks.until = uno_waiting_looks(what, &looks.p);
-    looks.last = uno_ticks();
-    looks.until += looks.last;
-}
-
-void uno_look(const struct uno_waiting *what)
-{
-    if (uno_progress())
-        looks.again = false;
-    else if (uno_patience.crowded)
-        look_in_vain(what);
-}
-
 static uint64_t looked;    // at the processes of other jobs, in ticks
 
 __attribute__((noinline, cold)) bool uno_guests_due(void)
@@ -249,9 +209,7 @@ static inline __attribute__((always_inline)) bool spin(bool (*ready)(void *), vo
 static bool yield_some(bool (*ready)(void *), void *arg, struct uno_patience *p)
 {
     while (uno_patience_yield(p)) {
-        int depth = uno_lock_drop();
-        uno_give_core();
-        uno_lock_retake(depth);
+        uno_lock_give_core();
         // All that has come is taken before the core is given away again: one look takes some messages of each ring.
         while (uno_progress()) {
             *p = (struct uno_patience){.met = p->met, .with = p->with};

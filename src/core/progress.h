@@ -24,6 +24,7 @@ int uno_progress(void);
 // The same for a call that only looks (MPI_Test, MPI_Iprobe), for what; NULL: for nobody in particular. A program that
 // looks again and again waits, and where ranks share processors it gives its own away as a wait does.
 void uno_look(const struct uno_waiting *what);
+void uno_look_for(MPI_Request r);
 
 extern const struct uno_waiting uno_waiting_helper;    // of the progress thread (core/helper.c): no wait of the user's
 

@@ -60,6 +60,7 @@ bool uno_lock_is_mine(void);
 // Releases the lock whatever its depth and returns the depth; takes it again to that depth.
 int uno_lock_drop(void);
 void uno_lock_retake(int depth);
+void uno_lock_give_core(void);    // gives the core away, with the lock released meanwhile
 
 // src/core/world.c: opens the library (first of MPI_Init, MPI_Session_init) and closes it (last of both). Lock not
 // held.

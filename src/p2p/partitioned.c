@@ -184,11 +184,7 @@ bool uno_part_ready(MPI_Request req, int i)
 static void settle_part(struct part *p)
 {
     // Acquire: pairs with the release in uno_part_ready.
-    while (atomic_load_explicit(&p->inside, memory_order_acquire) > 0) {
-        int depth = uno_lock_drop();
-        uno_give_core();
-        uno_lock_retake(depth);
-    }
+    while (atomic_load_explicit(&p->inside, memory_order_acquire) > 0) uno_lock_give_core();
 }
 
 static void open_sender(struct part *p)
@@ -468,7 +464,7 @@ int uno_part_arrived(MPI_Request req, int i, bool *arrived)
     bool matched = atomic_load_explicit(&p->matched, memory_order_acquire);
     if (matched && has_arrived(p, i)) return MPI_SUCCESS;
     uno_lock();
-    if (part_poll(&p->poller) == 0) uno_look(&(struct uno_waiting){req->comm, req->rank, req->tag, true});
+    if (part_poll(&p->poller) == 0) uno_look_for(req);
     *arrived = uno_request_is_done(req) || (p->matched && has_arrived(p, i));
     uno_unlock();
     return MPI_SUCCESS;
