@@ -90,16 +90,16 @@ int MPI_Group_compare(MPI_Group group1, MPI_Group group2, int *result)
     if (!err) err = uno_check_pointer(result, "result");
     if (err) return uno_raise_self(call, err);
     const struct MPI_ABI_Group *a = uno_group(group1), *b = uno_group(group2);
-    int *where = ranks_in(a, b);
-    if (!where) return uno_raise_self(call, no_memory());
     int r = a->size == b->size ? MPI_IDENT : MPI_UNEQUAL;
-    for (int i = 0; i < a->size && r != MPI_UNEQUAL; i++) {
-        if (where[i] == MPI_UNDEFINED)
-            r = MPI_UNEQUAL;
-        else if (where[i] != i)
-            r = MPI_SIMILAR;
+    for (int i = 0; i < a->size && r == MPI_IDENT; i++)
+        if (a->proc[i] != b->proc[i]) r = MPI_SIMILAR;
+    if (r == MPI_SIMILAR) {
+        int *where = ranks_in(a, b);
+        if (!where) return uno_raise_self(call, no_memory());
+        for (int i = 0; i < a->size && r == MPI_SIMILAR; i++)
+            if (where[i] == MPI_UNDEFINED) r = MPI_UNEQUAL;
+        free(where);
     }
-    free(where);
     *result = r;
     uno_leave();
     return MPI_SUCCESS;

@@ -101,8 +101,13 @@ int MPI_Info_get_string(MPI_Info info, const char *key, int *buflen, char *value
     if (!err) err = uno_check_pointer(flag, "flag");
     if (!err) {
         const char *found = uno_info_find(uno_info(info), key);
-        if (found && *buflen > 0) snprintf(value, (size_t)*buflen, "%s", found);
-        if (found) *buflen = (int)strlen(found) + 1;
+        int room = *buflen, n = found ? (int)strlen(found) : 0;
+        if (found && room > 0) {
+            if (n < room) room = n + 1;
+            memcpy(value, found, (size_t)room - 1);
+            value[room - 1] = '\0';
+        }
+        if (found) *buflen = n + 1;
         *flag = found != NULL;
     }
     return uno_finish_any("MPI_Info_get_string", err);

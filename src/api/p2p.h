@@ -55,15 +55,16 @@ static inline __attribute__((always_inline)) int uno_begin(struct uno_args a, in
 }
 
 // The receives of matched messages (api/probe.c) and the exchanges (api/sendrecv.c), from the arguments to the result
-// that the call returns. s and r name the same call and communicator.
+// that the call returns. s and r name the same call and communicator. By address: what is copied in wide words waits
+// for the stores before it.
 struct uno_pair {
     struct uno_args s, r;
 };
-int uno_mrecv(struct uno_args a, MPI_Message *message, MPI_Status *status);
-int uno_imrecv(struct uno_args a, MPI_Message *message, MPI_Request *request);
-int uno_pair_exchange(struct uno_pair p, MPI_Status *status);
-int uno_pair_replace(struct uno_pair p, MPI_Status *status);    // in one buffer: r's is s's
-int uno_pair_start(struct uno_pair p, bool replace, MPI_Request *request);
+int uno_mrecv(const struct uno_args *a, MPI_Message *message, MPI_Status *status);
+int uno_imrecv(const struct uno_args *a, MPI_Message *message, MPI_Request *request);
+int uno_pair_exchange(const struct uno_pair *p, MPI_Status *status);
+int uno_pair_replace(const struct uno_pair *p, MPI_Status *status);    // in one buffer: r's is s's
+int uno_pair_start(const struct uno_pair *p, bool replace, MPI_Request *request);
 
 // A request as the user holds it: 0 when live or MPI_REQUEST_NULL, MPI_ERR_REQUEST with the reason kept otherwise.
 int uno_check_request(MPI_Request r);

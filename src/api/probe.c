@@ -72,20 +72,20 @@ static int take_message(struct probe *p, MPI_Message *message)
 }
 
 // All four probes. flag NULL: wait. message NULL: leave the message queued.
-static int probe(struct uno_args a, int *flag, MPI_Message *message, MPI_Status *status)
+static int probe(const struct uno_args *a, int *flag, MPI_Message *message, MPI_Status *status)
 {
-    uno_enter(a.call);
-    int err = check_probe(&a);
-    if (err) return uno_raise_comm(a.comm, a.call, err);
-    struct probe p = {.a = &a, .comm = uno_comm(a.comm)};
-    if (a.rank == MPI_PROC_NULL && !p.comm->revoked) {
+    uno_enter(a->call);
+    int err = check_probe(a);
+    if (err) return uno_raise_comm(a->comm, a->call, err);
+    struct probe p = {.a = a, .comm = uno_comm(a->comm)};
+    if (a->rank == MPI_PROC_NULL && !p.comm->revoked) {
         if (flag) *flag = 1;
         if (message) *message = MPI_MESSAGE_NO_PROC;
         tell_status(NULL, status);
         uno_leave();
         return MPI_SUCCESS;
     }
-    struct uno_waiting what = {p.comm, a.rank, a.tag, true};
+    struct uno_waiting what = {p.comm, a->rank, a->tag, true};
     if (flag) {
         if (!arrived(&p)) uno_look(&what), arrived(&p);
         *flag = p.found != NULL;
@@ -99,24 +99,25 @@ static int probe(struct uno_args a, int *flag, MPI_Message *message, MPI_Status 
     } else if (message) {
         *message = MPI_MESSAGE_NULL;
     }
-    return uno_finish_comm(a.comm, a.call, err);
+    return uno_finish_comm(a->comm, a->call, err);
 }
 
 int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status)
 {
-    return probe((struct uno_args){.call = "MPI_Probe", .rank = source, .tag = tag, .comm = comm}, NULL, NULL, status);
+    return probe(&(struct uno_args){.call = "MPI_Probe", .rank = source, .tag = tag, .comm = comm}, NULL, NULL, status);
 }
 
 int MPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status)
 {
     if (!flag) return uno_refuse_null(comm, __func__, "flag");
-    return probe((struct uno_args){.call = "MPI_Iprobe", .rank = source, .tag = tag, .comm = comm}, flag, NULL, status);
+    return probe(&(struct uno_args){.call = "MPI_Iprobe", .rank = source, .tag = tag, .comm = comm}, flag, NULL,
+                 status);
 }
 
 int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status)
 {
     if (!message) return uno_refuse_null(comm, __func__, "message");
-    return probe((struct uno_args){.call = "MPI_Mprobe", .rank = source, .tag = tag, .comm = comm}, NULL, message,
+    return probe(&(struct uno_args){.call = "MPI_Mprobe", .rank = source, .tag = tag, .comm = comm}, NULL, message,
                  status);
 }
 
@@ -124,7 +125,7 @@ int MPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *mess
 {
     if (!flag) return uno_refuse_null(comm, __func__, "flag");
     if (!message) return uno_refuse_null(comm, __func__, "message");
-    return probe((struct uno_args){.call = "MPI_Improbe", .rank = source, .tag = tag, .comm = comm}, flag, message,
+    return probe(&(struct uno_args){.call = "MPI_Improbe", .rank = source, .tag = tag, .comm = comm}, flag, message,
                  status);
 }
 
@@ -144,22 +145,22 @@ static int check_data(const struct uno_args *a)
 }
 
 // Starts the receive of a matched message; *message becomes MPI_MESSAGE_NULL.
-static int imrecv(struct uno_args a, MPI_Message *message, MPI_Request *request)
+static int imrecv(const struct uno_args *a, MPI_Message *message, MPI_Request *request)
 {
-    int err = check_data(&a);
+    int err = check_data(a);
     if (err) return err;
     struct uno_where from = {.comm = &uno_comm_self, .rank = MPI_PROC_NULL, .tag = MPI_ANY_TAG};
     MPI_Message m = *message;
     if (m == MPI_MESSAGE_NO_PROC) {
         *message = MPI_MESSAGE_NULL;
-        return uno_irecv((void *)(uintptr_t)a.buf, a.count, uno_type(a.type), &from, request);
+        return uno_irecv((void *)(uintptr_t)a->buf, a->count, uno_type(a->type), &from, request);
     }
     err = check_message(m);
     if (err) return err;
     MPI_Request r = uno_request_new(UNO_REQ_RECV);
     if (!r) return uno_fail(MPI_ERR_NO_MEM, "no memory for a request");
     from = (struct uno_where){.comm = m->comm, .rank = m->unexp->src, .tag = m->unexp->tag};
-    uno_recv_setup(r, (void *)(uintptr_t)a.buf, a.count, uno_type(a.type), &from);    // takes over the handle's hold
+    uno_recv_setup(r, (void *)(uintptr_t)a->buf, a->count, uno_type(a->type), &from);    // takes over the handle's hold
     if (r->move.type) uno_packer_init(&r->move.packer, r->move.buf, r->move.count, r->move.type);
     uno_recv_unexpected(r, m->unexp);
     uno_pool_put(&messages, m);
@@ -173,25 +174,25 @@ static MPI_Comm comm_of(MPI_Message m)
     return uno_head_is(m, MESSAGE_MAGIC) ? m->comm->handle : MPI_COMM_SELF;
 }
 
-int uno_mrecv(struct uno_args a, MPI_Message *message, MPI_Status *status)
+int uno_mrecv(const struct uno_args *a, MPI_Message *message, MPI_Status *status)
 {
-    if (!message) return uno_refuse_null(MPI_COMM_SELF, a.call, "message");
-    uno_enter(a.call);
-    a.comm = comm_of(*message);
+    if (!message) return uno_refuse_null(MPI_COMM_SELF, a->call, "message");
+    uno_enter(a->call);
+    MPI_Comm comm = comm_of(*message);
     MPI_Request r;
     int err = imrecv(a, message, &r);
     if (!err) {
         uno_wait_request(r);
         err = uno_wait(&r, status);
     }
-    return uno_finish_comm(a.comm, a.call, err);
+    return uno_finish_comm(comm, a->call, err);
 }
 
-int uno_imrecv(struct uno_args a, MPI_Message *message, MPI_Request *request)
+int uno_imrecv(const struct uno_args *a, MPI_Message *message, MPI_Request *request)
 {
-    if (!message) return uno_refuse_null(MPI_COMM_SELF, a.call, "message");
-    if (!request) return uno_refuse_null(MPI_COMM_SELF, a.call, "request");
-    uno_enter(a.call);
-    a.comm = comm_of(*message);
-    return uno_finish_comm(a.comm, a.call, imrecv(a, message, request));
+    if (!message) return uno_refuse_null(MPI_COMM_SELF, a->call, "message");
+    if (!request) return uno_refuse_null(MPI_COMM_SELF, a->call, "request");
+    uno_enter(a->call);
+    MPI_Comm comm = comm_of(*message);
+    return uno_finish_comm(comm, a->call, imrecv(a, message, request));
 }

@@ -112,8 +112,29 @@ static int run_in_memory(struct uno_call *c)
     return __builtin_expect(comm->broken, 0) ? uno_comm_refusal(comm, MPI_PROC_NULL, true) : err;
 }
 
+static bool is_alone(const struct uno_call *c)
+{
+    return c->comm->size == 1 && !c->comm->inter && c->kind < UNO_NEIGHBOR_ALLGATHER;
+}
+
+// On one rank, in MPI_COMM_SELF and in programs started as one process: what it gives it takes, if anything at all.
+static int run_alone(const struct uno_call *c)
+{
+    if (__builtin_expect(c->comm->broken, 0)) return uno_comm_refusal(c->comm, MPI_PROC_NULL, true);
+    if (c->kind == UNO_BARRIER || c->kind == UNO_BCAST || c->kind == UNO_EXSCAN) return MPI_SUCCESS;
+    if (c->sbuf == MPI_IN_PLACE || c->rbuf == MPI_IN_PLACE) return MPI_SUCCESS;
+    if (uno_coll_reduces(c->kind)) {
+        MPI_Count count = c->kind == UNO_REDUCE_SCATTER ? uno_at(c->rcounts, 0) : c->rcount;
+        uno_pack_same(c->rbuf, c->sbuf, count, c->rtype);
+    } else {
+        uno_block_copy_own(c->kind, 1, uno_recv_block(c, 0), uno_send_block(c, 0));
+    }
+    return MPI_SUCCESS;
+}
+
 int uno_coll_run(struct uno_call *c)
 {
+    if (is_alone(c)) return run_alone(c);
     int err = run_in_memory(c);
     if (err != UNO_SHM_DECLINED) return err;
     struct uno_sched *s;
@@ -128,7 +149,10 @@ int uno_coll_run(struct uno_call *c)
 int uno_coll_start(struct uno_call *c, MPI_Request *req)
 {
     struct uno_sched *s;
-    int err = prepare(c, UNO_NONBLOCKING, &s);
+    int err = is_alone(c) ? run_alone(c) : UNO_SHM_DECLINED;
+    if (err == MPI_SUCCESS) *req = &uno_request_sent;
+    if (err != UNO_SHM_DECLINED) return err;
+    err = prepare(c, UNO_NONBLOCKING, &s);
     if (err) return err;
     err = uno_sched_start(s, req);
     if (err) uno_sched_free(s);

@@ -80,19 +80,6 @@ bool uno_op_standard(const struct MPI_ABI_Op *op, const struct MPI_ABI_Datatype 
     return !op->predefined || kernel_of(op) == UNO_REDUCE_END || uno_reduce_standard(kernel_of(op), type->basic);
 }
 
-static void copy_block(void *to, const void *from, MPI_Count count, struct MPI_ABI_Datatype *type)
-{
-    if (to == from) return;
-    if (type->flags & UNO_TYPE_PLAIN) {
-        memcpy(to, from, (size_t)(count * type->size));
-        return;
-    }
-    struct uno_packer out, in;
-    uno_packer_init(&in, from, count, type);
-    uno_packer_init(&out, to, count, type);
-    uno_pack_copy(&out, &in);
-}
-
 // The user's function takes its count as int or MPI_Count; a longer block goes in pieces.
 static void apply_user(const struct MPI_ABI_Op *op, const void *in, void *inout, MPI_Count count,
                        struct MPI_ABI_Datatype *type)
@@ -123,7 +110,7 @@ void uno_op_apply3(const struct MPI_ABI_Op *op, const void *a, const void *b, vo
 {
     if (count <= 0) return;
     if (!op->predefined) {
-        copy_block(out, b, count, type);
+        uno_pack_same(out, b, count, type);
         apply_user(op, a, out, count, type);
         return;
     }
@@ -131,5 +118,5 @@ void uno_op_apply3(const struct MPI_ABI_Op *op, const void *a, const void *b, vo
     if (kernel != UNO_REDUCE_END)
         uno_reduce(kernel, type->basic, a, b, out, (size_t)count);
     else
-        copy_block(out, op->handle == MPI_REPLACE ? a : b, count, type);
+        uno_pack_same(out, op->handle == MPI_REPLACE ? a : b, count, type);
 }

@@ -323,6 +323,23 @@ void uno_reduce(enum uno_reduce op, enum uno_basic basic, const void *a, const v
     chosen(op, number_of(basic), a, b, out, n);
 }
 
+#define BASICS(first, last) ((UINT64_C(2) << UNO_BASIC_##last) - (UINT64_C(1) << UNO_BASIC_##first))
+#define INTEGERS BASICS(I8, I128)
+#define REALS BASICS(F16, F128)
+#define NUMBERS (INTEGERS | REALS | BASICS(C16, C128))
+#define BITS (INTEGERS | BASICS(BYTE, BYTE))
+#define TRUTHS (INTEGERS | BASICS(BOOL, L128))
+#define LOCATED BASICS(FLOAT_INT, 2DOUBLE)
+_Static_assert(UNO_BASIC_END < 64, "a bit for each machine type");
+
+// The machine types that the standard's table has for each operation.
+static const uint64_t standard[UNO_REDUCE_END + 1] = {
+    [UNO_REDUCE_SUM] = NUMBERS, [UNO_REDUCE_PROD] = NUMBERS,   [UNO_REDUCE_MIN] = INTEGERS | REALS,
+    [UNO_REDUCE_BAND] = BITS,   [UNO_REDUCE_BOR] = BITS,       [UNO_REDUCE_MAX] = INTEGERS | REALS,
+    [UNO_REDUCE_BXOR] = BITS,   [UNO_REDUCE_LAND] = TRUTHS,    [UNO_REDUCE_LOR] = TRUTHS,
+    [UNO_REDUCE_LXOR] = TRUTHS, [UNO_REDUCE_MINLOC] = LOCATED, [UNO_REDUCE_MAXLOC] = LOCATED,
+};
+
 bool uno_reduce_defined(enum uno_reduce op, enum uno_basic basic)
 {
     return uno_reduce_standard(op, number_of(basic));
@@ -330,24 +347,5 @@ bool uno_reduce_defined(enum uno_reduce op, enum uno_basic basic)
 
 bool uno_reduce_standard(enum uno_reduce op, enum uno_basic basic)
 {
-    bool integer = basic >= UNO_BASIC_I8 && basic <= UNO_BASIC_I128;
-    bool real = basic >= UNO_BASIC_F16 && basic <= UNO_BASIC_F128;
-    bool complex = basic >= UNO_BASIC_C16 && basic <= UNO_BASIC_C128;
-    bool truth = basic >= UNO_BASIC_BOOL && basic <= UNO_BASIC_L128;
-    switch (op) {
-    case UNO_REDUCE_SUM:
-    case UNO_REDUCE_PROD: return integer || real || complex;
-    case UNO_REDUCE_MIN:
-    case UNO_REDUCE_MAX: return integer || real;
-    case UNO_REDUCE_BAND:
-    case UNO_REDUCE_BOR:
-    case UNO_REDUCE_BXOR: return integer || basic == UNO_BASIC_BYTE;
-    case UNO_REDUCE_LAND:
-    case UNO_REDUCE_LOR:
-    case UNO_REDUCE_LXOR: return integer || truth;
-    case UNO_REDUCE_MINLOC:
-    case UNO_REDUCE_MAXLOC: return basic >= UNO_BASIC_FLOAT_INT && basic <= UNO_BASIC_2DOUBLE;
-    case UNO_REDUCE_END: break;
-    }
-    return false;
+    return standard[op] >> basic & 1;
 }

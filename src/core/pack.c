@@ -325,3 +325,16 @@ size_t uno_pack_copy(struct uno_packer *to, struct uno_packer *from)
         moved += uno_unpack(to, bounce, n);
     return moved;
 }
+
+void uno_pack_same(void *to, const void *from, MPI_Count count, struct MPI_ABI_Datatype *type)
+{
+    if (to == from) return;
+    if (type->flags & UNO_TYPE_PLAIN) {
+        memcpy(to, from, (size_t)(count * type->size));
+        return;
+    }
+    struct uno_packer out, in;
+    uno_packer_init(&in, from, count, type);
+    uno_packer_init(&out, to, count, type);
+    uno_pack_copy(&out, &in);
+}

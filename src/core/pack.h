@@ -52,3 +52,6 @@ bool uno_packer_overlaps(const struct uno_packer *p, ptrdiff_t *at);
 
 // Copies between two layouts in this process (self messages, collectives' local part). Returns the bytes moved.
 size_t uno_pack_copy(struct uno_packer *to, struct uno_packer *from);
+
+// Copies count elements of one layout, what lies between them left alone. The buffers are apart, or the same address.
+void uno_pack_same(void *to, const void *from, MPI_Count count, struct MPI_ABI_Datatype *type);

@@ -71,12 +71,13 @@ static const struct uno_pack *node_of(struct builder *b, const struct piece *p)
     return p->node ? p->node : new_node(b, UNO_PACK_RUN, p->bytes, 1);
 }
 
-static void push(struct builder *b, struct list *l, struct piece p)
+// A piece goes by its three words: copied as a whole it would wait until they are stored.
+static void push(struct builder *b, struct list *l, ptrdiff_t at, size_t bytes, const struct uno_pack *node)
 {
-    if (p.bytes == 0) return;
+    if (bytes == 0) return;
     struct piece *last = l->n ? &l->piece[l->n - 1] : NULL;
-    if (last && !p.node && !last->node && last->at + (ptrdiff_t)last->bytes == p.at) {
-        last->bytes += p.bytes;
+    if (last && !node && !last->node && last->at + (ptrdiff_t)last->bytes == at) {
+        last->bytes += bytes;
         return;
     }
     if (!l->piece || l->n == l->room) {
@@ -89,7 +90,7 @@ static void push(struct builder *b, struct list *l, struct piece p)
         l->piece = grown;
         l->room = room;
     }
-    l->piece[l->n++] = p;
+    l->piece[l->n++] = (struct piece){at, bytes, node};
 }
 
 // Whether a node is no more than a few runs, which may be written out where it is used.
@@ -101,21 +102,20 @@ static bool is_short(const struct uno_pack *g)
 
 // Appends a piece; a short node in a list that is not long goes in run by run, so that its ends can merge with their
 // neighbours.
-static void append(struct builder *b, struct list *l, struct piece p)
+static void append(struct builder *b, struct list *l, ptrdiff_t at, size_t bytes, const struct uno_pack *g)
 {
-    const struct uno_pack *g = p.node;
     if (!g || l->n >= WRITE_OUT || !is_short(g)) {
-        push(b, l, p);
+        push(b, l, at, bytes, g);
         return;
     }
+    at = shifted(at, g->at);
     for (size_t i = 0; i < g->n; i++) {
-        ptrdiff_t at = shifted(p.at, g->at);
         if (g->kind == UNO_PACK_LOOP)
-            push(b, l, (struct piece){shifted(shifted(at, g->kid->at), (ptrdiff_t)i * g->stride), g->kid->bytes, NULL});
+            push(b, l, shifted(shifted(at, g->kid->at), (ptrdiff_t)i * g->stride), g->kid->bytes, NULL);
         else if (g->kind == UNO_PACK_GATHER)
-            push(b, l, (struct piece){shifted(at, g->disp[i]), g->len, NULL});
+            push(b, l, shifted(at, g->disp[i]), g->len, NULL);
         else
-            push(b, l, (struct piece){shifted(at, g->disp[i]), g->offset[i + 1] - g->offset[i], NULL});
+            push(b, l, shifted(at, g->disp[i]), g->offset[i + 1] - g->offset[i], NULL);
     }
 }
 
@@ -315,29 +315,29 @@ static bool follows(const struct uno_pack *g, ptrdiff_t stride)
     return !__builtin_mul_overflow((ptrdiff_t)g->n, g->stride, &all) && stride == all;
 }
 
-static struct piece repeat(struct builder *b, struct piece p, MPI_Count count, MPI_Count stride)
+static struct piece repeat(struct builder *b, const struct piece *p, MPI_Count count, MPI_Count stride)
 {
     size_t n = (size_t)count;
-    const struct uno_pack *g = p.node;
-    if (n == 0 || p.bytes == 0) return (struct piece){0, 0, NULL};
-    if (n == 1) return p;
-    if (!g && (size_t)stride == p.bytes) return (struct piece){p.at, n * p.bytes, NULL};
+    const struct uno_pack *g = p->node;
+    if (n == 0 || p->bytes == 0) return (struct piece){0, 0, NULL};
+    if (n == 1) return *p;
+    if (!g && (size_t)stride == p->bytes) return (struct piece){p->at, n * p->bytes, NULL};
     if (g && g->kind == UNO_PACK_LOOP && follows(g, stride)) {
-        struct piece inner = {shifted(p.at, g->at), g->kid->bytes, g->kid};
+        struct piece inner = {shifted(p->at, g->at), g->kid->bytes, g->kid};
         return loop_of(b, inner, n * g->n, g->stride);
     }
     if (g && g->kind == UNO_PACK_LOOP && is_short(g)) {
         struct list l = {0};
-        append(b, &l, p);
-        struct uno_pack *runs = new_node(b, UNO_PACK_RUNS, p.bytes, l.n);
+        append(b, &l, p->at, p->bytes, g);
+        struct uno_pack *runs = new_node(b, UNO_PACK_RUNS, p->bytes, l.n);
         for (size_t i = 0; runs && i < l.n; i++) {
             ((ptrdiff_t *)(uintptr_t)runs->disp)[i] = l.piece[i].at;
             ((size_t *)(uintptr_t)runs->offset)[i + 1] = runs->offset[i] + l.piece[i].bytes;
         }
         free(l.piece);
-        if (runs) p = (struct piece){0, p.bytes, runs};
+        if (runs) return loop_of(b, (struct piece){0, p->bytes, runs}, n, stride);
     }
-    return loop_of(b, p, n, stride);
+    return loop_of(b, *p, n, stride);
 }
 
 // The program of a part. A run inside it is taken over as such, so that it can merge.
@@ -365,9 +365,9 @@ static struct piece compile_blocks(struct builder *b, const struct uno_layout *l
         MPI_Count len = uno_layout_len(l, i);
         uno_datatype *type = l->kid[l->shape == UNO_SHAPE_STRUCT ? i : 0];
         if (first) kid = piece_of(b, type);
-        if (first || len != made) block = repeat(b, kid, len, type->extent);
+        if (first || len != made) block = repeat(b, &kid, len, type->extent);
         made = len;
-        append(b, &list, (struct piece){shifted(block.at, l->disp[i]), block.bytes, block.node});
+        append(b, &list, shifted(block.at, l->disp[i]), block.bytes, block.node);
     }
     return finish_list(b, &list);
 }
@@ -376,8 +376,8 @@ static struct piece compile(struct builder *b, const struct uno_layout *l)
 {
     if (l->shape == UNO_SHAPE_SAME) return piece_of(b, l->kid[0]);
     if (l->shape != UNO_SHAPE_VECTOR) return compile_blocks(b, l);
-    struct piece block = repeat(b, piece_of(b, l->kid[0]), l->blocklen, l->kid[0]->extent);
-    return repeat(b, block, l->n, l->stride);
+    struct piece kid = piece_of(b, l->kid[0]), block = repeat(b, &kid, l->blocklen, l->kid[0]->extent);
+    return repeat(b, &block, l->n, l->stride);
 }
 
 const struct uno_pack *uno_pack_program(uno_datatype *t)

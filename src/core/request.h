@@ -130,6 +130,17 @@ static inline MPI_Count uno_status_bytes(const MPI_Status *s)
     return (MPI_Count)((uint64_t)(uint32_t)s->MPI_internal[1] << 32 | (uint32_t)s->MPI_internal[0]);
 }
 
+// What the user is told; MPI_ERROR is the user's but in calls that return many statuses. Word by word, as it was
+// written (volatile): wider loads would wait until all stores before are done, those into lines of other ranks too.
+static inline void uno_status_tell(MPI_Status *to, const volatile MPI_Status *from)
+{
+    to->MPI_SOURCE = from->MPI_SOURCE;
+    to->MPI_TAG = from->MPI_TAG;
+    to->MPI_internal[0] = from->MPI_internal[0];
+    to->MPI_internal[1] = from->MPI_internal[1];
+    to->MPI_internal[2] = from->MPI_internal[2];
+}
+
 static inline void uno_status_empty(MPI_Status *s)
 {
     *s = (MPI_Status){.MPI_SOURCE = MPI_ANY_SOURCE, .MPI_TAG = MPI_ANY_TAG, .MPI_ERROR = MPI_SUCCESS};

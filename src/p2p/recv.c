@@ -180,11 +180,7 @@ int uno_recv(void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, const st
     if (r.move.type) uno_type_drop(r.move.type);
     if (__builtin_expect(uno_recv_is_pending(&r), 0)) give_up_any(&r);
     err = r.status.MPI_ERROR;
-    if (status != MPI_STATUS_IGNORE) {
-        int kept = status->MPI_ERROR;    // MPI_ERROR is the user's except in calls that return many statuses
-        *status = r.status;
-        status->MPI_ERROR = kept;
-    }
+    if (status != MPI_STATUS_IGNORE) uno_status_tell(status, &r.status);
     return err;
 }
 

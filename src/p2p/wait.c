@@ -10,11 +10,7 @@ int uno_request_finish(MPI_Request r, MPI_Status *status)
         int err = r->ops->query(r, &r->status);
         if (err) r->status.MPI_ERROR = err;
     }
-    if (status != MPI_STATUS_IGNORE) {
-        int kept = status->MPI_ERROR;
-        *status = r->status;
-        status->MPI_ERROR = kept;
-    }
+    if (status != MPI_STATUS_IGNORE) uno_status_tell(status, &r->status);
     return r->status.MPI_ERROR;
 }
 

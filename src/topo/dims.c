@@ -15,20 +15,13 @@ struct divisors {
     int n, value[1600];
 };    // no int has more than 1,536
 
-static int by_value(const void *a, const void *b)
-{
-    return *(const int *)a - *(const int *)b;
-}
-
 static void list_divisors(int n, struct divisors *d)
 {
     d->n = 0;
-    for (int i = 1; (long)i * i <= n; i++) {
-        if (n % i) continue;
-        d->value[d->n++] = i;
-        if (i != n / i) d->value[d->n++] = n / i;
-    }
-    qsort(d->value, (size_t)d->n, sizeof d->value[0], by_value);
+    for (int i = 1; (long)i * i <= n; i++)
+        if (n % i == 0) d->value[d->n++] = i;
+    for (int i = d->n - 1; i >= 0; i--)    // the partners, from the root on
+        if (d->value[i] != n / d->value[i]) d->value[d->n++] = n / d->value[i];
 }
 
 // base to the power of k, or LONG_MAX when that is more than an int holds.

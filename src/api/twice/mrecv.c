@@ -5,10 +5,10 @@
 
 int MPI_Mrecv(void *buf, uno_count count, MPI_Datatype type, MPI_Message *message, MPI_Status *status)
 {
-    return uno_mrecv((struct uno_args){.call = __func__, .buf = buf, .count = count, .type = type}, message, status);
+    return uno_mrecv(&(struct uno_args){.call = __func__, .buf = buf, .count = count, .type = type}, message, status);
 }
 
 int MPI_Imrecv(void *buf, uno_count count, MPI_Datatype type, MPI_Message *message, MPI_Request *request)
 {
-    return uno_imrecv((struct uno_args){.call = __func__, .buf = buf, .count = count, .type = type}, message, request);
+    return uno_imrecv(&(struct uno_args){.call = __func__, .buf = buf, .count = count, .type = type}, message, request);
 }

@@ -4,7 +4,7 @@
 #include "api/twice/twice.h"
 #include "p2p/sign.h"
 
-static int send_init(struct uno_args a, enum uno_mode mode, MPI_Request *request)
+static inline __attribute__((always_inline)) int send_init(struct uno_args a, enum uno_mode mode, MPI_Request *request)
 {
     if (!request) return uno_refuse_null(a.comm, a.call, "request");
     struct uno_where to;
@@ -22,7 +22,7 @@ static int send_init(struct uno_args a, enum uno_mode mode, MPI_Request *request
     return uno_finish_comm(a.comm, a.call, MPI_SUCCESS);
 }
 
-static int recv_init(struct uno_args a, MPI_Request *request)
+static inline __attribute__((always_inline)) int recv_init(struct uno_args a, MPI_Request *request)
 {
     if (!request) return uno_refuse_null(a.comm, a.call, "request");
     struct uno_where from;

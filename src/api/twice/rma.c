@@ -95,28 +95,29 @@ static struct uno_rma_op operation(const struct args *a)
     return o;
 }
 
-static int run(struct args a, MPI_Request *req)
+// By address: copied in wide words, the arguments would wait for all stores before, those to other ranks too.
+static int run(const struct args *a, MPI_Request *req)
 {
-    uno_enter(a.call);
-    int err = check(&a);
-    if (!err && (a.rank == MPI_PROC_NULL || is_empty(&a))) {    // nothing to do
+    uno_enter(a->call);
+    int err = check(a);
+    if (!err && (a->rank == MPI_PROC_NULL || is_empty(a))) {    // nothing to do
         if (req) *req = &uno_request_sent;
-        return uno_finish_win(a.win, a.call, MPI_SUCCESS);
+        return uno_finish_win(a->win, a->call, MPI_SUCCESS);
     }
     if (!err) {
-        struct uno_rma_op o = operation(&a);
-        if (uno_win(a.win)->check) err = uno_win_check_op(uno_win(a.win), &o, !req);
-        if (!err) err = uno_rma_start(uno_win(a.win), &o, req);
+        struct uno_rma_op o = operation(a);
+        if (uno_win(a->win)->check) err = uno_win_check_op(uno_win(a->win), &o, !req);
+        if (!err) err = uno_rma_start(uno_win(a->win), &o, req);
     }
-    return uno_finish_win(a.win, a.call, err);
+    return uno_finish_win(a->win, a->call, err);
 }
 
 // The same with a request.
-static int run_request(struct args a, MPI_Request *req)
+static int run_request(const struct args *a, MPI_Request *req)
 {
     if (req) return run(a, req);
-    uno_enter(a.call);
-    return uno_raise_win(a.win, a.call, uno_check_pointer(req, "request"));
+    uno_enter(a->call);
+    return uno_raise_win(a->win, a->call, uno_check_pointer(req, "request"));
 }
 
 static struct args plain(const char *call, const void *buf, MPI_Count n, MPI_Datatype type, bool get, MPI_Op op)
@@ -124,23 +125,22 @@ static struct args plain(const char *call, const void *buf, MPI_Count n, MPI_Dat
     return (struct args){.call = call, .origin = buf, .origin_count = n, .origin_type = type, .get = get, .op = op};
 }
 
-static struct args at(struct args a, int rank, MPI_Aint disp, MPI_Count n, MPI_Datatype type, MPI_Win win)
+static const struct args *at(struct args *a, int rank, MPI_Aint disp, MPI_Count n, MPI_Datatype type, MPI_Win win)
 {
-    a.rank = rank;
-    a.disp = disp;
-    a.count = n;
-    a.type = type;
-    a.win = win;
+    a->rank = rank;
+    a->disp = disp;
+    a->count = n;
+    a->type = type;
+    a->win = win;
     return a;
 }
 
-static struct args into(struct args a, void *result, MPI_Count n, MPI_Datatype type)
+static void into(struct args *a, void *result, MPI_Count n, MPI_Datatype type)
 {
-    a.result = result;
-    a.result_count = n;
-    a.result_type = type;
-    a.fetch = true;
-    return a;
+    a->result = result;
+    a->result_count = n;
+    a->result_type = type;
+    a->fetch = true;
 }
 
 int MPI_Put(const void *origin_addr, uno_count origin_count, MPI_Datatype origin_datatype, int target_rank,
@@ -152,7 +152,7 @@ int MPI_Put(const void *origin_addr, uno_count origin_count, MPI_Datatype origin
         return uno_finish_win(win, __func__, MPI_SUCCESS);
     uno_leave();
     struct args a = plain(__func__, origin_addr, origin_count, origin_datatype, false, MPI_OP_NULL);
-    return run(at(a, target_rank, target_disp, target_count, target_datatype, win), NULL);
+    return run(at(&a, target_rank, target_disp, target_count, target_datatype, win), NULL);
 }
 
 int MPI_Get(void *origin_addr, uno_count origin_count, MPI_Datatype origin_datatype, int target_rank,
@@ -164,7 +164,7 @@ int MPI_Get(void *origin_addr, uno_count origin_count, MPI_Datatype origin_datat
         return uno_finish_win(win, __func__, MPI_SUCCESS);
     uno_leave();
     struct args a = plain(__func__, origin_addr, origin_count, origin_datatype, true, MPI_OP_NULL);
-    return run(at(a, target_rank, target_disp, target_count, target_datatype, win), NULL);
+    return run(at(&a, target_rank, target_disp, target_count, target_datatype, win), NULL);
 }
 
 int MPI_Accumulate(const void *origin_addr, uno_count origin_count, MPI_Datatype origin_datatype, int target_rank,
@@ -176,7 +176,7 @@ int MPI_Accumulate(const void *origin_addr, uno_count origin_count, MPI_Datatype
         return uno_finish_win(win, __func__, MPI_SUCCESS);
     uno_leave();
     struct args a = plain(__func__, origin_addr, origin_count, origin_datatype, false, op);
-    return run(at(a, target_rank, target_disp, target_count, target_datatype, win), NULL);
+    return run(at(&a, target_rank, target_disp, target_count, target_datatype, win), NULL);
 }
 
 int MPI_Get_accumulate(const void *origin_addr, uno_count origin_count, MPI_Datatype origin_datatype, void *result_addr,
@@ -190,8 +190,8 @@ int MPI_Get_accumulate(const void *origin_addr, uno_count origin_count, MPI_Data
         return uno_finish_win(win, __func__, MPI_SUCCESS);
     uno_leave();
     struct args a = plain(__func__, origin_addr, origin_count, origin_datatype, false, op);
-    a = into(a, result_addr, result_count, result_datatype);
-    return run(at(a, target_rank, target_disp, target_count, target_datatype, win), NULL);
+    into(&a, result_addr, result_count, result_datatype);
+    return run(at(&a, target_rank, target_disp, target_count, target_datatype, win), NULL);
 }
 
 // A request-based operation on mapped memory is over when it returns, as all there.
@@ -211,7 +211,7 @@ int MPI_Rput(const void *origin_addr, uno_count origin_count, MPI_Datatype origi
         return uno_finish_win(win, __func__, MPI_SUCCESS);
     uno_leave();
     struct args a = plain(__func__, origin_addr, origin_count, origin_datatype, false, MPI_OP_NULL);
-    return run_request(at(a, target_rank, target_disp, target_count, target_datatype, win), request);
+    return run_request(at(&a, target_rank, target_disp, target_count, target_datatype, win), request);
 }
 
 int MPI_Rget(void *origin_addr, uno_count origin_count, MPI_Datatype origin_datatype, int target_rank,
@@ -224,7 +224,7 @@ int MPI_Rget(void *origin_addr, uno_count origin_count, MPI_Datatype origin_data
         return uno_finish_win(win, __func__, MPI_SUCCESS);
     uno_leave();
     struct args a = plain(__func__, origin_addr, origin_count, origin_datatype, true, MPI_OP_NULL);
-    return run_request(at(a, target_rank, target_disp, target_count, target_datatype, win), request);
+    return run_request(at(&a, target_rank, target_disp, target_count, target_datatype, win), request);
 }
 
 int MPI_Raccumulate(const void *origin_addr, uno_count origin_count, MPI_Datatype origin_datatype, int target_rank,
@@ -238,7 +238,7 @@ int MPI_Raccumulate(const void *origin_addr, uno_count origin_count, MPI_Datatyp
         return uno_finish_win(win, __func__, MPI_SUCCESS);
     uno_leave();
     struct args a = plain(__func__, origin_addr, origin_count, origin_datatype, false, op);
-    return run_request(at(a, target_rank, target_disp, target_count, target_datatype, win), request);
+    return run_request(at(&a, target_rank, target_disp, target_count, target_datatype, win), request);
 }
 
 int MPI_Rget_accumulate(const void *origin_addr, uno_count origin_count, MPI_Datatype origin_datatype,
@@ -254,6 +254,6 @@ int MPI_Rget_accumulate(const void *origin_addr, uno_count origin_count, MPI_Dat
         return uno_finish_win(win, __func__, MPI_SUCCESS);
     uno_leave();
     struct args a = plain(__func__, origin_addr, origin_count, origin_datatype, false, op);
-    a = into(a, result_addr, result_count, result_datatype);
-    return run_request(at(a, target_rank, target_disp, target_count, target_datatype, win), request);
+    into(&a, result_addr, result_count, result_datatype);
+    return run_request(at(&a, target_rank, target_disp, target_count, target_datatype, win), request);
 }

@@ -27,7 +27,7 @@ static inline __attribute__((always_inline)) int isend(struct uno_args a, enum u
     return uno_finish_comm(a.comm, a.call, uno_isend(a.buf, a.count, type, &to, mode, request));
 }
 
-static int bsend(struct uno_args a)
+static inline __attribute__((always_inline)) int bsend(struct uno_args a)
 {
     struct uno_where to;
     struct MPI_ABI_Datatype *type;

@@ -8,7 +8,7 @@ int MPI_Sendrecv(const void *sendbuf, uno_count sendcount, MPI_Datatype sendtype
 {
     struct uno_pair p = {{__func__, sendbuf, sendcount, sendtype, dest, sendtag, comm},
                          {__func__, recvbuf, recvcount, recvtype, source, recvtag, comm}};
-    return uno_pair_exchange(p, status);
+    return uno_pair_exchange(&p, status);
 }
 
 int MPI_Sendrecv_replace(void *buf, uno_count count, MPI_Datatype type, int dest, int sendtag, int source, int recvtag,
@@ -16,7 +16,7 @@ int MPI_Sendrecv_replace(void *buf, uno_count count, MPI_Datatype type, int dest
 {
     struct uno_pair p = {{__func__, buf, count, type, dest, sendtag, comm},
                          {__func__, buf, count, type, source, recvtag, comm}};
-    return uno_pair_replace(p, status);
+    return uno_pair_replace(&p, status);
 }
 
 int MPI_Isendrecv(const void *sendbuf, uno_count sendcount, MPI_Datatype sendtype, int dest, int sendtag, void *recvbuf,
@@ -25,7 +25,7 @@ int MPI_Isendrecv(const void *sendbuf, uno_count sendcount, MPI_Datatype sendtyp
 {
     struct uno_pair p = {{__func__, sendbuf, sendcount, sendtype, dest, sendtag, comm},
                          {__func__, recvbuf, recvcount, recvtype, source, recvtag, comm}};
-    return uno_pair_start(p, false, request);
+    return uno_pair_start(&p, false, request);
 }
 
 int MPI_Isendrecv_replace(void *buf, uno_count count, MPI_Datatype type, int dest, int sendtag, int source, int recvtag,
@@ -33,5 +33,5 @@ int MPI_Isendrecv_replace(void *buf, uno_count count, MPI_Datatype type, int des
 {
     struct uno_pair p = {{__func__, buf, count, type, dest, sendtag, comm},
                          {__func__, buf, count, type, source, recvtag, comm}};
-    return uno_pair_start(p, true, request);
+    return uno_pair_start(&p, true, request);
 }
