@@ -24,20 +24,30 @@ static double clksync_sample(struct run *r)
     return worst;
 }
 
-static void callcost(struct run *r, long n)
+// One call: of comm_rank and so on, by the number of its variant.
+static void cheap(struct run *r, double *a, double *b)
 {
     MPI_Request null = MPI_REQUEST_NULL;
     int x;
-    for (long i = 0; i < n; i++) {
-        if (r->variant == 0)
-            MPI_Comm_rank(r->comm, &x);
-        else if (r->variant == 1)
-            MPI_Test(&null, &x, MPI_STATUS_IGNORE);
-        else if (r->variant == 2)
-            MPI_Send(r->sbuf, 1, MPI_BYTE, MPI_PROC_NULL, 0, r->comm);
-        else
-            MPI_Barrier(MPI_COMM_SELF);
+    switch (r->variant) {
+    case 0: MPI_Comm_rank(r->comm, &x); break;
+    case 1: MPI_Test(&null, &x, MPI_STATUS_IGNORE); break;
+    case 2: MPI_Send(a, 1, MPI_DOUBLE, MPI_PROC_NULL, 0, r->comm); break;
+    case 3:
+        MPI_Sendrecv(a, 1, MPI_DOUBLE, MPI_PROC_NULL, 0, b, 1, MPI_DOUBLE, MPI_PROC_NULL, 0, r->comm,
+                     MPI_STATUS_IGNORE);
+        break;
+    case 4: MPI_Barrier(MPI_COMM_SELF); break;
+    case 5: MPI_Bcast(a, 1, MPI_DOUBLE, 0, MPI_COMM_SELF); break;
+    case 6: MPI_Allreduce(a, b, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_SELF); break;
+    default: MPI_Reduce_local(a, b, 1, MPI_DOUBLE, MPI_SUM); break;
     }
+}
+
+static void callcost(struct run *r, long n)
+{
+    double a = 0, b = 0;
+    for (long i = 0; i < n; i++) cheap(r, &a, &b);
 }
 
 const struct kernel bench_meta_rows[] = {
@@ -59,11 +69,12 @@ const struct kernel bench_meta_rows[] = {
      .sample = clksync_sample},
     {.name = "callcost",
      .family = "meta",
-     .what = "ns per call that moves nothing",
+     .what = "ns per call that moves nothing, or 8 bytes within its process",
      .min_ranks = 1,
      .max_ranks = 1,
      .flags = NOSIZE | ALLVARIANTS,
-     .variants = "comm_rank,test_null,send_proc_null,barrier_self",
+     .variants = "comm_rank,test_null,send_proc_null,sendrecv_proc_null,barrier_self,bcast_self,allreduce_self,"
+                 "reduce_local",
      .unit = "ns",
      .op = callcost},
     {0},

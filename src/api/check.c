@@ -45,12 +45,6 @@ static void compose(const char *call, int err, const char *object, int rank)
     uno_fail_clear();
 }
 
-static bool running(void)
-{
-    // Acquire: pairs with the release in uno_world_open and uno_world_close.
-    return atomic_load_explicit(&uno_world.phase, memory_order_acquire) == UNO_RUNNING;
-}
-
 // What all kinds of handlers share. A user's handler is given a copy of the code, which the call returns as it left it.
 // True when the error is to be returned, false when a user's handler is to be called.
 static bool settle(const struct MPI_ABI_Errhandler *e, int err)
@@ -66,7 +60,7 @@ static bool settle(const struct MPI_ABI_Errhandler *e, int err)
 static int raise_on(struct MPI_ABI_Comm *c, const char *call, int err, bool named)
 {
     compose(call, err, !named ? NULL : c->name[0] ? c->name : "a communicator", c->rank);
-    bool up = running();
+    bool up = uno_is_running();
     struct MPI_ABI_Errhandler *e = up ? c->errhandler : uno_errh_initial();
     uno_errh_hold(e);
     int code = err;
@@ -114,13 +108,13 @@ int uno_raise_session(MPI_Session session, const char *call, int err)
 int uno_raise_win(MPI_Win win, const char *call, int err)
 {
     struct MPI_ABI_Win *w = uno_win(win);
-    return w && running() ? raise_on(w->comm, call, err, true) : uno_raise_self(call, err);
+    return w && uno_is_running() ? raise_on(w->comm, call, err, true) : uno_raise_self(call, err);
 }
 
 int uno_raise_file(MPI_File file, const char *call, int err)
 {
     struct MPI_ABI_File *f = uno_file(file);
-    if (f || !running()) return f ? raise_on(f->comm, call, err, true) : uno_raise_self(call, err);
+    if (f || !uno_is_running()) return f ? raise_on(f->comm, call, err, true) : uno_raise_self(call, err);
     compose(call, err, NULL, 0);
     struct MPI_ABI_Errhandler *e = uno_file_errhandler;
     uno_errh_hold(e);
@@ -167,8 +161,8 @@ int uno_refuse_null(MPI_Comm comm, const char *call, const char *name)
 
 int uno_check_running(void)
 {
-    if (running()) return MPI_SUCCESS;
-    // Acquire: as in running().
+    if (uno_is_running()) return MPI_SUCCESS;
+    // Acquire: as in uno_is_running().
     bool before = atomic_load_explicit(&uno_world.phase, memory_order_acquire) == UNO_BEFORE_INIT;
     return uno_fail(MPI_ERR_OTHER, before ? "called before MPI_Init" : "called after MPI_Finalize");
 }
@@ -178,7 +172,7 @@ int uno_check_comm(MPI_Comm comm)
     if (comm == MPI_COMM_NULL) return uno_fail(MPI_ERR_COMM, "comm is MPI_COMM_NULL");
     if (comm == NULL) return uno_fail(MPI_ERR_COMM, "comm is NULL, not a communicator");
     if (uno_comm_is_live(uno_comm(comm))) return uno_check_running();
-    if (!running()) return uno_check_running();
+    if (!uno_is_running()) return uno_check_running();
     return uno_fail(MPI_ERR_COMM, "comm %p is not a communicator (was it freed?)", (void *)comm);
 }
 

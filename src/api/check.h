@@ -15,6 +15,7 @@
 //
 // A call that has a large form (_c) too is written once, in api/twice/.
 #pragma once
+#include <limits.h>
 #include <mpi.h>
 
 #include "base/fail.h"
@@ -23,6 +24,13 @@
 #include "core/request.h"
 #include "core/type.h"
 #include "core/world.h"
+
+// Between Init and Finalize.
+static inline bool uno_is_running(void)
+{
+    // Acquire: pairs with the release in uno_world_open and uno_world_close.
+    return atomic_load_explicit(&uno_world.phase, memory_order_acquire) == UNO_RUNNING;
+}
 
 // Marks the call as entered and takes the lock; lets it go.
 static inline void uno_enter(const char *call)
@@ -103,6 +111,14 @@ int uno_keep_raised(const char *call, int err);
 
 // The message of the error last raised in this thread if it was of this code, else "": MPI_Error_string appends it.
 const char *uno_raised_text(int code);
+
+// One test that ordinary data pass: a plain type, committed, an address and no large count. What fails it is looked at
+// closely.
+static inline bool uno_is_plain_data(const void *buf, MPI_Count count, const struct MPI_ABI_Datatype *type)
+{
+    return (type->flags & UNO_TYPE_READY) == UNO_TYPE_READY && count >= 0 && count <= INT_MAX &&
+           (uintptr_t)buf >= UNO_HANDLE_FIRST;
+}
 
 // The checks. All are skipped by callers when !uno_world.checks, except that handles are always resolved.
 int uno_called_with(int errorcode);    // what MPI_Comm_call_errhandler and its like are given: MPI_ERR_ARG

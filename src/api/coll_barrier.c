@@ -9,6 +9,7 @@ static inline struct uno_call barrier_of(MPI_Comm comm)
 
 int MPI_Barrier(MPI_Comm comm)
 {
+    if (uno_is_alone(comm)) return MPI_SUCCESS;    // MPI_COMM_SELF: nobody to wait for
     struct uno_call c = barrier_of(comm);
     return uno_call_run("MPI_Barrier", &c);
 }

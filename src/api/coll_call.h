@@ -4,6 +4,13 @@
 #include "api/check.h"
 #include "coll/coll.h"
 
+// A communicator of one rank that works, as MPI_COMM_SELF does.
+static inline bool uno_is_alone(MPI_Comm comm)
+{
+    const struct MPI_ABI_Comm *c = uno_comm(comm);
+    return uno_comm_is_live(c) && c->size == 1 && !c->inter && !c->broken && uno_is_running();
+}
+
 // An argument array of int, or of MPI_Count or MPI_Aint, which both have 64 bits.
 #define UNO_VECTOR(array) ((struct uno_vector){(array), sizeof *(array) == sizeof(MPI_Count)})
 

@@ -27,6 +27,7 @@ static void say_undefined(const struct MPI_ABI_Op *op, const struct MPI_ABI_Data
 
 int uno_check_reduction(const struct MPI_ABI_Op *op, const struct MPI_ABI_Datatype *type)
 {
+    if (op->predefined && type->flags & UNO_TYPE_PREDEFINED && uno_op_standard(op, type)) return MPI_SUCCESS;
     int err = uno_op_check(op, type);
     if (!err && !uno_op_standard(op, type)) say_undefined(op, type);
     return err;

@@ -39,7 +39,7 @@ int uno_check_recv(struct uno_args a)
     return err || !uno_signing.num ? err : check_overlap(a);
 }
 
-int uno_check_request(MPI_Request r)
+int uno_check_request_closely(MPI_Request r)
 {
     if (uno_request_is_live(r)) return MPI_SUCCESS;
     int err = uno_check_running();

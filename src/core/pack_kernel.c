@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copies of many runs of one length, compiled for each length 1..64 so that a run is a few moves and no call; those up
 // to MIDDLE go by whole vector registers, longer ones are memcpy. Runs of 8 bytes are gathered by vector instructions
-// where the processor has them and they pay (base/gather.h). Called by pack.c. Always holds: exactly the bytes of the
-// runs are read and written.
+// where the processor has them and they pay (base/gather.h), every second unit by shuffles (base/pairs.h). Called by
+// pack.c. Always holds: exactly the bytes of the runs are read and written.
 #include "core/pack_kernel.h"
 
 #include <stdint.h>
 #include <string.h>
 
 #include "base/gather.h"
+#include "base/pairs.h"
 
 #define INLINE static inline __attribute__((always_inline))
 
@@ -122,12 +123,17 @@ void uno_copy_runs(char *dst, ptrdiff_t ds, const char *src, ptrdiff_t ss, size_
 {
 #define RUNS(constant)                                                                                                 \
     case constant: runs(dst, ds, src, ss, constant, n); return;
-    if (len == 8 && ds == 8 && ss < FAR && ss > -FAR) {
-        size_t done = uno_gather_stride(gathers, dst, src, ss, n);
-        dst += 8 * done;
-        src += (ptrdiff_t)done * ss;
-        n -= done;
-    }
+    ptrdiff_t unit = (ptrdiff_t)len;
+    size_t done = 0;
+    if (ds == unit && ss == 2 * unit)
+        done = uno_pairs_take(isa, dst, src, len, n);
+    else if (ss == unit && ds == 2 * unit)
+        done = uno_pairs_put(isa, dst, src, len, n);
+    else if (len == 8 && ds == 8 && ss < FAR && ss > -FAR)
+        done = uno_gather_stride(gathers, dst, src, ss, n);
+    dst += (ptrdiff_t)done * ds;
+    src += (ptrdiff_t)done * ss;
+    n -= done;
     switch (len) {
         EACH_LENGTH(RUNS)
     default: copy_long(&(struct many){.dst = dst, .src = src, .ds = ds, .ss = ss, .len = len, .n = n});

@@ -14,7 +14,6 @@
 #include <time.h>
 
 #include "core/pack.h"
-#include "core/pack_kernel.h"
 #include "core/type_make.h"
 
 #define MAP_MAX 400      // bytes in a type map
@@ -344,74 +343,6 @@ static void todays_seed(void **unused)
     sweep(given ? strtoull(given, NULL, 10) : (uint64_t)time(NULL) * 6364136223846793005u | 1);
 }
 
-// Every run length up to 80 in every instruction set, strided on either side, gathered and scattered; counts 0 to 40.
-static void kernels(void **unused)
-{
-    (void)unused;
-    static char in[80 * 97 + 64], out[80 * 97 + 64], back[80 * 97 + 64];
-    ptrdiff_t disp[40];
-    for (size_t i = 0; i < sizeof in; i++) in[i] = (char)(i * 2654435761u >> 11);
-    for (enum uno_isa most = UNO_ISA_BASE; most <= UNO_ISA_AVX512; most++) {
-        if (uno_copy_choose(most) < most) print_message("instruction set %d is not on this processor\n", most);
-        for (size_t len = 1; len <= 80; len++) {
-            size_t n = len * 7 % 41;
-            memset(out, 0, sizeof out);
-            memset(back, 0, sizeof back);
-            uno_copy_runs(out, (ptrdiff_t)len, in + 3, 97, len, n);
-            for (size_t i = 0; i < n; i++) assert_memory_equal(out + i * len, in + 3 + 97 * i, len);
-            assert_true(out[n * len] == 0);
-            uno_copy_runs(back + 3, 97, out, (ptrdiff_t)len, len, n);
-            for (size_t i = 0; i < n; i++) {
-                assert_memory_equal(back + 3 + 97 * i, in + 3 + 97 * i, len);
-                assert_true(back[3 + 97 * i + len] == 0);
-            }
-            for (size_t i = 0; i < n; i++) disp[i] = (ptrdiff_t)((n - 1 - i) * 90);
-            memset(out, 0, sizeof out);
-            memset(back, 0, sizeof back);
-            uno_copy_gather(out, in + 5, disp, len, n);
-            for (size_t i = 0; i < n; i++) assert_memory_equal(out + i * len, in + 5 + disp[i], len);
-            assert_true(out[n * len] == 0);
-            uno_copy_scatter(out, back, disp, len, n);
-            for (size_t i = 0; i < n; i++) assert_memory_equal(back + disp[i], in + 5 + disp[i], len);
-        }
-    }
-    uno_copy_choose(UNO_ISA_AVX512);
-}
-
-// Runs beyond the lengths that have a loop of their own, from far apart and back.
-static void long_runs(void **unused)
-{
-    (void)unused;
-    static char in[6 * 9000], out[6 * 9000], back[6 * 9000];
-    const size_t length[] = {65, 100, 127, 128, 129, 512, 1000, 4095, 4096, 4097, 8000};
-    ptrdiff_t disp[5];
-    for (size_t i = 0; i < sizeof in; i++) in[i] = (char)(i * 2654435761u >> 11 | 1);
-    for (enum uno_isa most = UNO_ISA_BASE; most <= UNO_ISA_AVX512; most++) {
-        uno_copy_choose(most);
-        for (size_t k = 0; k < sizeof length / sizeof *length; k++) {
-            size_t len = length[k], n = 5;
-            ptrdiff_t apart = 9000;
-            memset(out, 0, sizeof out);
-            memset(back, 0, sizeof back);
-            uno_copy_runs(out, (ptrdiff_t)len, in + 7, apart, len, n);
-            for (size_t i = 0; i < n; i++) assert_memory_equal(out + i * len, in + 7 + 9000 * i, len);
-            assert_true(out[n * len] == 0);
-            uno_copy_runs(back + 7, apart, out, (ptrdiff_t)len, len, n);
-            for (size_t i = 0; i < n; i++) {
-                assert_memory_equal(back + 7 + 9000 * i, in + 7 + 9000 * i, len);
-                assert_true(back[6 + 9000 * i] == 0 && back[7 + 9000 * i + len] == 0);
-                disp[i] = (ptrdiff_t)((n - 1 - i) * 9000);
-            }
-            memset(back, 0, sizeof back);
-            uno_copy_gather(out, in + 5, disp, len, n);
-            uno_copy_scatter(out, back + 5, disp, len, n);
-            for (size_t i = 0; i < n; i++) assert_memory_equal(out + i * len, in + 5 + disp[i], len);
-            for (size_t i = 0; i < n; i++) assert_memory_equal(back + 5 + disp[i], in + 5 + disp[i], len);
-        }
-    }
-    uno_copy_choose(UNO_ISA_AVX512);
-}
-
 enum { ROWS = 300, COLUMNS = 9, PITCH = 200 };
 
 // Columns that like an order: packed by the layout itself, unpacked by one that knows nothing of columns, and back.
@@ -477,8 +408,7 @@ static void columns(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(kernels), cmocka_unit_test(long_runs),
-                                       cmocka_unit_test(columns), cmocka_unit_test(fixed_seed),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(columns), cmocka_unit_test(fixed_seed),
                                        cmocka_unit_test(todays_seed)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -189,6 +189,7 @@ int uno_sendrecv(const void *sbuf, MPI_Count scount, struct MPI_ABI_Datatype *st
                  MPI_Status *status)
 {
     MPI_Request recv, send;
+    if (to->rank == MPI_PROC_NULL) return uno_recv(rbuf, rcount, rtype, from, status);
     // To itself a message goes straight into a receive that is posted; else the receive needs no request, once the
     // message has left (8 B 0.30 to 0.24 us).
     bool itself = to->rank == to->comm->rank;

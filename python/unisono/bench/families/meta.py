@@ -26,20 +26,23 @@ def clksync(r):
     return worst
 
 
-@row("callcost", "meta", "ns per call that moves nothing", ranks=(1, 1), flags=NOSIZE | ALLVARIANTS, unit="ns",
-     variants=("comm_rank", "test_null", "send_proc_null", "barrier_self"))  # fmt: skip
+@row("callcost", "meta", "ns per call that moves nothing, or 8 bytes within its process", ranks=(1, 1),
+     flags=NOSIZE | ALLVARIANTS, unit="ns",
+     variants=("comm_rank", "test_null", "send_proc_null", "sendrecv_proc_null", "barrier_self", "bcast_self",
+               "allreduce_self", "reduce_local"))  # fmt: skip
 def callcost(r, n):
-    nobody, buf = r.mpi.PROC_NULL, r.kind.spec(r.kind.make(1, "B"), "B")
+    mpi, nobody = r.mpi, r.mpi.PROC_NULL
+    a, b = (r.kind.spec(r.kind.make(8, "d"), "d") for _ in range(2))
     call = {
-        "comm_rank": r.comm.Get_rank,
-        "test_null": r.mpi.Request().Test,
-        "send_proc_null": lambda: None,
-        "barrier_self": r.mpi.COMM_SELF.Barrier,
+        "comm_rank": (r.comm.Get_rank,),
+        "test_null": (mpi.Request().Test,),
+        "send_proc_null": (r.call.Send, a, nobody, 0),
+        "sendrecv_proc_null": (r.comm.Sendrecv, a, nobody, 0, b, nobody, 0),
+        "barrier_self": (mpi.COMM_SELF.Barrier,),
+        "bcast_self": (mpi.COMM_SELF.Bcast, a),
+        "allreduce_self": (mpi.COMM_SELF.Allreduce, a, b),
+        "reduce_local": (mpi.SUM.Reduce_local, a, b),
     }[r.variant]
-    if r.variant == "send_proc_null":
-        send = r.call.Send
-        for _ in range(n):
-            send(buf, nobody, 0)
-        return
+    function, arguments = call[0], call[1:]
     for _ in range(n):
-        call()
+        function(*arguments)
