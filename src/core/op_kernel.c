@@ -240,18 +240,77 @@ INLINE void logical(enum uno_reduce op, enum uno_basic basic, struct args k)
         }                                                                                                              \
     } while (0)
 
+// The same of a value and an index in a word each (W; value and index say what a word is), which the compiler takes
+// many at a time. kept: the bits of both words that belong to neither, and stay those of b: for reductions into b.
+#define WORD_PAIRS(W, value, index, kept_of_value, kept_of_index)                                                      \
+    do {                                                                                                               \
+        typedef W unaligned __attribute__((aligned(1), may_alias));                                                    \
+        const unaligned *a = k.a, *b = k.b;                                                                            \
+        unaligned *out = k.out;                                                                                        \
+        NO_CARRY for (size_t i = 0; i < k.n; i++)                                                                      \
+        {                                                                                                              \
+            W av = a[2 * i], ai = a[2 * i + 1], bv = b[2 * i], bi = b[2 * i + 1];                                      \
+            W first = -(W)(least ? value(av) < value(bv) : value(av) > value(bv));                                     \
+            W lower = -(W)(value(av) == value(bv)) & -(W)(index(ai) < index(bi));                                      \
+            out[2 * i] = bv ^ ((av ^ bv) & first & ~(W)(kept_of_value));                                               \
+            out[2 * i + 1] = bi ^ ((ai ^ bi) & (first | lower) & ~(W)(kept_of_index));                                 \
+        }                                                                                                              \
+    } while (0)
+#define INT(word) ((int32_t)(word))
+#define SHORT(word) ((int32_t)((word) << 16) >> 16)
+#define LONG(word) ((int64_t)(word))
+#define REST_OF_SHORT 0xffff0000u
+#define REST_OF_INT 0xffffffff00000000u
+
+INLINE float FLOAT(uint32_t word)
+{
+    float v;
+    memcpy(&v, &word, sizeof v);
+    return v;
+}
+
+INLINE double DOUBLE(uint64_t word)
+{
+    double v;
+    memcpy(&v, &word, sizeof v);
+    return v;
+}
+
+// Pairs with gaps, which are left alone.
+INLINE void located_apart(bool least, enum uno_basic basic, struct args k)
+{
+    bool onto = k.out == k.b;
+    switch (basic) {
+    case UNO_BASIC_SHORT_INT:
+        if (onto)
+            WORD_PAIRS(uint32_t, SHORT, INT, REST_OF_SHORT, 0);
+        else
+            PAIRS(short, int);
+        break;
+    case UNO_BASIC_DOUBLE_INT:
+        if (onto)
+            WORD_PAIRS(uint64_t, DOUBLE, INT, 0, REST_OF_INT);
+        else
+            PAIRS(double, int);
+        break;
+    case UNO_BASIC_LONG_INT:
+        if (onto)
+            WORD_PAIRS(uint64_t, LONG, INT, 0, REST_OF_INT);
+        else
+            PAIRS(long, int);
+        break;
+    default: PAIRS(long double, int);
+    }
+}
+
 INLINE void located(bool least, enum uno_basic basic, struct args k)
 {
     switch (basic) {
-    case UNO_BASIC_FLOAT_INT: PAIRS(float, int); break;
-    case UNO_BASIC_DOUBLE_INT: PAIRS(double, int); break;
-    case UNO_BASIC_LONG_INT: PAIRS(long, int); break;
-    case UNO_BASIC_2INT: PAIRS(int, int); break;
-    case UNO_BASIC_SHORT_INT: PAIRS(short, int); break;
-    case UNO_BASIC_LONG_DOUBLE_INT: PAIRS(long double, int); break;
-    case UNO_BASIC_2REAL: PAIRS(float, float); break;
-    case UNO_BASIC_2DOUBLE: PAIRS(double, double); break;
-    default: break;
+    case UNO_BASIC_FLOAT_INT: WORD_PAIRS(uint32_t, FLOAT, INT, 0, 0); break;
+    case UNO_BASIC_2INT: WORD_PAIRS(uint32_t, INT, INT, 0, 0); break;
+    case UNO_BASIC_2REAL: WORD_PAIRS(uint32_t, FLOAT, FLOAT, 0, 0); break;
+    case UNO_BASIC_2DOUBLE: WORD_PAIRS(uint64_t, DOUBLE, DOUBLE, 0, 0); break;
+    default: located_apart(least, basic, k);
     }
 }
 
@@ -268,8 +327,8 @@ INLINE void reduce(enum uno_reduce op, enum uno_basic basic, struct args k)
     case UNO_REDUCE_LAND:
     case UNO_REDUCE_LOR:
     case UNO_REDUCE_LXOR: logical(op, basic, k); break;
-    case UNO_REDUCE_MINLOC:
-    case UNO_REDUCE_MAXLOC: located(op == UNO_REDUCE_MINLOC, basic, k); break;
+    case UNO_REDUCE_MINLOC: located(true, basic, k); break;
+    case UNO_REDUCE_MAXLOC: located(false, basic, k); break;
     case UNO_REDUCE_END: break;
     }
 }
