@@ -98,6 +98,11 @@ const char *uno_large_all_readable(struct uno_large *j)
     return uno_large_readable(j, (struct uno_block){first.at, first.count * j->u->n, first.type});
 }
 
+void uno_large_drop_copies(struct uno_large *j)
+{
+    for (struct uno_large_copy *p = j->copies; p; p = p->next) p->unpack_to.count = 0;
+}
+
 int uno_large_finish(struct uno_large *j)
 {
     for (struct uno_large_copy *p = j->copies, *next; p; p = next) {
@@ -129,11 +134,16 @@ size_t uno_large_late_share(const struct uno_coll *u, size_t bytes, bool gathere
     return uno_large_root_share(u, bytes) / UNO_SHARE_UNIT * (size_t)uno_thresholds.late / 100 * UNO_SHARE_UNIT;
 }
 
+void uno_large_post(struct uno_coll *u, uint64_t k, struct uno_large_place mine)
+{
+    memcpy(uno_seg_slot(u, u->me, k, sizeof mine), &mine, sizeof mine);
+    uno_seg_post(u, k);
+}
+
 uint64_t uno_large_tell_place(struct uno_coll *u, struct uno_large_place mine)
 {
     uint64_t k = uno_seg_begin(u, sizeof mine);
-    memcpy(uno_seg_slot(u, u->me, k, sizeof mine), &mine, sizeof mine);
-    uno_seg_post(u, k);
+    uno_large_post(u, k, mine);
     return k;
 }
 
@@ -149,12 +159,6 @@ struct uno_large_place uno_large_told(struct uno_coll *u, int r, uint64_t k)
     uno_seg_wait(u, r, k);
     memcpy(&p, uno_seg_slot(u, r, k, sizeof p), sizeof p);
     return p;
-}
-
-void uno_large_pull_block(struct uno_large *j, int r, uint64_t from, struct uno_block to)
-{
-    char *at = uno_large_writable(j, to);
-    if (at && from) uno_large_keep(j, uno_seg_pull(j->u, r, at, from, uno_block_bytes(to)));
 }
 
 // Blocks that fill a cache are walked to and fro: the own one first in one call, last in the next, so that what is

@@ -31,6 +31,7 @@ static inline bool uno_large_is_plain(struct uno_block b)
 
 void uno_large_keep(struct uno_large *j, int err);         // the first error stays
 int uno_large_finish(struct uno_large *j) UNO_MUST_USE;    // unpacks what is not plain, frees; the error kept
+void uno_large_drop_copies(struct uno_large *j);           // nothing is to be unpacked
 
 // Plain addresses: the block's own or that of a packed copy, NULL (and the error is kept) when memory is out. to read
 // the bytes of b; all blocks of the send buffer side by side; to fill, and uno_large_finish() unpacks.
@@ -46,17 +47,26 @@ size_t uno_large_late_share(const struct uno_coll *u, size_t bytes, bool gathere
 
 // ---- one address per rank: blocks of one size, or allgatherv ----
 
-// share: what the root moves itself of each copy. way: of a gather, by which its share comes.
+// share: what the root moves itself of each copy. way: of a gather, by which its share comes. packed: it was no plain
+// block. in_slot: it lies in the rank's slot of the phase, `addr` bytes.
 struct uno_large_place {
     uint64_t addr, share;
     enum uno_windows_way way;
+    bool packed, in_slot;
 };
 
 // Begins the phase, which it returns, and posts a place in it; told() waits for that of rank r.
-uint64_t uno_large_tell_place(struct uno_coll *u, struct uno_large_place mine);    // in a buffer said to be in use
+uint64_t uno_large_tell_place(struct uno_coll *u, struct uno_large_place mine);      // in a buffer said to be in use
+void uno_large_post(struct uno_coll *u, uint64_t k, struct uno_large_place mine);    // in a phase that has begun
 uint64_t uno_large_tell(struct uno_coll *u, const void *at, size_t bytes);
 struct uno_large_place uno_large_told(struct uno_coll *u, int r, uint64_t k);
-void uno_large_pull_block(struct uno_large *j, int r, uint64_t from, struct uno_block to);
+// Begins the phase and posts a block that all others read: one to be packed goes into the slot if that is wide enough.
+// It is made so once all ranks have seen such a block (u->packs): all widen it in the next call.
+uint64_t uno_large_lend(struct uno_large *j, struct uno_block b);
+// Fills a block from byte `skip` on of what rank r has lent in phase k.
+void uno_large_take_lent(struct uno_large *j, int r, uint64_t k, size_t skip, struct uno_block to);
+void uno_large_take_packed(struct uno_large *j, int r, uint64_t k, struct uno_large_place there, size_t skip,
+                           struct uno_block to);
 bool uno_large_own_last(struct uno_coll *u, size_t bytes);
 
 // ---- a table of blocks per rank: alltoallv, alltoallw, gatherv, scatterv. Small blocks travel in the slot ----

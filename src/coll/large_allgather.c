@@ -10,12 +10,13 @@ void uno_large_allgather(struct uno_large *j)
     const struct uno_call *c = j->c;
     bool in_place = c->sbuf == MPI_IN_PLACE;
     struct uno_block own = in_place ? uno_recv_block(c, u->me) : uno_send_block(c, 0);
-    uint64_t k = uno_large_tell(u, uno_large_readable(j, own), uno_block_bytes(own));
+    if (u->packs && c->kind == UNO_ALLGATHER) uno_seg_widen(u, uno_block_bytes(own));
+    uint64_t k = uno_large_lend(j, own);
     bool last = uno_large_own_last(u, uno_block_bytes(own));
     if (!in_place && !last) uno_block_copy_own(c->kind, u->n, uno_recv_block(c, u->me), own);
     for (int i = 1; i < u->n; i++) {
         int r = (u->me + (last ? u->n - i : i)) % u->n;
-        uno_large_pull_block(j, r, uno_large_told(u, r, k).addr, uno_recv_block(c, r));
+        uno_large_take_lent(j, r, k, 0, uno_recv_block(c, r));
     }
     if (!in_place && last) uno_block_copy_own(c->kind, u->n, uno_recv_block(c, u->me), own);
     uno_seg_done(u, k);

@@ -12,14 +12,15 @@ void uno_large_alltoall(struct uno_large *j)
 {
     struct uno_coll *u = j->u;
     struct uno_block from = uno_send_block(j->c, u->me), to = uno_recv_block(j->c, u->me);
-    size_t bytes = uno_block_bytes(to);
-    uint64_t k = uno_large_tell(u, uno_large_all_readable(j), bytes * (size_t)u->n);
+    struct uno_block first = uno_send_block(j->c, 0);
+    size_t bytes = uno_block_bytes(first);
+    if (u->packs) uno_seg_widen(u, bytes * (size_t)u->n);
+    uint64_t k = uno_large_lend(j, (struct uno_block){first.at, first.count * u->n, first.type});
     bool last = uno_large_own_last(u, bytes);
     if (!last) uno_block_copy_own(j->c->kind, u->n, to, from);
     for (int i = 1; i < u->n; i++) {
         int r = (u->me + (last ? u->n - i : i)) % u->n;
-        uint64_t there = uno_large_told(u, r, k).addr;
-        uno_large_pull_block(j, r, there ? there + (uint64_t)u->me * bytes : 0, uno_recv_block(j->c, r));
+        uno_large_take_lent(j, r, k, (size_t)u->me * bytes, uno_recv_block(j->c, r));
     }
     if (last) uno_block_copy_own(j->c->kind, u->n, to, from);
     uno_seg_done(u, k);

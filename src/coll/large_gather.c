@@ -134,7 +134,8 @@ static void gatherv_give(struct uno_large *j)
         uno_seg_wait(u, root, k);
         const struct uno_large_entry *e = uno_large_entry_of(j, root, k, u->me);
         if (e->bytes >= mine->bytes && e->addr)
-            there = (struct uno_large_place){e->addr, share_of(e, mine), (enum uno_windows_way)e->at};
+            there = (struct uno_large_place){
+                .addr = e->addr, .share = share_of(e, mine), .way = (enum uno_windows_way)e->at};
     }
     if (there.addr)
         give_block(j, k, (struct uno_windows_part){(char *)(uintptr_t)mine->addr, mine->bytes}, there);

@@ -81,6 +81,7 @@ struct uno_coll {
     bool on;         // the segment exists: the same on all ranks
     bool cma;        // every rank may read every other's memory
     bool widened;    // wide slots were tried: the same on all ranks
+    bool packs;      // blocks are lent that have to be packed first (large.h): the same on all ranks
     bool looks;      // in the call under way, where ranks outnumber cores: for what one rank does (base/cosched.h)
     int n, me;
     uint32_t lines;                // in use, of UNO_SEG_LINES: a power of two
