@@ -31,30 +31,53 @@ UNO_FOR_AVX512 static inline size_t uno_pairs_back(char *out, const char *in, si
     return i;
 }
 
-#define UNO_PAIRS_OF(name, isa, unit, width, lanes)                                                                    \
-    isa static inline size_t name(char *out, const char *in, size_t n)                                                 \
-    {                                                                                                                  \
-        typedef unit vector __attribute__((vector_size(width)));                                                       \
-        size_t i = 0, each = (width) / sizeof(unit);                                                                   \
-        for (; i + each < n; i += each) {                                                                              \
-            vector a, b;                                                                                               \
-            memcpy(&a, in + 2 * i * sizeof(unit), sizeof a);                                                           \
-            memcpy(&b, in + 2 * i * sizeof(unit) + sizeof a, sizeof b);                                                \
-            a = __builtin_shufflevector(a, b, lanes);                                                                  \
-            memcpy(out + i * sizeof(unit), &a, sizeof a);                                                              \
-        }                                                                                                              \
-        return i;                                                                                                      \
-    }
 #define UNO_EVENS_4 0, 2, 4, 6
 #define UNO_EVENS_8 UNO_EVENS_4, 8, 10, 12, 14
 #define UNO_EVENS_16 UNO_EVENS_8, 16, 18, 20, 22, 24, 26, 28, 30
 #define UNO_EVENS_32 UNO_EVENS_16, 32, 34, 36, 38, 40, 42, 44, 46, 48, 50, 52, 54, 56, 58, 60, 62
-UNO_PAIRS_OF(uno_pairs_wide_2, UNO_FOR_AVX512, uint16_t, 64, UNO_EVENS_32)
-UNO_PAIRS_OF(uno_pairs_wide_4, UNO_FOR_AVX512, uint32_t, 64, UNO_EVENS_16)
-UNO_PAIRS_OF(uno_pairs_wide_8, UNO_FOR_AVX512, uint64_t, 64, UNO_EVENS_8)
-UNO_PAIRS_OF(uno_pairs_half_2, UNO_FOR_AVX2, uint16_t, 32, UNO_EVENS_16)
-UNO_PAIRS_OF(uno_pairs_half_4, UNO_FOR_AVX2, uint32_t, 32, UNO_EVENS_8)
-UNO_PAIRS_OF(uno_pairs_half_8, UNO_FOR_AVX2, uint64_t, 32, UNO_EVENS_4)
+
+// The loop of a function of (out, in, n), whose result it is.
+#define UNO_TAKE_EVENS(unit, width, lanes)                                                                             \
+    typedef unit vector __attribute__((vector_size(width)));                                                           \
+    size_t i = 0, each = (width) / sizeof(unit);                                                                       \
+    for (; i + each < n; i += each) {                                                                                  \
+        vector a, b;                                                                                                   \
+        memcpy(&a, in + 2 * i * sizeof(unit), sizeof a);                                                               \
+        memcpy(&b, in + 2 * i * sizeof(unit) + sizeof a, sizeof b);                                                    \
+        a = __builtin_shufflevector(a, b, lanes);                                                                      \
+        memcpy(out + i * sizeof(unit), &a, sizeof a);                                                                  \
+    }                                                                                                                  \
+    return i
+
+UNO_FOR_AVX512 static inline size_t uno_pairs_wide_2(char *out, const char *in, size_t n)
+{
+    UNO_TAKE_EVENS(uint16_t, 64, UNO_EVENS_32);
+}
+
+UNO_FOR_AVX512 static inline size_t uno_pairs_wide_4(char *out, const char *in, size_t n)
+{
+    UNO_TAKE_EVENS(uint32_t, 64, UNO_EVENS_16);
+}
+
+UNO_FOR_AVX512 static inline size_t uno_pairs_wide_8(char *out, const char *in, size_t n)
+{
+    UNO_TAKE_EVENS(uint64_t, 64, UNO_EVENS_8);
+}
+
+UNO_FOR_AVX2 static inline size_t uno_pairs_half_2(char *out, const char *in, size_t n)
+{
+    UNO_TAKE_EVENS(uint16_t, 32, UNO_EVENS_16);
+}
+
+UNO_FOR_AVX2 static inline size_t uno_pairs_half_4(char *out, const char *in, size_t n)
+{
+    UNO_TAKE_EVENS(uint32_t, 32, UNO_EVENS_8);
+}
+
+UNO_FOR_AVX2 static inline size_t uno_pairs_half_8(char *out, const char *in, size_t n)
+{
+    UNO_TAKE_EVENS(uint64_t, 32, UNO_EVENS_4);
+}
 #endif
 
 // How many of the n units of len bytes were copied, from every second place or into such: the caller copies the rest.
