@@ -60,9 +60,10 @@ uint64_t uno_large_tell_place(struct uno_coll *u, struct uno_large_place mine); 
 void uno_large_post(struct uno_coll *u, uint64_t k, struct uno_large_place mine);    // in a phase that has begun
 uint64_t uno_large_tell(struct uno_coll *u, const void *at, size_t bytes);
 struct uno_large_place uno_large_told(struct uno_coll *u, int r, uint64_t k);
-// Begins the phase and posts a block that all others read: one to be packed goes into the slot if that is wide enough.
-// It is made so once all ranks have seen such a block (u->packs): all widen it in the next call.
-uint64_t uno_large_lend(struct uno_large *j, struct uno_block b);
+// Begins the phase and posts a block that all others read, but for hole_bytes from byte `hole` on: one to be packed
+// goes into the slot if that is wide enough. It is made so once all ranks have seen such a block (u->packs): all widen
+// it in the next call.
+uint64_t uno_large_lend(struct uno_large *j, struct uno_block b, size_t hole, size_t hole_bytes);
 // Fills a block from byte `skip` on of what rank r has lent in phase k.
 void uno_large_take_lent(struct uno_large *j, int r, uint64_t k, size_t skip, struct uno_block to);
 void uno_large_take_packed(struct uno_large *j, int r, uint64_t k, struct uno_large_place there, size_t skip,

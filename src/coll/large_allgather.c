@@ -11,7 +11,7 @@ void uno_large_allgather(struct uno_large *j)
     bool in_place = c->sbuf == MPI_IN_PLACE;
     struct uno_block own = in_place ? uno_recv_block(c, u->me) : uno_send_block(c, 0);
     if (u->packs && c->kind == UNO_ALLGATHER) uno_seg_widen(u, uno_block_bytes(own));
-    uint64_t k = uno_large_lend(j, own);
+    uint64_t k = uno_large_lend(j, own, 0, 0);
     bool last = uno_large_own_last(u, uno_block_bytes(own));
     if (!in_place && !last) uno_block_copy_own(c->kind, u->n, uno_recv_block(c, u->me), own);
     for (int i = 1; i < u->n; i++) {

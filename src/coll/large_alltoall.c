@@ -15,7 +15,8 @@ void uno_large_alltoall(struct uno_large *j)
     struct uno_block first = uno_send_block(j->c, 0);
     size_t bytes = uno_block_bytes(first);
     if (u->packs) uno_seg_widen(u, bytes * (size_t)u->n);
-    uint64_t k = uno_large_lend(j, (struct uno_block){first.at, first.count * u->n, first.type});
+    struct uno_block all = {first.at, first.count * u->n, first.type};
+    uint64_t k = uno_large_lend(j, all, (size_t)u->me * bytes, bytes);
     bool last = uno_large_own_last(u, bytes);
     if (!last) uno_block_copy_own(j->c->kind, u->n, to, from);
     for (int i = 1; i < u->n; i++) {

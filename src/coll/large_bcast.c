@@ -10,7 +10,7 @@
 static void give(struct uno_large *j, struct uno_block b, size_t share)
 {
     struct uno_coll *u = j->u;
-    uint64_t k = uno_large_lend(j, b);
+    uint64_t k = uno_large_lend(j, b, 0, 0);
     struct uno_large_place mine = uno_large_told(u, u->me, k);
     for (int i = 1; i < u->n && share && !mine.in_slot; i++) {
         int r = (u->me + i) % u->n;

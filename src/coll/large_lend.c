@@ -7,7 +7,18 @@
 #include "coll/large.h"
 #include "coll/slot_copy.h"
 
-uint64_t uno_large_lend(struct uno_large *j, struct uno_block b)
+// All but the bytes that nobody reads.
+static void pack_around(char *to, const struct uno_block *b, size_t hole, size_t hole_bytes)
+{
+    struct uno_packer p;
+    uno_packer_init(&p, b->at, b->count, b->type);
+    uno_pack(&p, to, hole_bytes ? hole : p.total);
+    if (!hole_bytes) return;
+    uno_packer_seek(&p, hole + hole_bytes);
+    uno_pack(&p, to + hole + hole_bytes, p.total - p.pos);
+}
+
+uint64_t uno_large_lend(struct uno_large *j, struct uno_block b, size_t hole, size_t hole_bytes)
 {
     struct uno_coll *u = j->u;
     size_t bytes = uno_block_bytes(b);
@@ -15,7 +26,7 @@ uint64_t uno_large_lend(struct uno_large *j, struct uno_block b)
     mine.in_slot = mine.packed && bytes > UNO_SEG_INLINE && bytes <= u->room;    // the place is beside the stamp
     uint64_t k = uno_seg_begin(u, mine.in_slot ? bytes : sizeof mine);
     if (mine.in_slot) {
-        uno_seg_pack(uno_seg_slot(u, u->me, k, bytes), b.at, b.count, b.type);
+        pack_around(uno_seg_slot(u, u->me, k, bytes), &b, hole, hole_bytes);
     } else {
         const char *at = uno_large_readable(j, b);
         mine.addr = (uint64_t)(uintptr_t)at;
