@@ -20,10 +20,17 @@ void uno_seg_ask(struct uno_coll *u, uint64_t k, const char *at, size_t bytes)
     uno_copy_ask((const char *)uno_seg_line(u, u->me, k), sizeof(struct uno_line));
 }
 
+// Who finds a stamp at the first look is behind its writer, and the next line is written, too, or still as this rank
+// has it in its cache: asked for now, it is there at the next call (2 ranks, 8 B in a row: bcast 0.097 to 0.069 us,
+// gather 0.108 to 0.068, gatherv 0.140 to 0.097, scan 0.117 to 0.098; with a barrier before each call no difference).
 void uno_seg_wait_soon(struct uno_coll *u, int r, uint64_t k, const char *at, size_t bytes)
 {
     struct uno_line *line = uno_seg_line(u, r, k);
     struct uno_patience p = {0};
+    if (!u->crowded && uno_word_reached(&line->stamp, k)) {
+        __builtin_prefetch(uno_seg_line(u, r, k + 1));
+        return;
+    }
     bool few = bytes <= (u->n > 2 ? UNO_COPY_AHEAD / 2 : UNO_COPY_AHEAD) && !u->crowded;
     while (few && !uno_word_reached(&line->stamp, k)) {
         if (p.looks == UNO_WORD_LOOKS || !uno_patience_spin(&p)) break;
