@@ -8,7 +8,7 @@
 static inline bool uno_is_alone(MPI_Comm comm)
 {
     const struct MPI_ABI_Comm *c = uno_comm(comm);
-    return uno_comm_is_live(c) && c->size == 1 && !c->inter && !c->broken && uno_is_running();
+    return uno_comm_is_live(c) && uno_comm_is_lone(c) && !c->broken && uno_is_running();
 }
 
 // An argument array of int, or of MPI_Count or MPI_Aint, which both have 64 bits.

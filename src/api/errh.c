@@ -189,10 +189,9 @@ int MPI_Session_call_errhandler(MPI_Session session, int errorcode)
 int MPI_Error_class(int errorcode, int *errorclass)
 {
     int err = uno_check_pointer(errorclass, "errorclass");
-    int class = uno_error_class(errorcode);
-    if (!err && class == MPI_ERR_UNKNOWN && errorcode != MPI_ERR_UNKNOWN)
+    if (!err && !uno_error_text(errorcode, NULL, 0))
         err = uno_fail(MPI_ERR_ARG, "errorcode %d is not an error code", errorcode);
-    if (!err) *errorclass = class;
+    if (!err) *errorclass = uno_error_class(errorcode);
     return uno_finish_any("MPI_Error_class", err);
 }
 

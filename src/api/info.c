@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "api/check.h"
+#include "api/tool.h"
 #include "core/info.h"
 
 static int check_live(MPI_Info info)
@@ -101,13 +102,7 @@ int MPI_Info_get_string(MPI_Info info, const char *key, int *buflen, char *value
     if (!err) err = uno_check_pointer(flag, "flag");
     if (!err) {
         const char *found = uno_info_find(uno_info(info), key);
-        int room = *buflen, n = found ? (int)strlen(found) : 0;
-        if (found && room > 0) {
-            if (n < room) room = n + 1;
-            memcpy(value, found, (size_t)room - 1);
-            value[room - 1] = '\0';
-        }
-        if (found) *buflen = n + 1;
+        if (found) uno_tool_give(found, value, buflen);
         *flag = found != NULL;
     }
     return uno_finish_any("MPI_Info_get_string", err);

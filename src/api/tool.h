@@ -23,8 +23,8 @@ int uno_tool_bad_name(const char *what, const char *name);                  // M
 int uno_tool_bad_handle(int code, const char *what, const void *handle);    // with the reason kept
 int uno_tool_no_memory(const char *what);                                   // MPI_T_ERR_MEMORY
 
-// Gives a text out as all functions of MPI_T do: as much as fits `to`, and the room it needs in *len. Both, or only
-// `to`, may be NULL. uno_tool_give_part: of a text of n characters.
+// Gives a text out as all functions of MPI_T do, and MPI_Info_get_string: as much as fits `to`, and the room it needs
+// in *len. Both, or only `to`, may be NULL. uno_tool_give_part: of a text of n characters.
 void uno_tool_give(const char *text, char *to, int *len);
 void uno_tool_give_part(const char *text, size_t n, char *to, int *len);
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // MPI chapter "Tool support", the MPI tool information interface: its start and end, enumerations and categories, and
 // what all its functions share (tool.h).
-#include <stdio.h>
 #include <string.h>
 
 #include "api/tool.h"
@@ -63,7 +62,11 @@ int uno_tool_no_memory(const char *what)
 void uno_tool_give_part(const char *text, size_t n, char *to, int *len)
 {
     if (!len) return;
-    if (to && *len > 0) snprintf(to, (size_t)*len, "%.*s", (int)n, text);
+    if (to && *len > 0) {
+        size_t most = (size_t)*len - 1, some = n < most ? n : most;
+        memcpy(to, text, some);
+        to[some] = '\0';
+    }
     *len = (int)n + 1;
 }
 

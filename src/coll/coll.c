@@ -114,7 +114,7 @@ static int run_in_memory(struct uno_call *c)
 
 static bool is_alone(const struct uno_call *c)
 {
-    return c->comm->size == 1 && !c->comm->inter && c->kind < UNO_NEIGHBOR_ALLGATHER;
+    return uno_comm_is_lone(c->comm) && c->kind < UNO_NEIGHBOR_ALLGATHER;
 }
 
 // On one rank, in MPI_COMM_SELF and in programs started as one process: what it gives it takes, if anything at all.

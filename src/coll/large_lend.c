@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Large collectives in a host (large.h): a block that others read, from where it lies or, if it had to be packed, out
-// of the slot of its rank: that takes no call of the kernel, no copy that is then unpacked, and nobody waits for
-// readers. Called by large_allgather.c, large_alltoall.c, large_bcast.c. (4 ranks on two cores, columns of 64 KiB:
-// bcast 31 to 17 us, allgather 116 to 57.)
+// of the slot of its rank: that takes no call of the kernel and no copy that is then unpacked, and a root leaves its
+// readers behind. Called by large_allgather.c, large_alltoall.c, large_bcast.c. (4 ranks on two cores, columns of 64
+// KiB: bcast 31 to 17 us, allgather 116 to 57.)
 #include "base/huge.h"
 #include "coll/large.h"
 #include "coll/slot_copy.h"

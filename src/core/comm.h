@@ -99,6 +99,12 @@ static inline bool uno_comm_is_live(const struct MPI_ABI_Comm *c)
     return c && c->head.magic == UNO_COMM_MAGIC && !c->freed;
 }
 
+// Of one rank, as MPI_COMM_SELF is.
+static inline bool uno_comm_is_lone(const struct MPI_ABI_Comm *c)
+{
+    return c->size == 1 && !c->inter;
+}
+
 // That mpiexec has told something, a death perhaps: a word at the door of this rank counts up. uno_progress looks at it
 // when nothing moved; calls that poll nothing, and so would never hear of it, look themselves (progress.c).
 extern const _Atomic uint32_t *uno_news;    // the word; set by src/ft with the next

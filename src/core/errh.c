@@ -259,7 +259,7 @@ bool uno_error_text(int code, char *out, size_t room)
     pthread_mutex_lock(&mutex);
     struct added *a = find_added(code);
     const char *text = a ? (a->text ? a->text : "") : standard_text(code);
-    if (text) snprintf(out, room, "%s", text);
+    if (text && room > 0) snprintf(out, room, "%s", text);
     pthread_mutex_unlock(&mutex);
     return text != NULL;
 }

@@ -43,7 +43,7 @@ size_t uno_errhs_live(void);    // handles the user has not freed
 
 // Class of a code (user-added ones too), MPI_ERR_UNKNOWN when there is none; the text of a class or code.
 int uno_error_class(int code);
-bool uno_error_text(int code, char *out, size_t room);    // false when there is no such code
+bool uno_error_text(int code, char *out, size_t room);    // false when there is no such code; room 0: only that
 
 // Classes, codes and texts that the user adds and removes. 0 or an MPI error class.
 int uno_error_add_class(int *class) UNO_MUST_USE;

@@ -68,6 +68,18 @@ static void many(void)
     for (int i = 0; i < MANY; i++) CHECK(MPI_Remove_error_class(numbers[i]) != MPI_SUCCESS);
 }
 
+// A code of the user's in a class of the standard, one that says nothing too, is known as such.
+static void in_standard_classes(void)
+{
+    const int classes[] = {MPI_ERR_UNKNOWN, MPI_ERR_OTHER, MPI_ERR_TAG};
+    for (int i = 0; i < 3; i++) {
+        int code, in = -1;
+        CHECK(MPI_Add_error_code(classes[i], &code) == MPI_SUCCESS);
+        CHECK(MPI_Error_class(code, &in) == MPI_SUCCESS && in == classes[i]);
+        CHECK(MPI_Remove_error_code(code) == MPI_SUCCESS);
+    }
+}
+
 static void fails(MPI_Comm *comm, int *code, ...)
 {
     (void)comm, (void)code;
@@ -103,6 +115,7 @@ int main(int argc, char **argv)
     again();
     other_kind();
     many();
+    in_standard_classes();
     strings();
     MPI_Finalize();
     return 0;
