@@ -95,6 +95,15 @@ static inline uint64_t uno_thresholds_eager_waited(const struct uno_thresholds *
     return (crowded || in_row) && far > eager ? 2 * far : eager;
 }
 
+// The same while copies across processes are dear (chan/shm/dear.h), where each rank has a core: six times what a call
+// of the kernel is usually worth (Xeon 167, 2 ranks, after 16 MiB of other data, us across and through the ring: 16 KiB
+// 13.1 and 3.9, 32 KiB 9.7 and 5.3, 64 KiB 11.0 and 8.0).
+static inline uint64_t uno_thresholds_eager_dear(const struct uno_thresholds *t)
+{
+    uint64_t most = 6 * t->call_worth < 64 << 10 ? 6 * t->call_worth : 64 << 10;
+    return most > t->eager ? most : t->eager;
+}
+
 // Bytes of which a core's own caches hold no more than the half: lines that another core has read have left it before
 // they are written again. 0: that gains nothing here.
 size_t uno_thresholds_spread(void);

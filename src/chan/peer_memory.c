@@ -13,7 +13,9 @@
 #include <unistd.h>
 
 #include "base/invariant.h"
+#include "base/machine.h"
 #include "base/param.h"
+#include "base/wait.h"
 #include "chan/chan.h"
 #include "chan/proc.h"
 
@@ -208,4 +210,12 @@ int uno_peer_memory_move(int pid, void *mine, uint64_t theirs, size_t n, bool re
     struct uno_crossing c = {
         .pid = pid, .reading = reading, .mine = &(struct uno_mem){&here, 1}, .theirs = &(struct uno_mem){&there, 1}};
     return uno_peer_memory_copy(&c, n);
+}
+
+uint32_t uno_peer_memory_took(uint64_t ticks, size_t n)
+{
+    const struct uno_costs *c = &uno_job_machine(uno_chan_self.job)->cost;
+    uint64_t usual = (c->call + (uint64_t)c->cross * n / 1000) * uno_ticks_per_us() / 1000, took = 16 * ticks;
+    took = usual ? took / usual : took;
+    return took < 1 ? 1 : took < UINT32_MAX ? (uint32_t)took : UINT32_MAX;
 }

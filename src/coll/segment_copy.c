@@ -2,9 +2,11 @@
 // Copies between the buffers of ranks that share a segment (segment.h): whether all may, and the copies. Called by
 // segment.c at set-up, then by large*.c and schedule.c.
 #include "base/job.h"
+#include "base/wait.h"
 #include "chan/peer_memory.h"
 #include "coll/segment.h"
 #include "coll/shm.h"
+#include "coll/trial.h"
 #include "p2p/fail.h"
 
 // Among many ranks no one looks at all others.
@@ -49,7 +51,10 @@ void uno_seg_agree_on_cma(struct uno_coll *u)
 static int copy_across(struct uno_coll *u, int r, bool reading, char *here, uint64_t there, size_t bytes)
 {
     if (__builtin_expect(u->comm->broken, 0)) return u->comm->broken;    // the address may be no address
+    struct uno_trials *timed = u->trials && u->trials->began ? u->trials : NULL;
+    uint64_t began = timed ? uno_ticks() : 0;
     int err = uno_peer_memory_move(u->near[r].board->pid, here, there, bytes, reading);
+    if (timed) uno_trial_copied(timed, uno_peer_memory_took(uno_ticks() - began, bytes));
     // Known before mpiexec says so: from here on nobody gets what this rank could not get.
     if (__builtin_expect(err == UNO_ERR_PROC_FAILED, 0)) uno_comm_break(u->comm, err);
     return err;

@@ -15,6 +15,7 @@
 #include "base/param.h"
 #include "base/pvar.h"
 #include "base/wait.h"
+#include "chan/peer_memory.h"
 
 static struct uno_param first = UNO_PARAM_INT(
     "coll_trials", 128, 0, 1 << 20,
@@ -36,19 +37,24 @@ UNO_PVARS_DECLARE(counts);
 #define LONG (64 << 10)
 #define MIDDLE 19    // bits of bytes up to which messages are tried first; beyond, copies
 #define SLOTS UNO_SEG_LINES
-#define SOON (64 << 20)                // the bytes of as many calls as come before the first trial of large ones
-#define SOON_REDUCED (16 << 20)        // of reductions, of which fewer bytes are moved per call
-#define COPIES_LATER 32                // times as many calls, at most, come before the first trial against copies
-#define MOST_REST 4                    // and between two trials
-#define FEW 8                          // but at least so many calls
-#define WORST 5                        // a way that has lost every time is left out 2^5 - 1 times
-#define WORST_NEAR 3                   // one that lost by little
-#define HOPELESS 3                     // times as long as the way as it is, at first sight
-#define ABSURD 8                       // likewise, and not to be expected to change
-#define GATHERED (16 << 20)            // bytes that copies move before pages are gathered (base/huge.h)
-#define LAPS 4                         // along the slots, until they lie in the caches
-#define STALE 16                       // calls that wait for a trial to end before it is given up
-#define OTHER(a, b) ((a)*2 > (b)*3)    // it costs more by half
+#define SOON (64 << 20)            // the bytes of as many calls as come before the first trial of large ones
+#define SOON_REDUCED (16 << 20)    // of reductions, of which fewer bytes are moved per call
+#define COPIES_LATER 32            // times as many calls, at most, come before the first trial against copies
+#define MOST_REST 4                // and between two trials
+#define FEW 8                      // but at least so many calls
+#define WORST 5                    // a way that has lost every time is left out 2^5 - 1 times
+#define WORST_NEAR 3               // one that lost by little
+#define HOPELESS 3                 // times as long as the way as it is, at first sight
+#define ABSURD 8                   // likewise, and not to be expected to change
+#define GATHERED (16 << 20)        // bytes that copies move before pages are gathered (base/huge.h)
+#define LAPS 4                     // along the slots, until they lie in the caches
+#define LOOKED_MOST (64 << 10)     // bytes of calls whose copies are looked at
+#define LOOK_FIRST 16              // calls before the first look, then twice as many each time,
+#define LOOK_MOST 256              // at most
+#define DEAR (3 * UNO_PEER_MEMORY_USUAL)
+#define MOST_DEAR (8 * UNO_PEER_MEMORY_USUAL)    // a copy that was interrupted is dear, no more
+#define STALE 16                                 // calls that wait for a trial to end before it is given up
+#define OTHER(a, b) ((a)*2 > (b)*3)              // it costs more by half
 #define WON(rival, as_is) ((rival)*16 < (as_is)*15)
 
 // At first sight, of large ones: what costs an eighth more is too dear to be looked at for longer.
@@ -106,7 +112,7 @@ static void say(struct uno_coll *u, const struct course *c)
     t->said++;
     for (int i = 0; i < 2; i++) {
         unsigned calls = i ? c->rival : c->as_is;
-        uint64_t each = calls ? t->sum[i] / calls : 0;
+        uint64_t each = calls ? t->sum[i] / calls : t->copies ? t->took / t->copies : 0;
         // Relaxed: the done line publishes it, of a phase in which nobody posts.
         atomic_store_explicit(word_of(u, u->me, i), each < UINT32_MAX ? (uint32_t)each : UINT32_MAX,
                               memory_order_relaxed);
@@ -123,10 +129,23 @@ static uint64_t sum_of(const struct uno_coll *u, int which)
     return all;
 }
 
+// Whether what copies took, of the ranks that made some, is a multiple of what it should be (chan/shm/dear.h).
+static bool is_dear(const struct uno_coll *u)
+{
+    uint64_t all = 0, ranks = 0;
+    for (int r = 0; r < u->n; r++) {
+        // Relaxed: as in sum_of.
+        uint32_t took = atomic_load_explicit(word_of(u, r, 1), memory_order_relaxed);
+        all += took;
+        ranks += took != 0;
+    }
+    return all > DEAR * ranks;
+}
+
 static void rest(struct uno_coll *u, struct uno_trial *t, unsigned calls)
 {
     t->step = 0;
-    t->again = false;
+    t->again = t->looks = false;
     t->left = t->rest = calls;
     if (u->trials->open == t) u->trials->open = NULL;
 }
@@ -165,14 +184,40 @@ static void lose(struct uno_coll *u, struct uno_trial *t, uint64_t as_is, uint64
     rest(u, t, 2 * t->rest < most ? 2 * t->rest : most);
 }
 
+// A look is over, at calls whose copies may have become dear: then all other ways are tried at once.
+static void end_look(struct uno_coll *u, struct uno_trial *t)
+{
+    bool dear = is_dear(u);
+    unsigned left = t->left, was = t->rest;
+    rest(u, t, was);
+    t->left = dear ? 1 : left;
+    t->dear = dear ? UNO_TRIAL_WAYS - 1 : 0;
+    t->copied = true;    // such short ones do not need huge pages
+    t->look_rest = (uint16_t)(2 * t->look_rest < LOOK_MOST ? 2 * t->look_rest : LOOK_MOST);
+    t->look = t->look_rest;
+    if (dear) t->rival = UNO_ALG_SLOTS + UNO_TRIAL_WAYS - 1;    // slots come first
+    if (dear) uno_log(3, "%s over %d ranks: copies across processes are dear", uno_coll_word(t->kind), u->n);
+}
+
+// One of the ways that are tried at once has been.
+static void next_of_dear(struct uno_trial *t)
+{
+    if (t->dear && --t->dear) t->left = 1;
+}
+
 static void judge(struct uno_coll *u, struct uno_trial *t, size_t bytes)
 {
     wait_said(u);
     uint64_t as_is = sum_of(u, 0), rival = sum_of(u, 1);
+    if (!t->again) compare(t, as_is);
+    if (t->looks) {
+        end_look(u, t);
+        return;
+    }
     uno_log(3, "%s of %zu bytes over %d ranks: %s %llu ticks, %s %llu", uno_coll_word(t->kind), bytes, u->n,
             uno_alg_word(t->way), (unsigned long long)as_is, uno_alg_word(t->rival), (unsigned long long)rival);
-    if (!t->again) compare(t, as_is);
     if (t->rival == t->way) {
+        t->dear = 0;
         rest(u, t, t->rest);
         return;
     }
@@ -181,8 +226,9 @@ static void judge(struct uno_coll *u, struct uno_trial *t, size_t bytes)
     bool first_messages = t->rival == UNO_ALG_MESSAGES && !t->sent;
     t->sent |= first_messages;
     bool first_copies = t->rival == UNO_ALG_COPIES && !t->copied && !OTHER(rival, as_is),
-         looks_close = (size_t)1 << t->bits < LARGE || first_messages || first_copies || CLOSE(rival, as_is);
-    if (!t->again && looks_close && rival <= (first_messages ? ABSURD : HOPELESS) * as_is) {
+         first_slots = t->rival == UNO_ALG_SLOTS && t->dear && !t->again,    // which have grown, or their pages are new
+        looks_close = (size_t)1 << t->bits < LARGE || first_messages || first_copies || CLOSE(rival, as_is);
+    if (first_slots || (!t->again && looks_close && rival <= (first_messages ? ABSURD : HOPELESS) * as_is)) {
         t->uses = (uint16_t)(first_copies ? GATHERED >> t->bits : 0);
         t->copied |= first_copies;
         t->again = true;
@@ -190,6 +236,7 @@ static void judge(struct uno_coll *u, struct uno_trial *t, size_t bytes)
         t->left = (size_t)1 << t->bits >= LARGE ? 1 : SLOTS;    // until the way as it is is no longer cold either
     } else if (!WON(rival, as_is)) {
         lose(u, t, as_is, rival);
+        next_of_dear(t);
     } else {
         uno_log(2, "%s of %zu bytes over %d ranks: %s instead of %s", uno_coll_word(t->kind), bytes, u->n,
                 uno_alg_word(t->rival), uno_alg_word(t->way));
@@ -199,6 +246,7 @@ static void judge(struct uno_coll *u, struct uno_trial *t, size_t bytes)
         memset(t->lost, 0, sizeof t->lost);
         memset(t->skip, 0, sizeof t->skip);
         rest(u, t, short_rest(u, t, bytes));
+        next_of_dear(t);
     }
 }
 
@@ -219,13 +267,17 @@ static bool begin(struct uno_coll *u, struct uno_trial *t, unsigned ways)
 {
     struct uno_trials *all = u->trials;
     if (all->open && all->open != t) {
-        t->left = 1;
+        if (!t->looks) t->left = 1;
+        t->looks = false;
         if (++all->others < STALE) return false;
         rest(u, all->open, all->open->rest);
     }
-    if (!t->again) pick_rival(t, ways);
+    if (t->looks)
+        t->rival = t->way;
+    else if (!t->again)
+        pick_rival(t, ways);
     all->open = t;
-    all->sum[0] = all->sum[1] = 0;
+    all->sum[0] = all->sum[1] = all->took = all->copies = 0;
     return true;
 }
 
@@ -255,6 +307,7 @@ static struct uno_trial *find(struct uno_coll *u, enum uno_coll_kind kind, size_
                             .rival = bits <= MIDDLE ? UNO_ALG_WINDOWS : UNO_ALG_SLOTS};
     begin_as(u->trials, t, ways);
     t->left = t->rest = first_rest(u, t, bytes);
+    t->look = t->look_rest = LOOK_FIRST;
     return t;
 }
 
@@ -265,6 +318,25 @@ static bool is_growing(const struct uno_coll *u, const struct uno_trial *t, size
     if (t->way != UNO_ALG_SLOTS) return false;
     if (!u->widened) return u->spread;
     return u->spread_from < UINT64_MAX && u->phase < u->spread_from + LAPS * UNO_SEG_WIDE_DEPTH * (u->stride / bytes);
+}
+
+// Calls by copies are looked at: whether each copy takes as long as it should. A trial that is under way, or near, goes
+// first.
+static bool is_looked_at(struct uno_trial *t, size_t bytes)
+{
+    if (t->way != UNO_ALG_COPIES || bytes > LOOKED_MOST || t->again || t->dear || --t->look > 0) return false;
+    t->look = 1;
+    t->looks = t->left > LOOK_FIRST;
+    return t->looks;
+}
+
+// Whether it is time for a trial, or a look. What is too short for trials goes as the rules say unless copies are dear.
+static bool is_time(struct uno_coll *u, struct uno_trial *t, size_t bytes, unsigned ways)
+{
+    if (is_growing(u, t, bytes)) return false;
+    bool looked_at = is_looked_at(t, bytes);
+    if (!looked_at && bytes < u->trials->plan.least && t->way == t->ruled && !t->dear) return false;
+    return (looked_at || --t->left == 0) && begin(u, t, ways);
 }
 
 static enum uno_alg timed(struct uno_trials *all, uint8_t way, bool rival)
@@ -280,7 +352,7 @@ enum uno_alg uno_trial_way(struct uno_coll *u, enum uno_coll_kind kind, size_t b
     struct uno_trial *t = find(u, kind, bytes, ruled, ways);
     all->began = 0;
     if (!(ways & UNO_TRIAL_BIT(t->way))) return ruled;
-    if (t->step == 0 && (is_growing(u, t, bytes) || --t->left > 0 || !begin(u, t, ways))) return (enum uno_alg)t->way;
+    if (t->step == 0 && !is_time(u, t, bytes, ways)) return (enum uno_alg)t->way;
     struct course c = course_of(t);
     unsigned i = t->step++;
     all->others = 0;
@@ -298,4 +370,10 @@ void uno_trial_time(struct uno_trials *t)
 {
     t->sum[t->rival] += uno_ticks() - t->began;
     t->began = 0;
+}
+
+void uno_trial_copied(struct uno_trials *t, uint32_t took)
+{
+    t->took += took < MOST_DEAR ? took : MOST_DEAR;
+    t->copies++;
 }

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "chan/peer_memory.h"
 #include "coll/trial.h"
 
 #define ALL 15u    // ways
@@ -133,6 +134,45 @@ static void learn_of_each_size(void **state)
     assert_int_equal(uno_trial_way(&u, UNO_ALLGATHER, 128 << 10, UNO_ALG_SLOTS, ALL), UNO_ALG_SLOTS);
 }
 
+// Calls that the rules send by copies, too short for trials; took: what each copy took, cost: of slots, copies. How
+// many of the last ones went by slots.
+static int run_copied(struct uno_coll *u, int calls, uint32_t took, uint64_t slots, uint64_t copies)
+{
+    const unsigned ways = UNO_TRIAL_BIT(UNO_ALG_SLOTS) | UNO_TRIAL_BIT(UNO_ALG_COPIES);
+    int n = 0;
+    for (int i = 0; i < calls; i++) {
+        enum uno_alg way = uno_trial_way(u, UNO_BCAST, 8 << 10, UNO_ALG_COPIES, ways);
+        n += way == UNO_ALG_SLOTS;
+        if (trials.began && way == UNO_ALG_COPIES) uno_trial_copied(&trials, took);
+        if (trials.began) trials.sum[trials.rival] += way == UNO_ALG_SLOTS ? slots : copies;
+        trials.began = 0;
+    }
+    return n;
+}
+
+// Copies that become dear lose to slots, short ones too, and win again when they are cheap.
+static void notice_dear_copies(void **state)
+{
+    (void)state;
+    struct uno_coll u = alone();
+    trials.plan.least = 16 << 10;
+    assert_int_equal(run_copied(&u, 2000, UNO_PEER_MEMORY_USUAL, 10, 100), 0);
+    assert_true(run_copied(&u, 1000, UNO_PEER_MEMORY_USUAL * 7, 200, 700) > 500);
+    assert_int_equal(run_copied(&u, 1000, UNO_PEER_MEMORY_USUAL * 7, 200, 700) / 900, 1);
+    run_copied(&u, 4000, UNO_PEER_MEMORY_USUAL, 80, 40);    // slots are out of a cache again, too
+    assert_true(run_copied(&u, 1000, UNO_PEER_MEMORY_USUAL, 80, 40) < 50);
+}
+
+// Copies that are dear, and yet the best there is, stay.
+static void keep_dear_copies_that_are_best(void **state)
+{
+    (void)state;
+    struct uno_coll u = alone();
+    trials.plan.least = 16 << 10;
+    assert_true(run_copied(&u, 4000, UNO_PEER_MEMORY_USUAL * 7, 900, 700) < 400);
+    assert_true(run_copied(&u, 4000, UNO_PEER_MEMORY_USUAL * 7, 900, 700) < 100);
+}
+
 // Slots that are not yet as long as they will be are not compared.
 static void wait_for_slots_to_grow(void **state)
 {
@@ -151,10 +191,15 @@ static void wait_for_slots_to_grow(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(find_the_cheapest),    cmocka_unit_test(stay_where_it_is_as_good),
-        cmocka_unit_test(leave_out_what_loses), cmocka_unit_test(go_no_way_that_may_not_be),
-        cmocka_unit_test(learn_of_each_size),   cmocka_unit_test(wait_for_slots_to_grow),
+        cmocka_unit_test(find_the_cheapest),
+        cmocka_unit_test(stay_where_it_is_as_good),
+        cmocka_unit_test(leave_out_what_loses),
+        cmocka_unit_test(go_no_way_that_may_not_be),
+        cmocka_unit_test(learn_of_each_size),
+        cmocka_unit_test(wait_for_slots_to_grow),
         cmocka_unit_test(spare_large_calls),
+        cmocka_unit_test(notice_dear_copies),
+        cmocka_unit_test(keep_dear_copies_that_are_best),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,6 +17,7 @@
 
 #include "base/fail.h"
 #include "chan/chan.h"
+#include "chan/shm/dear.h"
 #include "chan/shm/round.h"
 #include "chan/shm/turn.h"
 
@@ -52,6 +53,7 @@ struct shm_desc {
     uint32_t dst_runs;          // above 1: dst is the address of a list of runs; so is src, as the announcement says
     uint64_t src, dst, bytes;
     _Atomic uint64_t next, done;
+    uint32_t took;    // the receiver's last copy, in sixteenths of what is usual (dear.h); 0: not timed
 } __attribute__((aligned(UNO_LINE)));
 
 // LEFT: the receiver saw the end. KEPT: the sender's memory is gone, and the receiver, who still has to find that, will
@@ -137,9 +139,12 @@ struct shm_link {
     uint32_t ring, ring_most;    // bytes of its byte rings, at first and at last
     // base.eager_max, while lines cost little to write, and with a block that goes from side to side.
     uint32_t eager, eager_light, eager_turn;
-    uint32_t eager_few;    // instead of eager, for the first SHM_FEW messages that are longer than that
-    uint32_t row;          // such messages since this side has looked for what comes
-    bool ending;           // a guest: it sends no more, and what it sent is being read
+    uint32_t eager_few;     // instead of eager, for the first SHM_FEW messages that are longer than that
+    uint32_t row;           // such messages since this side has looked for what comes
+    uint32_t eager_dear;    // while copies across are dear
+    struct shm_dear dear;
+    uint32_t untimed;    // copies that are not timed before the next one that is
+    bool ending;         // a guest: it sends no more, and what it sent is being read
     uint64_t send_token[SHM_DESCS], recv_token[SHM_DESCS];    // offered, being copied
     struct shm_layouts *layouts;    // of our descriptors, then of the peer's; NULL until a layout is copied
     struct shm_link *next;          // polled rings

@@ -145,6 +145,7 @@ void shm_adapt(struct shm_link *l)
     uint32_t most = l->row < SHM_FEW ? l->eager_few : l->eager;
     if (light && l->eager_light > most) most = l->eager_light;
     if (turns && l->eager_turn > most) most = l->eager_turn;
+    if (shm_dear_is(&l->dear) && l->eager_dear > most) most = l->eager_dear;
     if (most != l->base.eager_max) uno_link_eager(&l->base, most);
 }
 
@@ -186,6 +187,17 @@ static uint8_t give_wide(struct shm_link *l, size_t n, char **dst)
     return SHM_TURN;
 }
 
+// One that is longer than what always goes at once.
+static void count_long(struct shm_link *l, const struct uno_msg *m)
+{
+    bool last = m->bytes <= l->eager_few && ++l->row == SHM_FEW;
+    if (shm_dear_is(&l->dear) && m->kind == UNO_EAGER) {
+        shm_dear_pass(&l->dear);
+        last |= !shm_dear_is(&l->dear);
+    }
+    if (last) shm_adapt(l);
+}
+
 static int send_bytes(struct shm_link *l, const struct uno_msg *m)
 {
     uint64_t at = l->turn.sent;
@@ -201,7 +213,7 @@ static int send_bytes(struct shm_link *l, const struct uno_msg *m)
         if (!reserve(l, m->bytes, &at, &flags)) return UNO_FULL;
         dst = l->tx->bytes + shm_round_place(&l->tx_round, at);
     }
-    if (m->bytes > l->eager && m->bytes <= l->eager_few && ++l->row == SHM_FEW) shm_adapt(l);
+    if (m->bytes > l->eager) count_long(l, m);
     bool own = is_own(l, m->bytes, turn);
     uint8_t pieces = pieces_of(m, turn, l->turn.crosses);
     size_t piece = pieces ? (size_t)1 << pieces : m->bytes;
