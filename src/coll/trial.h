@@ -14,8 +14,8 @@
 #include "coll/choose.h"
 #include "coll/segment.h"
 
-#define UNO_TRIALS 64                                 // kinds and sizes of which a communicator keeps what was tried
-#define UNO_TRIAL_WAYS 4                              // slots, copies, windows, messages
+#define UNO_TRIALS 64       // kinds and sizes of which a communicator keeps what was tried
+#define UNO_TRIAL_WAYS 4    // slots, copies, windows, messages
 #define UNO_TRIAL_BIT(way) (1u << ((way)-UNO_ALG_SLOTS))
 
 // One kind, one power of two, one rule.
