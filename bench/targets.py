@@ -7,6 +7,7 @@ of ours ("own": the quotient, times in seconds; "beyond": the difference).
 """
 
 BATCH = ["--sync", "batch"]
+COLD = ["--cache", "flush", "--flush-bytes", "4M", "--iterations", "600"]  # as between pieces of a program's own work
 
 JOBS = {
     # key: (set, ranks, arguments)
@@ -17,6 +18,8 @@ JOBS = {
     "mtlat": ("core", 2, ["mt-lat", "--sizes", "1", "--threads", "2"]),
     "coll": ("core", 2, ["barrier", "allreduce", "--sizes", "8,64K,1M", *BATCH]),
     "move": ("core", 2, ["bcast", "alltoall", "allgather", "--sizes", "8,64K", *BATCH]),
+    "cold": ("cold", 2, ["lat", "--sizes", "8,1K,8K,16K,32K,64K", *COLD]),
+    "coldcoll": ("cold", 2, ["bcast", "gather", "allreduce", "alltoall", "--sizes", "8,8K,16K,32K", *COLD]),
     "over8": ("over", 8, ["barrier", "allreduce", "alltoall", "--sizes", "8", *BATCH]),
     "over16": ("over", 16, ["barrier", "allreduce", "alltoall", "--sizes", "8", *BATCH]),
     "pairs8": ("over", 8, ["mbw", "mlat", "--sizes", "8"]),
@@ -169,6 +172,18 @@ TARGETS = [
     ratio("alltoall 64 KiB, us", "move", "alltoall", 65536, 0.75),
     ratio("allgather 8 B, us", "move", "allgather", 8, 0.75),
     ratio("allgather 64 KiB, us", "move", "allgather", 65536, 0.75),
+    *(
+        ratio(f"after 4 MiB of other data: {row} {text}, us", job, row, size, want)
+        for job, row, sizes in (
+            ("cold", "lat", ((8, None), (1024, 1.0), (8192, 0.75), (16384, 0.75), (32768, 0.75), (65536, 0.75))),
+            *(
+                ("coldcoll", row, ((8, None), (8192, 0.75), (32768, 0.75)))
+                for row in ("bcast", "gather", "allreduce", "alltoall")
+            ),
+        )
+        for size, want in sizes
+        for text in (f"{size // 1024} KiB" if size > 1000 else f"{size} B",)
+    ),
     ratio("8 ranks on few cores: barrier, us", "over8", "barrier", 0, 0.7),
     ratio("8 ranks on few cores: allreduce 8 B, us", "over8", "allreduce", 8, 0.7),
     ratio("8 ranks on few cores: alltoall 8 B, us", "over8", "alltoall", 8, 0.7),

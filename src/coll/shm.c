@@ -113,7 +113,8 @@ static enum uno_alg choose_way(struct uno_coll *u, const struct uno_call *c, siz
     bool far = way == UNO_ALG_MESSAGES || (way == UNO_ALG_WINDOWS && c->kind != UNO_GATHER);
     if (far && uno_gathered_asks(u, c, bytes)) return uno_gathered(u, c, bytes) ? UNO_ALG_COPIES : way;
     bool copied = way == UNO_ALG_COPIES;
-    if ((bytes < u->trials->plan.least && !copied) || !(u->trials->plan.kinds >> c->kind & 1)) return way;
+    if (bytes < u->trials->plan.least && (!copied || !uno_trial_looks(u->trials))) return way;
+    if (!(u->trials->plan.kinds >> c->kind & 1)) return way;
     unsigned ways = ways_of(u, c, bytes);
     if (ways && copied) ways |= UNO_TRIAL_BIT(way);
     return ways ? uno_trial_way(u, c->kind, bytes, way, ways) : way;

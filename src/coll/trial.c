@@ -50,7 +50,8 @@ UNO_PVARS_DECLARE(counts);
 #define LAPS 4                     // along the slots, until they lie in the caches
 #define LOOKED_MOST (64 << 10)     // bytes of calls whose copies are looked at
 #define LOOK_FIRST 16              // calls before the first look, then twice as many each time,
-#define LOOK_MOST 256              // at most
+#define LOOK_MOST 128              // at most; after fewer where copies have just become dear for other calls
+#define LOOK_SOON 4
 #define DEAR (3 * UNO_PEER_MEMORY_USUAL)
 #define MOST_DEAR (8 * UNO_PEER_MEMORY_USUAL)    // a copy that was interrupted is dear, no more
 #define STALE 16                                 // calls that wait for a trial to end before it is given up
@@ -71,9 +72,9 @@ struct course {
 static struct course course_of(const struct uno_trial *t)
 {
     size_t most = (size_t)1 << t->bits;    // bytes: those of this call may be fewer
-    if (t->rival == t->way) return (struct course){most >= LARGE ? 2 : 4, 0, 0, 4};
+    if (t->rival == t->way) return (struct course){most >= LARGE || t->looks ? 2 : 4, 0, 0, 4};
     if (most >= LARGE) return t->again ? (struct course){4, 1, 4, 1} : (struct course){2, 1, 1, 1};
-    if (!t->again) return (struct course){4, 1, 2, 4};
+    if (!t->again) return t->dear ? (struct course){4, 6, 3, 4} : (struct course){4, 1, 2, 4};
     return most < LONG ? (struct course){16, SLOTS, 16, 4} : (struct course){8, t->uses ? t->uses : 8, 8, 4};
 }
 
@@ -192,8 +193,10 @@ static void end_look(struct uno_coll *u, struct uno_trial *t)
     rest(u, t, was);
     t->left = dear ? 1 : left;
     t->dear = dear ? UNO_TRIAL_WAYS - 1 : 0;
+    if (dear && !u->trials->dear) t->turn = ++u->trials->turn;
+    u->trials->dear = dear;
     t->copied = true;    // such short ones do not need huge pages
-    t->look_rest = (uint16_t)(2 * t->look_rest < LOOK_MOST ? 2 * t->look_rest : LOOK_MOST);
+    if (!dear) t->look_rest = 2 * t->look_rest < LOOK_MOST ? (uint16_t)(2 * t->look_rest) : LOOK_MOST;
     t->look = t->look_rest;
     if (dear) t->rival = UNO_ALG_SLOTS + UNO_TRIAL_WAYS - 1;    // slots come first
     if (dear) uno_log(3, "%s over %d ranks: copies across processes are dear", uno_coll_word(t->kind), u->n);
@@ -225,10 +228,11 @@ static void judge(struct uno_coll *u, struct uno_trial *t, size_t bytes)
     // The pages of their rings and their schedule are new then.
     bool first_messages = t->rival == UNO_ALG_MESSAGES && !t->sent;
     t->sent |= first_messages;
+    bool far = t->dear && rival * 2 < as_is;    // to be taken at first sight
     bool first_copies = t->rival == UNO_ALG_COPIES && !t->copied && !OTHER(rival, as_is),
          first_slots = t->rival == UNO_ALG_SLOTS && t->dear && !t->again,    // which have grown, or their pages are new
         looks_close = (size_t)1 << t->bits < LARGE || first_messages || first_copies || CLOSE(rival, as_is);
-    if (first_slots || (!t->again && looks_close && rival <= (first_messages ? ABSURD : HOPELESS) * as_is)) {
+    if (!far && (first_slots || (!t->again && looks_close && rival <= (first_messages ? ABSURD : HOPELESS) * as_is))) {
         t->uses = (uint16_t)(first_copies ? GATHERED >> t->bits : 0);
         t->copied |= first_copies;
         t->again = true;
@@ -236,6 +240,7 @@ static void judge(struct uno_coll *u, struct uno_trial *t, size_t bytes)
         t->left = (size_t)1 << t->bits >= LARGE ? 1 : SLOTS;    // until the way as it is is no longer cold either
     } else if (!WON(rival, as_is)) {
         lose(u, t, as_is, rival);
+        if (t->dear && t->look_rest < 16 * LOOK_MOST) t->look_rest *= 2, t->look = t->look_rest;
         next_of_dear(t);
     } else {
         uno_log(2, "%s of %zu bytes over %d ranks: %s instead of %s", uno_coll_word(t->kind), bytes, u->n,
@@ -322,9 +327,14 @@ static bool is_growing(const struct uno_coll *u, const struct uno_trial *t, size
 
 // Calls by copies are looked at: whether each copy takes as long as it should. A trial that is under way, or near, goes
 // first.
-static bool is_looked_at(struct uno_trial *t, size_t bytes)
+static bool is_looked_at(const struct uno_trials *all, struct uno_trial *t, size_t bytes)
 {
-    if (t->way != UNO_ALG_COPIES || bytes > LOOKED_MOST || t->again || t->dear || --t->look > 0) return false;
+    if (t->way != UNO_ALG_COPIES || bytes > LOOKED_MOST || t->again || t->dear) return false;
+    if (t->turn != all->turn && all->dear && t->look > LOOK_SOON) t->look = LOOK_SOON;
+    t->turn = all->turn;
+    unsigned calls = bytes < all->plan.least && !all->dear ? UNO_TRIAL_PASS : 1;
+    t->look = t->look > calls ? (uint16_t)(t->look - calls) : 0;
+    if (t->look) return false;
     t->look = 1;
     t->looks = t->left > LOOK_FIRST;
     return t->looks;
@@ -334,7 +344,7 @@ static bool is_looked_at(struct uno_trial *t, size_t bytes)
 static bool is_time(struct uno_coll *u, struct uno_trial *t, size_t bytes, unsigned ways)
 {
     if (is_growing(u, t, bytes)) return false;
-    bool looked_at = is_looked_at(t, bytes);
+    bool looked_at = is_looked_at(u->trials, t, bytes);
     if (!looked_at && bytes < u->trials->plan.least && t->way == t->ruled && !t->dear) return false;
     return (looked_at || --t->left == 0) && begin(u, t, ways);
 }

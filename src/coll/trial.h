@@ -28,6 +28,7 @@ struct uno_trial {
     bool copied;                     // copies have been given the time to gather pages
     bool looks;                      // its calls are timed to see whether copies have become dear
     uint8_t dear;                    // other ways that are tried at once, since they have
+    uint8_t turn;                    // as in struct uno_trials, when it was last called
     uint16_t look, look_rest;        // calls until the next such look, and how many there were
     uint16_t uses;                   // the calls that this takes, 0: none
     uint16_t step;                   // of the trial under way, 0: none
@@ -41,6 +42,9 @@ struct uno_trial {
 struct uno_trials {
     struct uno_trial_plan plan;
     bool rival;                // the call under way is a rival's
+    bool dear;                 // the last look found copies dear
+    uint8_t turn;              // how often that has changed so
+    uint8_t passed;            // calls of uno_trial_looks
     unsigned others;           // calls that others wanted the trial to end
     struct uno_trial *open;    // the one under way: one at a time
     uint64_t began;            // ticks at which the call under way began that is timed, 0: none
@@ -54,6 +58,14 @@ struct uno_trials {
 // those that it may go.
 enum uno_alg uno_trial_way(struct uno_coll *u, enum uno_coll_kind kind, size_t bytes, enum uno_alg ruled,
                            unsigned ways);
+
+// Of calls by copies that are too short for trials, but while these are dear, each fourth is asked for its way.
+#define UNO_TRIAL_PASS 4
+
+static inline bool uno_trial_looks(struct uno_trials *t)
+{
+    return t->dear || t->open || ++t->passed % UNO_TRIAL_PASS == 0;
+}
 
 // A call that is timed is over.
 void uno_trial_time(struct uno_trials *t);
