@@ -83,11 +83,12 @@ bool uno_choose_crowded(void)
     return as_crowded.num >= 0 ? as_crowded.num == 1 : uno_patience.crowded;
 }
 
-// Pieces of fewer ranks, or where ranks share cores, would be told for nothing (4 KiB, Emerald Rapids: 2 ranks 0.79 to
-// 0.87 us, 8 ranks 1.8 to 1.55). They are twice as long as those of a message: each is told to many.
+// They are twice as long as those of a message, since each is told to many; among two ranks twice as long again (3 and
+// 4 KiB are 1.15 times as quick whole; 16 KiB, which two send so where copies across are dear, 0.93). Where ranks share
+// cores they would be told for nothing (4 KiB, Emerald Rapids: 8 ranks with a core each 1.8 to 1.55 us).
 size_t uno_choose_piece(int size)
 {
-    return size > 2 && !uno_choose_crowded() ? 2 * (size_t)uno_thresholds.piece : SIZE_MAX;
+    return uno_choose_crowded() ? SIZE_MAX : (size > 2 ? 2 : 4) * (size_t)uno_thresholds.piece;
 }
 
 // On crowded cores each level of a tree is one more turn of all ranks: 64 ranks on 2 cores take 1.5 times as long. But
