@@ -23,6 +23,8 @@
 #define LINES_TOLD_LONE 3        // of two ranks, of whom one tells and the other does
 #define ERRAND_NS 200            // that both sides of an errand compute
 #define COMBINED (8 * KB)        // bytes of an accumulate across processes per call (rma/combine.c)
+#define CALL_DEAR 6              // a call of the kernel whose code has left the caches, in calls
+#define EAGER_DEAR (64 * KB)     // where two copies take as long as even such a one (Xeon 167, 2 ranks: 8 us, 11)
 #define CALLS_APART 32           // of a copy across, each as long as a call: then a second call is a few per cent
 
 struct uno_thresholds uno_thresholds, uno_thresholds_told;
@@ -240,6 +242,7 @@ struct uno_thresholds uno_thresholds_of(const struct uno_costs *c)
     t.late = late_of(c);
     t.meanwhile = meanwhile_of(c);
     t.call_worth = within((bytes_in(c->call, c->cross) + KB / 2) / KB * KB, 2 * KB, 256 * KB);
+    t.eager_dear = within(CALL_DEAR * t.call_worth, t.eager, t.eager > EAGER_DEAR ? t.eager : EAGER_DEAR);
     t.paged = paged_of(c, t.piece);
     t.streamed = streamed_of(c);
     t.cold = t.streamed < UNO_THRESHOLD_NEVER ? t.streamed : c->cache * (KB * KB / 2 * 3);
@@ -274,6 +277,7 @@ static const struct uno_threshold_info infos[] = {
     INFO(eager, "bytes", NULL, "messages go through the ring up to here, above by a copy across processes"),
     INFO(eager_light, "bytes", NULL, "the same while lines that a reader has cost no more to write than to read"),
     INFO(eager_turn, "bytes", NULL, "the same in lines that both sides write in turns"),
+    INFO(eager_dear, "bytes", NULL, "the same while copies across processes take much longer than they cost here"),
     INFO(alone, "bytes", NULL, "the receiver copies alone up to here, above each side a half"),
     INFO(alone_crowded, "bytes", NULL, "the same where ranks outnumber their processors"),
     INFO(help, "bytes", NULL, "a sender that sleeps is woken from here on, to copy its half"),

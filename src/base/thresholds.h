@@ -26,6 +26,7 @@ struct uno_thresholds {
     uint64_t eager;            // through the ring up to here; above, by a copy across processes
     uint64_t eager_light;      // the same while stores into lines that a reader has cost no more than its loads
     uint64_t eager_turn;       // the same in lines that both sides write in turns
+    uint64_t eager_dear;       // the same while copies across have become dear (chan/shm/dear.h)
     uint64_t alone;            // the receiver copies alone up to here; above, each side a half
     uint64_t alone_crowded;    // the same where ranks outnumber their processors
     uint64_t help;             // from here on a receiver wakes a sender that sleeps, to copy its half
@@ -93,15 +94,6 @@ static inline uint64_t uno_thresholds_eager_waited(const struct uno_thresholds *
 {
     uint64_t eager = uno_thresholds_eager(t, crowded), far = uno_thresholds_far(t);
     return (crowded || in_row) && far > eager ? 2 * far : eager;
-}
-
-// The same while copies across processes are dear (chan/shm/dear.h), where each rank has a core: six times what a call
-// of the kernel is usually worth (Xeon 167, 2 ranks, after 16 MiB of other data, us across and through the ring: 16 KiB
-// 13.1 and 3.9, 32 KiB 9.7 and 5.3, 64 KiB 11.0 and 8.0).
-static inline uint64_t uno_thresholds_eager_dear(const struct uno_thresholds *t)
-{
-    uint64_t most = 6 * t->call_worth < 64 << 10 ? 6 * t->call_worth : 64 << 10;
-    return most > t->eager ? most : t->eager;
 }
 
 // Bytes of which a core's own caches hold no more than the half: lines that another core has read have left it before

@@ -48,6 +48,7 @@ static void as_tuned_by_hand(void **state)
     assert_int_equal(t.meanwhile, 0);
     assert_int_equal(t.help, 1 << 20);
     assert_int_equal(t.call_worth, 11 << 10);
+    assert_int_equal(t.eager_dear, 64 << 10);
     assert_int_equal(t.slots, 8192);
     assert_int_equal(t.slots_lone, 4096);
     assert_int_equal(t.coll_direct, 8192);
@@ -200,6 +201,7 @@ static void hold_limits(const struct uno_costs *c)
     assert_true(t.alone >= 4096 && t.alone <= 256 << 10);
     assert_true(t.alone_crowded >= t.alone && t.alone_crowded <= 1 << 20);
     assert_true(t.help >= 256 << 10 && t.help <= 64 << 20);
+    assert_true(t.eager_dear >= t.eager && t.eager_dear <= 128 << 10);
     assert_true(t.call_worth >= 2048 && t.call_worth <= 256 << 10);
     assert_true(t.coll_direct >= 4096 && t.coll_direct <= 256 << 10);
     assert_true(t.huge_after >= 1 << 20 && t.huge_after <= 1 << 30);

@@ -138,7 +138,8 @@ static void rows_at_once(void)
     CHECK(sched_getaffinity(0, sizeof cores, &cores) == 0);
     uint64_t left = CPU_COUNT(&cores) == 1 ? ROW : ROW - BEFORE;
     uno_thresholds.eager = uno_thresholds.eager_turn = EAGER;    // there is no link so far
-    uno_thresholds.eager_light = uno_thresholds.call_worth = 0;    // and copies never become dear
+    uno_thresholds.eager_dear = EAGER;                           // copies never become dear
+    uno_thresholds.eager_light = 0;
     uno_thresholds.alone = 2 * EAGER;
     for (int round = 0; round < 2; round++) {
         uint64_t before = uno_shm.sent[UNO_BY_EAGER].bytes;

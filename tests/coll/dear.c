@@ -3,7 +3,9 @@
 // Messages and collectives of 5 to 50 KiB, which go by copies across processes until these take much longer than the
 // machine's costs say, and then another way: all data are right before, meanwhile and after. The suite 31-machine runs
 // this with costs that say copies are nearly free, so that each one is dear; there two ranks must have noticed.
+#include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "../check.h"
@@ -60,6 +62,24 @@ static void move(int turn, int count)
     }
 }
 
+// Whichever way they go, sums are the same bits each time.
+static void reduce(int size, int root)
+{
+    enum { HALF = MOST / 2 };
+    static double mine[HALF], sum[HALF], first[2][SIZES][HALF];
+    static bool known[2][SIZES];
+    int count = sizes[size] / 2;
+    for (int i = 0; i < count; i++) mine[i] = 1.0 / (1 + i + 10007 * me);
+    for (int all = 0; all < 2; all++) {
+        CHECK((all ? MPI_Allreduce(mine, sum, count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD)
+                   : MPI_Reduce(mine, sum, count, MPI_DOUBLE, MPI_SUM, root, MPI_COMM_WORLD)) == MPI_SUCCESS);
+        if (!all && me != root) continue;
+        if (!known[all][size]) memcpy(first[all][size], sum, (size_t)count * sizeof *sum);
+        known[all][size] = true;
+        CHECK(memcmp(first[all][size], sum, (size_t)count * sizeof *sum) == 0);
+    }
+}
+
 int main(void)
 {
     MPI_Init(NULL, NULL);
@@ -69,6 +89,7 @@ int main(void)
     for (int turn = 0; turn < TURNS; turn++) {
         send_on(turn, sizes[turn / 100 % SIZES]);
         move(turn, sizes[turn / 100 % SIZES]);
+        reduce(turn / 100 % SIZES, n - 1);
     }
     if (getenv("UNO_TEST_DEAR") && n == 2 && sysconf(_SC_NPROCESSORS_ONLN) > 1) CHECK(counted("shm_dear") > before);
     MPI_Finalize();

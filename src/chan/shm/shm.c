@@ -250,7 +250,7 @@ struct shm_link *shm_link_new(int proc, struct uno_door *door, struct uno_board 
     l->eager_few = least ? l->eager : (uint32_t)few;
     l->eager_light = least || light < eager ? l->eager : (uint32_t)light;
     l->eager_turn = least || turn < l->eager_light ? l->eager_light : (uint32_t)turn;
-    l->eager_dear = least || uno_patience.crowded ? l->eager : (uint32_t)uno_thresholds_eager_dear(&uno_thresholds);
+    l->eager_dear = least || uno_patience.crowded ? l->eager : (uint32_t)uno_thresholds.eager_dear;
     l->ring = least ? SHM_LEAST_BYTES : SHM_BYTES;
     l->ring_most = ring_most(least);
     l->base = (struct uno_link){.chan = &uno_shm,
