@@ -143,8 +143,8 @@ struct shm_link {
     uint32_t row;           // such messages since this side has looked for what comes
     uint32_t eager_dear;    // while copies across are dear
     struct shm_dear dear;
-    uint32_t untimed;    // copies that are not timed before the next one that is
-    bool ending;         // a guest: it sends no more, and what it sent is being read
+    uint32_t untimed[2];    // copies, writing and reading, that are not timed before the next one that is
+    bool ending;            // a guest: it sends no more, and what it sent is being read
     uint64_t send_token[SHM_DESCS], recv_token[SHM_DESCS];    // offered, being copied
     struct shm_layouts *layouts;    // of our descriptors, then of the peer's; NULL until a layout is copied
     struct shm_link *next;          // polled rings
