@@ -215,7 +215,8 @@ int uno_peer_memory_move(int pid, void *mine, uint64_t theirs, size_t n, bool re
 uint32_t uno_peer_memory_took(uint64_t ticks, size_t n)
 {
     const struct uno_costs *c = &uno_job_machine(uno_chan_self.job)->cost;
-    uint64_t usual = (c->call + (uint64_t)c->cross * n / 1000) * uno_ticks_per_us() / 1000, took = 16 * ticks;
-    took = usual ? took / usual : took;
-    return took < 1 ? 1 : took < UINT32_MAX ? (uint32_t)took : UINT32_MAX;
+    uint64_t usual = (c->call + (uint64_t)c->cross * n / 1000) * uno_ticks_per_us() / 1000,
+             took = UNO_PEER_MEMORY_USUAL * ticks;
+    if (usual) took /= usual;
+    return took < 1 ? 1 : took < UNO_PEER_MEMORY_MOST ? (uint32_t)took : UNO_PEER_MEMORY_MOST;
 }

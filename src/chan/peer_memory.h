@@ -46,6 +46,8 @@ UNO_MUST_USE int uno_peer_memory_copy(struct uno_crossing *c, size_t n);
 // As above, n bytes that lie together on both sides.
 UNO_MUST_USE int uno_peer_memory_move(int pid, void *mine, uint64_t theirs, size_t n, bool reading);
 
-// What a copy of n bytes took, of so many ticks, in sixteenths of what the costs of the machine say; at least 1.
+// What a copy of n bytes took, of so many ticks, in sixteenths of what the costs of the machine say; at least 1,
+// and at most eight times as long as usual: one that was interrupted is dear, no more.
 #define UNO_PEER_MEMORY_USUAL 16
+#define UNO_PEER_MEMORY_MOST (8 * UNO_PEER_MEMORY_USUAL)
 uint32_t uno_peer_memory_took(uint64_t ticks, size_t n);

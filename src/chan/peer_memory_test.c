@@ -23,7 +23,9 @@
 
 #include <cmocka.h>
 
+#include "base/machine.h"
 #include "base/param.h"
+#include "base/wait.h"
 #include "chan/chan.h"
 #include "chan/self.h"
 
@@ -382,6 +384,21 @@ static void a_filter_forbids(void **state)
     end_child(peer);
 }
 
+// In sixteenths of what the machine's costs say, between one and eight times as long.
+static void copies_are_compared_with_their_costs(void **state)
+{
+    (void)state;
+    struct uno_costs *c = &uno_job_machine(uno_chan_self.job)->cost, as_set = *c;
+    uint64_t us = uno_ticks_per_us();
+    c->call = 2000;
+    c->cross = 1000;
+    assert_in_range(uno_peer_memory_took(4 * us, 2000), UNO_PEER_MEMORY_USUAL - 1, UNO_PEER_MEMORY_USUAL);
+    assert_in_range(uno_peer_memory_took(20 * us, 2000), 5 * UNO_PEER_MEMORY_USUAL - 1, 5 * UNO_PEER_MEMORY_USUAL);
+    assert_int_equal(uno_peer_memory_took(0, 2000), 1);
+    assert_int_equal(uno_peer_memory_took(4000 * us, 2000), UNO_PEER_MEMORY_MOST);
+    *c = as_set;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -392,6 +409,7 @@ int main(void)
         cmocka_unit_test(a_gone_process_is_an_error),
         cmocka_unit_test(both_sides_must_be_open),
         cmocka_unit_test(a_filter_forbids),
+        cmocka_unit_test(copies_are_compared_with_their_costs),
     };
     return cmocka_run_group_tests(tests, make_job, NULL);
 }

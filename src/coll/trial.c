@@ -53,9 +53,8 @@ UNO_PVARS_DECLARE(counts);
 #define LOOK_MOST 128              // at most; after fewer where copies have just become dear for other calls
 #define LOOK_SOON 4
 #define DEAR (3 * UNO_PEER_MEMORY_USUAL)
-#define MOST_DEAR (8 * UNO_PEER_MEMORY_USUAL)    // a copy that was interrupted is dear, no more
-#define STALE 16                                 // calls that wait for a trial to end before it is given up
-#define OTHER(a, b) ((a)*2 > (b)*3)              // it costs more by half
+#define STALE 16                       // calls that wait for a trial to end before it is given up
+#define OTHER(a, b) ((a)*2 > (b)*3)    // it costs more by half
 #define WON(rival, as_is) ((rival)*16 < (as_is)*15)
 
 // At first sight, of large ones: what costs an eighth more is too dear to be looked at for longer.
@@ -384,6 +383,6 @@ void uno_trial_time(struct uno_trials *t)
 
 void uno_trial_copied(struct uno_trials *t, uint32_t took)
 {
-    t->took += took < MOST_DEAR ? took : MOST_DEAR;
+    t->took += took;
     t->copies++;
 }

@@ -4,7 +4,7 @@
 //
 // A call of the kernel that a program makes between pieces of its own work finds the kernel's code, page tables and
 // pages in no cache: a copy of 8 to 32 KiB, 1 us in a loop of nothing but messages, takes 7 to 10 us after 2 MiB of
-// other data (Xeon 167), and two copies through the ring 3 to 5. So each copy of such a size is timed, and what it took
+// other data (Xeon 167), and two copies through the ring 3 to 5. So copies of such a size are timed, and what they took
 // in sixteenths of what the costs say is noted by the sender, who decides. Messages that went through the ring since
 // are counted, and after so many a few go across again, to see.
 #pragma once
@@ -13,13 +13,11 @@
 
 #include "chan/peer_memory.h"
 
-#define SHM_DEAR_USUAL UNO_PEER_MEMORY_USUAL    // it took what it costs
-#define SHM_DEAR_FROM (4 * SHM_DEAR_USUAL)      // in the mean, which halves or doubles in two to three copies
-#define SHM_DEAR_CHEAP (5 * SHM_DEAR_USUAL / 2)
-#define SHM_DEAR_CLAMP (8 * SHM_DEAR_USUAL)    // a copy that was interrupted is one dear copy, no more
-#define SHM_DEAR_LOOKS 3                       // copies in a row, the first of which brings the kernel's code back
-#define SHM_DEAR_REST 16                       // messages between two such rows at first, twice as many each time,
-#define SHM_DEAR_REST_MOST 256                 // and at most
+#define SHM_DEAR_FROM (4 * UNO_PEER_MEMORY_USUAL)    // in the mean, which halves or doubles in two to three copies
+#define SHM_DEAR_CHEAP (5 * UNO_PEER_MEMORY_USUAL / 2)
+#define SHM_DEAR_LOOKS 3          // copies in a row, the first of which brings the kernel's code back
+#define SHM_DEAR_REST 16          // messages between two such rows at first, twice as many each time,
+#define SHM_DEAR_REST_MOST 256    // and at most
 
 struct shm_dear {
     uint32_t mean;     // of what copies took; 0: none was made
@@ -43,7 +41,6 @@ static inline void shm_dear_begin(struct shm_dear *d)
 // A copy took as many sixteenths of what is usual. One that ends while copies are dear was begun before: it is no news.
 static inline void shm_dear_note(struct shm_dear *d, uint32_t took)
 {
-    if (took > SHM_DEAR_CLAMP) took = SHM_DEAR_CLAMP;
     if (d->left) return;
     if (d->rest) {
         bool cheap = ++d->looks > 1 && took <= SHM_DEAR_CHEAP;
@@ -53,7 +50,7 @@ static inline void shm_dear_note(struct shm_dear *d, uint32_t took)
             shm_dear_begin(d);
         return;
     }
-    d->mean = d->mean ? (3 * d->mean + took) / 4 : (3 * SHM_DEAR_USUAL + took) / 4;
+    d->mean = d->mean ? (3 * d->mean + took) / 4 : (3 * UNO_PEER_MEMORY_USUAL + took) / 4;
     if (d->mean > SHM_DEAR_FROM) shm_dear_begin(d);
 }
 

@@ -26,16 +26,16 @@ static void rows(void **state)
 {
     (void)state;
     struct shm_dear d = {0};
-    note(&d, SHM_DEAR_USUAL, 10);
-    note(&d, UINT32_MAX, 1);
+    note(&d, UNO_PEER_MEMORY_USUAL, 10);
+    note(&d, UNO_PEER_MEMORY_MOST, 1);
     assert_false(shm_dear_is(&d));
-    note(&d, SHM_DEAR_USUAL, 10);
+    note(&d, UNO_PEER_MEMORY_USUAL, 10);
     for (int i = 0; i < 20; i++) {
-        note(&d, 7 * SHM_DEAR_USUAL, 1);
+        note(&d, 7 * UNO_PEER_MEMORY_USUAL, 1);
         assert_false(shm_dear_is(&d));
-        note(&d, SHM_DEAR_USUAL, 3);
+        note(&d, UNO_PEER_MEMORY_USUAL, 3);
     }
-    note(&d, 7 * SHM_DEAR_USUAL, 3);
+    note(&d, 7 * UNO_PEER_MEMORY_USUAL, 3);
     assert_true(shm_dear_is(&d));
 }
 
@@ -43,9 +43,9 @@ static void from_the_start(void **state)
 {
     (void)state;
     struct shm_dear d = {0};
-    note(&d, 7 * SHM_DEAR_USUAL, 1);
+    note(&d, 7 * UNO_PEER_MEMORY_USUAL, 1);
     assert_false(shm_dear_is(&d));
-    note(&d, 7 * SHM_DEAR_USUAL, 2);
+    note(&d, 7 * UNO_PEER_MEMORY_USUAL, 2);
     assert_true(shm_dear_is(&d));
 }
 
@@ -54,21 +54,21 @@ static void looks(void **state)
 {
     (void)state;
     struct shm_dear d = {0};
-    note(&d, SHM_DEAR_CLAMP, 4);
+    note(&d, UNO_PEER_MEMORY_MOST, 4);
     for (uint32_t rest = SHM_DEAR_REST, i = 0; i < 8; i++) {
         assert_int_equal(pass(&d), rest);
-        note(&d, SHM_DEAR_CLAMP, SHM_DEAR_LOOKS - 1);
+        note(&d, UNO_PEER_MEMORY_MOST, SHM_DEAR_LOOKS - 1);
         assert_false(shm_dear_is(&d));
-        note(&d, SHM_DEAR_CLAMP, 1);
+        note(&d, UNO_PEER_MEMORY_MOST, 1);
         assert_true(shm_dear_is(&d));
         rest = 2 * rest < SHM_DEAR_REST_MOST ? 2 * rest : SHM_DEAR_REST_MOST;
     }
     pass(&d);
-    note(&d, SHM_DEAR_USUAL, 1);
+    note(&d, UNO_PEER_MEMORY_USUAL, 1);
     assert_true(d.rest);
-    note(&d, SHM_DEAR_USUAL, 1);
+    note(&d, UNO_PEER_MEMORY_USUAL, 1);
     assert_false(d.rest);
-    note(&d, SHM_DEAR_USUAL, 100);
+    note(&d, UNO_PEER_MEMORY_USUAL, 100);
     assert_false(shm_dear_is(&d));
 }
 
@@ -77,9 +77,9 @@ static void late(void **state)
 {
     (void)state;
     struct shm_dear d = {0};
-    note(&d, SHM_DEAR_CLAMP, 4);
+    note(&d, UNO_PEER_MEMORY_MOST, 4);
     uint32_t left = d.left;
-    note(&d, SHM_DEAR_USUAL, 50);
+    note(&d, UNO_PEER_MEMORY_USUAL, 50);
     assert_int_equal(d.left, left);
     assert_int_equal(pass(&d), left);
 }

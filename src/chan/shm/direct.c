@@ -171,9 +171,9 @@ static enum copied copy_pieces(struct shm_link *l, struct shm_desc *d, const str
 {
     int pid = l->board->pid;
     size_t piece = piece_of(d->bytes);
-    uint32_t took = 0;
     for (int turn = 0; turn < PIECES_PER_POLL; turn++) {
         uint64_t at;
+        uint32_t took = 0;
         if (!claim_piece(l, d, piece, reading, &at)) return turn ? COPIED_SOME : COPIED_NOTHING;
         size_t n = d->bytes - at < piece ? d->bytes - at : piece;
         uint64_t here = (reading ? d->dst : d->src) + at, there = (reading ? d->src : d->dst) + at;
