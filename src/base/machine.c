@@ -67,8 +67,9 @@ static const struct cost {
 // ---- the table ----
 
 // A family of processors. Virtual machines may tell a model that the processor is not, but not what it cannot do, so
-// the tile registers (AMX) tell more than the model, and AVX-512 tells Zen 4 from Zen 3.
-enum able { ABLE_ANY, ABLE_AVX512, ABLE_TILES };
+// the tile registers (AMX) and AVX-512 with half precision (where a hypervisor hides the former) tell more than the
+// model, and AVX-512 tells Zen 4 from Zen 3.
+enum able { ABLE_ANY, ABLE_AVX512, ABLE_SAPPHIRE };
 
 struct row {
     const char *name, *vendor;              // vendor "": any
@@ -85,15 +86,15 @@ static const struct row table[] = {
      6,
      6,
      207,
-     ABLE_TILES,
-     {85, 16, 200, 120, 94, 78, 790, 66, 121, 400, 620, 33000, 32, 0, 0, 0}},
+     ABLE_SAPPHIRE,
+     {85, 16, 336, 120, 94, 78, 790, 66, 121, 400, 620, 33000, 32, 0, 0, 0}},
     {"Sapphire Rapids",
      "GenuineIntel",
      6,
      6,
      0,
-     ABLE_TILES,
-     {85, 16, 60, 120, 84, 78, 480, 43, 56, 350, 230, 33000, 32, 0, 0, 0}},
+     ABLE_SAPPHIRE,
+     {85, 16, 60, 120, 94, 78, 480, 43, 56, 350, 230, 33000, 32, 0, 0, 0}},
     {"EPYC (Zen 5)",
      "AuthenticAMD",
      26,
@@ -135,14 +136,14 @@ static const struct row table[] = {
      0,
      0,
      ABLE_ANY,
-     {85, 16, 60, 120, 84, 78, 480, 43, 56, 350, 230, 33000, 32, 0, 0, 0}},
+     {85, 16, 60, 120, 94, 78, 480, 43, 56, 350, 230, 33000, 32, 0, 0, 0}},
 };
 #define ROWS (sizeof table / sizeof *table)
 
 struct processor {
     char vendor[16];
     uint32_t family, model;
-    bool tiles, wide;
+    bool tiles, half, wide;
 };
 
 #if defined(__x86_64__)
@@ -159,7 +160,7 @@ static struct processor processor_here(void)
         p.family = family == 15 ? family + (a >> 20 & 255) : family;
         p.model = family == 15 || family == 6 ? model + (a >> 12 & 0xf0) : model;
     }
-    if (__get_cpuid_count(7, 0, &a, &b, &c, &d)) p.tiles = d >> 24 & 1, p.wide = b >> 16 & 1;
+    if (__get_cpuid_count(7, 0, &a, &b, &c, &d)) p.tiles = d >> 24 & 1, p.half = d >> 23 & 1, p.wide = b >> 16 & 1;
     return p;
 }
 #elif defined(__aarch64__)
@@ -178,7 +179,8 @@ static bool fits(const struct row *r, const struct processor *p)
 {
     if (!*r->vendor) return true;
     return strcmp(r->vendor, p->vendor) == 0 && p->family >= r->family && p->family <= r->last_family &&
-           p->model >= r->model && (p->tiles || r->able != ABLE_TILES) && (p->wide || r->able != ABLE_AVX512);
+           p->model >= r->model && (p->tiles || p->half || r->able != ABLE_SAPPHIRE) &&
+           (p->wide || r->able != ABLE_AVX512);
 }
 
 const struct uno_costs *uno_costs_row(size_t i, const char **name)

@@ -72,6 +72,7 @@ UNO_PARAM_DECLARE(flat);
 
 #define FLAT 32
 #define FLAT_CROWDED 256
+#define UNDER_WAY_LEAST ((size_t)512 << 10)    // where caches are not told
 
 static struct uno_param as_crowded =
     UNO_PARAM_INT("coll_crowded", -1, -1, 1,
@@ -165,4 +166,10 @@ size_t uno_choose_far(bool crowded)
 size_t uno_choose_spread(int size)
 {
     return uno_thresholds_spread() / (size_t)(size - 1);
+}
+
+size_t uno_choose_under_way(size_t processors)
+{
+    size_t held = uno_own_cache();
+    return (processors ? processors : 1) * (held > UNDER_WAY_LEAST ? held : UNDER_WAY_LEAST);
 }

@@ -68,6 +68,9 @@ size_t uno_choose_far(bool crowded);
 // before they are written again; 0: where that gains nothing.
 size_t uno_choose_spread(int size);
 
+// Bytes of windows (windows.h) under way at a time: what the second-level caches of so many processors hold.
+size_t uno_choose_under_way(size_t processors);
+
 // How often the bytes that the rules look at lie in buffers of all ranks together.
 size_t uno_choose_footprint(enum uno_coll_kind kind, int size);
 
