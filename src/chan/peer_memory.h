@@ -47,7 +47,7 @@ UNO_MUST_USE int uno_peer_memory_copy(struct uno_crossing *c, size_t n);
 UNO_MUST_USE int uno_peer_memory_move(int pid, void *mine, uint64_t theirs, size_t n, bool reading);
 
 // What a copy of n bytes took, of so many ticks, in sixteenths of what the costs of the machine say; at least 1,
-// and at most eight times as long as usual: one that was interrupted is dear, no more.
+// and at most five times as long as usual: one that was interrupted is dear, no more.
 #define UNO_PEER_MEMORY_USUAL 16
-#define UNO_PEER_MEMORY_MOST (8 * UNO_PEER_MEMORY_USUAL)
+#define UNO_PEER_MEMORY_MOST (5 * UNO_PEER_MEMORY_USUAL)
 uint32_t uno_peer_memory_took(uint64_t ticks, size_t n);

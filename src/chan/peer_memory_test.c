@@ -384,7 +384,7 @@ static void a_filter_forbids(void **state)
     end_child(peer);
 }
 
-// In sixteenths of what the machine's costs say, between one and eight times as long.
+// In sixteenths of what the machine's costs say, between one and five times as long.
 static void copies_are_compared_with_their_costs(void **state)
 {
     (void)state;

@@ -52,7 +52,7 @@ UNO_PVARS_DECLARE(counts);
 #define LOOK_FIRST 16              // calls before the first look, then twice as many each time,
 #define LOOK_MOST 128              // at most; after fewer where copies have just become dear for other calls
 #define LOOK_SOON 4
-#define DEAR (3 * UNO_PEER_MEMORY_USUAL)
+#define DEAR (2 * UNO_PEER_MEMORY_USUAL)
 #define STALE 16                       // calls that wait for a trial to end before it is given up
 #define OTHER(a, b) ((a)*2 > (b)*3)    // it costs more by half
 #define WON(rival, as_is) ((rival)*16 < (as_is)*15)

@@ -13,8 +13,8 @@
 
 #include "chan/peer_memory.h"
 
-#define SHM_DEAR_FROM (4 * UNO_PEER_MEMORY_USUAL)    // in the mean, which halves or doubles in two to three copies
-#define SHM_DEAR_CHEAP (5 * UNO_PEER_MEMORY_USUAL / 2)
+#define SHM_DEAR_FROM (5 * UNO_PEER_MEMORY_USUAL / 2)    // in the mean, which halves or doubles in two to three copies
+#define SHM_DEAR_CHEAP (7 * UNO_PEER_MEMORY_USUAL / 4)
 #define SHM_DEAR_LOOKS 3          // copies in a row, the first of which brings the kernel's code back
 #define SHM_DEAR_REST 16          // messages between two such rows at first, twice as many each time,
 #define SHM_DEAR_REST_MOST 256    // and at most

@@ -31,11 +31,11 @@ static void rows(void **state)
     assert_false(shm_dear_is(&d));
     note(&d, UNO_PEER_MEMORY_USUAL, 10);
     for (int i = 0; i < 20; i++) {
-        note(&d, 7 * UNO_PEER_MEMORY_USUAL, 1);
+        note(&d, UNO_PEER_MEMORY_MOST, 1);
         assert_false(shm_dear_is(&d));
         note(&d, UNO_PEER_MEMORY_USUAL, 3);
     }
-    note(&d, 7 * UNO_PEER_MEMORY_USUAL, 3);
+    note(&d, UNO_PEER_MEMORY_MOST, 3);
     assert_true(shm_dear_is(&d));
 }
 
@@ -43,9 +43,9 @@ static void from_the_start(void **state)
 {
     (void)state;
     struct shm_dear d = {0};
-    note(&d, 7 * UNO_PEER_MEMORY_USUAL, 1);
+    note(&d, UNO_PEER_MEMORY_MOST, 1);
     assert_false(shm_dear_is(&d));
-    note(&d, 7 * UNO_PEER_MEMORY_USUAL, 2);
+    note(&d, UNO_PEER_MEMORY_MOST, 2);
     assert_true(shm_dear_is(&d));
 }
 
