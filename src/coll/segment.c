@@ -23,7 +23,8 @@ UNO_PARAM_DECLARE(enabled);
 static struct uno_param wide = UNO_PARAM_INT(
     "coll_wide", 256 << 10, 0, 64 << 20,
     "bytes of the wide slots of a communicator inside a host, two per rank, made when a collective of more than 8 KiB "
-    "first wants them, longer where rings grow; what is larger goes from memory to memory (0: no wide slots)");
+    "first wants them, longer where rings grow, and for windows where ranks outnumber cores; what is larger goes from "
+    "memory to memory (0: no wide slots)");
 UNO_PARAM_DECLARE(wide);
 
 // As many as a core's second-level cache holds beside what the ranks read (bench: --np 4 and 8 on two cores, reduce
