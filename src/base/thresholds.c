@@ -130,14 +130,6 @@ static bool is_ahead(const struct uno_costs *c)
     return c->write_ahead < c->write || (!route_of(c).past && 3ULL * c->write_ahead <= 4ULL * c->write);
 }
 
-// Where lines are asked for ahead, windows gain several times over what one message may lose: in a copy across their
-// receiver works, in the ring both sides do (Xeon 207, us, ring and across: one message of 12 KiB 1.9 both, a window of
-// 64 of them 57 and 78).
-static uint64_t eager_plain_of(const struct uno_costs *c, uint64_t piece)
-{
-    return eager_of(c, piece, is_ahead(c) ? 1 : 0);
-}
-
 // Lines that cost so much, and copies across in huge pages.
 static struct uno_costs in_huge(const struct uno_costs *c, uint32_t write, uint32_t read)
 {
@@ -250,7 +242,10 @@ struct uno_thresholds uno_thresholds_of(const struct uno_costs *c)
     t.long_piece = within(4 * t.piece, 4 * KB, 32 * KB);
     t.grows = route_of(c).past;
     t.turn_piece = t.grows && t.piece > TURN_PIECE ? TURN_PIECE : t.piece;
-    t.eager = eager_plain_of(c, t.piece);
+    // Where lines are asked for ahead, windows gain several times over what one message may lose: in a copy across
+    // their receiver works, in the ring both sides do (Xeon 207, us, ring and across: one message of 12 KiB 1.9 both, a
+    // window of 64 of them 57 and 78).
+    t.eager = eager_of(c, t.piece, t.ahead);
     t.eager_light = eager_light_of(c);
     t.eager_turn = eager_turn_of(c, &t);
     t.alone = within(near(2 * bytes_in(c->meet, c->cross)), 4 * KB, 256 * KB);

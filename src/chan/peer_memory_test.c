@@ -393,6 +393,7 @@ static void copies_are_compared_with_their_costs(void **state)
     c->call = 2000;
     c->cross = 1000;
     assert_in_range(uno_peer_memory_took(4 * us, 2000), UNO_PEER_MEMORY_USUAL - 1, UNO_PEER_MEMORY_USUAL);
+    assert_in_range(uno_peer_memory_took(12 * us, 2000), 3 * UNO_PEER_MEMORY_USUAL - 1, 3 * UNO_PEER_MEMORY_USUAL);
     assert_in_range(uno_peer_memory_took(20 * us, 2000), 5 * UNO_PEER_MEMORY_USUAL - 1, 5 * UNO_PEER_MEMORY_USUAL);
     assert_int_equal(uno_peer_memory_took(0, 2000), 1);
     assert_int_equal(uno_peer_memory_took(4000 * us, 2000), UNO_PEER_MEMORY_MOST);
