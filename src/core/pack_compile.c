@@ -2,7 +2,8 @@
 // From a type's layout to its pack program: runs that touch are merged, evenly spaced runs become loops, loops of loops
 // collapse, short loops inside longer ones are unrolled to a list of runs (which pack.c then copies column by column).
 // Called when a type is committed, or used as a part of one that is. The order of the bytes is never changed.
-// Always holds: a node is owned by the one type in whose made->nodes it is listed; that type's users hold the type.
+// Always holds: a node is owned by the one type in whose made->nodes it is listed; that type's
+// users hold the type.
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,8 +23,8 @@ struct piece {
 };
 
 struct builder {
-    struct uno_pack **owned;    // where new nodes are listed
-    bool failed;                // memory ran out
+    struct uno_type_made *made;    // whose nodes they are
+    bool failed;                   // memory ran out
 };
 
 struct list {
@@ -41,27 +42,29 @@ static ptrdiff_t shifted(ptrdiff_t at, ptrdiff_t by)
 static struct uno_pack *new_node(struct builder *b, enum uno_pack_kind kind, size_t bytes, size_t n)
 {
     size_t ndisp = kind >= UNO_PACK_GATHER ? n : 0, noffset = kind >= UNO_PACK_RUNS ? n + 1 : 0,
-           nkids = kind == UNO_PACK_SEQ ? n : 0;
-    struct uno_pack *g = calloc(1, sizeof *g + (ndisp + noffset + nkids) * 8);
+           nkids = kind == UNO_PACK_SEQ ? n : 0, words = ndisp + noffset + nkids;
+    struct uno_type_made *m = b->made;
+    struct uno_pack *g = uno_type_room(m, sizeof *g / 8 + words);
     if (!g) {
         b->failed = true;
         return NULL;
     }
     ptrdiff_t *disp = (void *)(g + 1);
-    *g = (struct uno_pack){.kind = kind, .bytes = bytes, .n = n, .runs = n, .next = *b->owned};
+    *g = (struct uno_pack){.kind = kind, .bytes = bytes, .n = n, .runs = n, .next = m->nodes};
     if (ndisp) g->disp = disp;
+    memset(disp, 0, words * sizeof *disp);
     if (kind >= UNO_PACK_RUNS) g->offset = (size_t *)(disp + ndisp);
     if (nkids) g->kids = (const struct uno_pack **)(disp + ndisp + noffset);
-    *b->owned = g;
+    m->nodes = g;
     return g;
 }
 
-void uno_pack_free(struct uno_pack *nodes)
+void uno_pack_free(struct uno_type_made *m)
 {
-    while (nodes) {
-        struct uno_pack *next = nodes->next;
-        free(nodes);
-        nodes = next;
+    while (m->nodes) {
+        struct uno_pack *g = m->nodes;
+        m->nodes = g->next;
+        uno_type_give_room(m, g);
     }
 }
 
@@ -359,6 +362,10 @@ static struct piece compile_blocks(struct builder *b, const struct uno_layout *l
         kid = piece_of(b, l->kid[0]);
         if (!kid.node && (size_t)l->kid[0]->extent == kid.bytes)
             return runs_of(b, (struct runs){.l = l, .part = kid, .n = (size_t)l->n});
+        if (l->n == 1) {
+            block = repeat(b, &kid, uno_layout_len(l, 0), l->kid[0]->extent);
+            return (struct piece){shifted(block.at, l->disp[0]), block.bytes, block.node};
+        }
     }
     for (MPI_Count i = 0; i < l->n && !b->failed; i++) {
         bool first = i == 0 || l->shape == UNO_SHAPE_STRUCT;
@@ -383,7 +390,7 @@ static struct piece compile(struct builder *b, const struct uno_layout *l)
 const struct uno_pack *uno_pack_program(uno_datatype *t)
 {
     if (t->pack) return t->pack;
-    struct builder b = {.owned = &t->made->nodes};
+    struct builder b = {.made = t->made};
     struct piece p = compile(&b, &t->made->layout);
     const struct uno_pack *g = b.failed ? NULL : node_of(&b, &p);
     if (g && p.at != 0) {    // its own head, with the arrays of the node

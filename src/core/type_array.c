@@ -41,12 +41,14 @@ int uno_type_subarray(const struct uno_subarray *a, uno_datatype *old, uno_datat
     uno_type_hold(inner);
     for (int i = 0; i < a->ndims; i++) {
         int d = dimension(i, a->ndims, a->order);
-        MPI_Count start, bytes;
-        uno_datatype *next = NULL;
-        int err = uno_type_vector(a->subsizes[d], 1, stride, inner, &next);
-        uno_type_drop(inner);
-        if (err) return err;
-        inner = next;
+        MPI_Count start, bytes, len = i == 1 ? a->subsizes[dimension(0, a->ndims, a->order)] : 1;
+        if (i > 0 || a->ndims == 1) {    // the first two dimensions are one vector
+            uno_datatype *next = NULL;
+            int err = uno_type_vector(a->subsizes[d], len, stride, inner, &next);
+            uno_type_drop(inner);
+            if (err) return err;
+            inner = next;
+        }
         if (__builtin_mul_overflow(a->starts[d], stride, &start) || __builtin_add_overflow(disp, start, &disp) ||
             __builtin_mul_overflow(stride, a->sizes[d], &bytes)) {
             uno_type_drop(inner);

@@ -34,7 +34,7 @@ struct uno_type_made {
     struct MPI_ABI_Datatype **types;    // as the user gave them; each is held
     struct uno_pack *nodes;             // the program's nodes that this type owns
     size_t used;                        // of `few`
-    MPI_Count few[24];                  // where short arrays of the layout and the contents are
+    MPI_Count few[48];                  // where short arrays of the layout and the contents, and first nodes, are
 };
 
 static inline MPI_Count uno_layout_kids(const struct uno_layout *l)
@@ -47,5 +47,9 @@ static inline MPI_Count uno_layout_len(const struct uno_layout *l, MPI_Count i)
     return l->blocklens ? l->blocklens[i] : l->blocklen;
 }
 
-// Frees the nodes of a program (pack_compile.c).
-void uno_pack_free(struct uno_pack *nodes);
+// Room for n words of what a type is made of. Most types have few, which lie with the rest. NULL: no memory.
+void *uno_type_room(struct uno_type_made *m, size_t n);
+void uno_type_give_room(const struct uno_type_made *m, void *p);
+
+// Frees the nodes of a type's program (pack_compile.c).
+void uno_pack_free(struct uno_type_made *m);

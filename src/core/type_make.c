@@ -98,15 +98,14 @@ static int too_wide(const struct bounds *b)
                     (long long)b->wide[0], b->overflow, (long long)b->wide[1], LLONG_MAX);
 }
 
-// Room for n words of what a type is made of. Most types have few, which lie with the rest. NULL: no memory.
-static void *room(struct uno_type_made *m, size_t n)
+void *uno_type_room(struct uno_type_made *m, size_t n)
 {
     if (n > sizeof m->few / sizeof m->few[0] - m->used) return malloc(n * sizeof m->few[0]);
     m->used += n;
     return m->few + m->used - n;
 }
 
-static void give_room(const struct uno_type_made *m, void *p)
+void uno_type_give_room(const struct uno_type_made *m, void *p)
 {
     if ((uintptr_t)p - (uintptr_t)m->few > sizeof m->few) free(p);
 }
@@ -127,7 +126,7 @@ static int make(const struct uno_layout *l, struct bounds *b, uno_datatype **out
            nkids = (size_t)uno_layout_kids(l);
     uno_datatype *t = uno_pool_get(&uno_type_pool);
     struct uno_type_made *m = t ? new_made() : NULL;
-    MPI_Count *store = m ? room(m, nlens + ndisp + nkids) : NULL;
+    MPI_Count *store = m ? uno_type_room(m, nlens + ndisp + nkids) : NULL;
     if (!store) {
         free(m);
         if (t) uno_pool_put(&uno_type_pool, t);
@@ -165,7 +164,7 @@ int uno_type_vector(MPI_Count n, MPI_Count blocklen, MPI_Count stride, uno_datat
     weigh(&b, old, mul(&b, n, blocklen));
     if (n > 0 && blocklen > 0) {    // the stride between blocks of nothing may be anything
         span(&b, old, 0, blocklen);
-        span(&b, old, mul(&b, n - 1, stride), blocklen);
+        if (n > 1) span(&b, old, mul(&b, n - 1, stride), blocklen);
     }
     return make(&l, &b, out);
 }
@@ -273,8 +272,8 @@ int uno_type_record(uno_datatype *t, const struct uno_contents *c)
 {
     struct uno_type_made *m = t->made;
     size_t nvalues = c->kept ? 0 : (size_t)(c->nints + c->naddrs + c->ncounts), ntypes = (size_t)c->ntypes;
-    m->values = room(m, nvalues);
-    m->types = room(m, ntypes);
+    m->values = uno_type_room(m, nvalues);
+    m->types = uno_type_room(m, ntypes);
     if (!m->values || !m->types) return uno_fail(MPI_ERR_NO_MEM, "no memory for the contents of a datatype");
     if (nvalues) memcpy(m->values, c->values, nvalues * sizeof *m->values);
     if (c->kept) m->values = (MPI_Count *)(uintptr_t)c->values;
@@ -296,11 +295,11 @@ static void unmake(uno_datatype *t)
     MPI_Count nkids = uno_layout_kids(&m->layout);
     for (MPI_Count i = 0; i < nkids; i++) uno_type_drop(m->layout.kid[i]);
     for (MPI_Count i = 0; i < m->ntypes; i++) uno_type_drop(m->types[i]);
-    uno_pack_free(m->nodes);
+    uno_pack_free(m);
     uno_attrs_drop(t->attrs);
-    give_room(m, m->values);
-    give_room(m, m->types);
-    give_room(m, m->store);
+    uno_type_give_room(m, m->values);
+    uno_type_give_room(m, m->types);
+    uno_type_give_room(m, m->store);
     free(m);
 }
 
