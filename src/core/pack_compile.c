@@ -2,8 +2,7 @@
 // From a type's layout to its pack program: runs that touch are merged, evenly spaced runs become loops, loops of loops
 // collapse, short loops inside longer ones are unrolled to a list of runs (which pack.c then copies column by column).
 // Called when a type is committed, or used as a part of one that is. The order of the bytes is never changed.
-// Always holds: a node is owned by the one type in whose made->nodes it is listed; that type's
-// users hold the type.
+// Always holds: a node is owned by the one type in whose made->nodes it is listed; that type's users hold the type.
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,7 +37,7 @@ static ptrdiff_t shifted(ptrdiff_t at, ptrdiff_t by)
     return (ptrdiff_t)((size_t)at + (size_t)by);
 }
 
-// A node with room for n entries in the arrays that its kind has.
+// A node with room for n entries in the arrays that its kind has, which the caller sets.
 static struct uno_pack *new_node(struct builder *b, enum uno_pack_kind kind, size_t bytes, size_t n)
 {
     size_t ndisp = kind >= UNO_PACK_GATHER ? n : 0, noffset = kind >= UNO_PACK_RUNS ? n + 1 : 0,
@@ -52,8 +51,7 @@ static struct uno_pack *new_node(struct builder *b, enum uno_pack_kind kind, siz
     ptrdiff_t *disp = (void *)(g + 1);
     *g = (struct uno_pack){.kind = kind, .bytes = bytes, .n = n, .runs = n, .next = m->nodes};
     if (ndisp) g->disp = disp;
-    memset(disp, 0, words * sizeof *disp);
-    if (kind >= UNO_PACK_RUNS) g->offset = (size_t *)(disp + ndisp);
+    if (kind >= UNO_PACK_RUNS) g->offset = memset(disp + ndisp, 0, sizeof *g->offset);    // the first one is 0
     if (nkids) g->kids = (const struct uno_pack **)(disp + ndisp + noffset);
     m->nodes = g;
     return g;
@@ -362,10 +360,6 @@ static struct piece compile_blocks(struct builder *b, const struct uno_layout *l
         kid = piece_of(b, l->kid[0]);
         if (!kid.node && (size_t)l->kid[0]->extent == kid.bytes)
             return runs_of(b, (struct runs){.l = l, .part = kid, .n = (size_t)l->n});
-        if (l->n == 1) {
-            block = repeat(b, &kid, uno_layout_len(l, 0), l->kid[0]->extent);
-            return (struct piece){shifted(block.at, l->disp[0]), block.bytes, block.node};
-        }
     }
     for (MPI_Count i = 0; i < l->n && !b->failed; i++) {
         bool first = i == 0 || l->shape == UNO_SHAPE_STRUCT;
@@ -374,7 +368,9 @@ static struct piece compile_blocks(struct builder *b, const struct uno_layout *l
         if (first) kid = piece_of(b, type);
         if (first || len != made) block = repeat(b, &kid, len, type->extent);
         made = len;
-        append(b, &list, shifted(block.at, l->disp[i]), block.bytes, block.node);
+        ptrdiff_t at = shifted(block.at, l->disp[i]);
+        if (l->n == 1) return (struct piece){at, block.bytes, block.node};    // nothing beside it to merge with
+        append(b, &list, at, block.bytes, block.node);
     }
     return finish_list(b, &list);
 }

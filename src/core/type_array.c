@@ -36,18 +36,21 @@ static int too_large(MPI_Count size, MPI_Count stride)
 
 int uno_type_subarray(const struct uno_subarray *a, uno_datatype *old, uno_datatype **out)
 {
-    MPI_Count stride = old->extent, disp = 0;
+    MPI_Count stride = old->extent, disp = 0, len = 1;
     uno_datatype *inner = old;
     uno_type_hold(inner);
     for (int i = 0; i < a->ndims; i++) {
         int d = dimension(i, a->ndims, a->order);
-        MPI_Count start, bytes, len = i == 1 ? a->subsizes[dimension(0, a->ndims, a->order)] : 1;
-        if (i > 0 || a->ndims == 1) {    // the first two dimensions are one vector
+        MPI_Count start, bytes;
+        if (i == 0 && a->ndims > 1) {    // blocks of the vector that the next dimension is
+            len = a->subsizes[d];
+        } else {
             uno_datatype *next = NULL;
             int err = uno_type_vector(a->subsizes[d], len, stride, inner, &next);
             uno_type_drop(inner);
             if (err) return err;
             inner = next;
+            len = 1;
         }
         if (__builtin_mul_overflow(a->starts[d], stride, &start) || __builtin_add_overflow(disp, start, &disp) ||
             __builtin_mul_overflow(stride, a->sizes[d], &bytes)) {
