@@ -12,6 +12,7 @@
 
 #include "base/float.h"
 #include "base/half.h"
+#include "core/few.h"
 
 #define INLINE static inline __attribute__((always_inline))
 // NO_CARRY: out may be b itself, which the compiler's own overlap test would send to the slow loop.
@@ -379,7 +380,10 @@ static enum uno_basic number_of(enum uno_basic basic)
 
 void uno_reduce(enum uno_reduce op, enum uno_basic basic, const void *a, const void *b, void *out, size_t n)
 {
-    chosen(op, number_of(basic), a, b, out, n);
+    if (op == UNO_REDUCE_SUM && uno_adds_few(basic, n))
+        uno_add_few(basic, a, b, out, n);
+    else
+        chosen(op, number_of(basic), a, b, out, n);
 }
 
 #define BASICS(first, last) ((UINT64_C(2) << UNO_BASIC_##last) - (UINT64_C(1) << UNO_BASIC_##first))

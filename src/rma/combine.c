@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/invariant.h"
+#include "core/few.h"
 #include "rma/direct.h"
 #include "rma/stripe.h"
 
@@ -52,6 +53,18 @@ static size_t last_begin(const struct uno_rma_part *p, const struct uno_rma_flat
 {
     size_t last = uno_stripe_offset(p, f->at) + end - element, over = last % BLOCK & ~(element - 1);
     return end - element > over ? end - element - over : 0;
+}
+
+bool uno_rma_add_few(const struct uno_rma_part *p, const struct MPI_ABI_Datatype *t, const struct uno_rma_flat *f,
+                     size_t count)
+{
+    if (!uno_adds_few(t->basic, count) || uno_stripe_offset(p, f->at) % BLOCK + f->n > BLOCK) return false;
+    struct uno_rma_stripe *lock = uno_stripe_of(p, f->at);
+    uno_stripe_hold(lock);
+    if (f->out) uno_copy_small(f->out, f->at, f->n);
+    uno_add_few(t->basic, f->in, f->at, f->at, count);
+    uno_stripe_let_go(lock);
+    return true;
 }
 
 void uno_rma_combine_flat(const struct uno_rma_part *p, const struct uno_rma_combination *c,

@@ -22,6 +22,11 @@ struct uno_rma_flat {
 void uno_rma_combine_flat(const struct uno_rma_part *p, const struct uno_rma_combination *c,
                           const struct uno_rma_flat *f);
 
+// The sum of one or two numbers of type t, under one lock: what counters of the user's are made of. False: it is not
+// that, and nothing was done.
+bool uno_rma_add_few(const struct uno_rma_part *p, const struct MPI_ABI_Datatype *t, const struct uno_rma_flat *f,
+                     size_t count);
+
 // All of the layout at part p.
 int uno_rma_combine(struct uno_rma_part *p, struct uno_rma_layout *l, const struct uno_rma_combination *c);
 

@@ -58,9 +58,11 @@ bool uno_rma_accumulate_now(const struct uno_rma_at *at, const void *buf, void *
     size_t n;
     char *place = find_place(at, buf, count, type, &n);
     if (!place || !is_known(op, uno_type(type)) || (result && (uintptr_t)result < UNO_HANDLE_FIRST)) return false;
-    struct uno_rma_combination c = {.op = uno_op(op), .element = uno_type(type)};
+    const struct uno_rma_part *p = &at->win->part[at->rank];
+    const struct uno_rma_flat f = {place, buf, result, n};
     if (result) uno_rma_order_locked();
     uno_rma_unordered |= UNO_RMA_STORED_LOCKED;
-    uno_rma_combine_flat(&at->win->part[at->rank], &c, &(struct uno_rma_flat){place, buf, result, n});
+    if (op == MPI_SUM && uno_rma_add_few(p, uno_type(type), &f, (size_t)count)) return true;
+    uno_rma_combine_flat(p, &(struct uno_rma_combination){.op = uno_op(op), .element = uno_type(type)}, &f);
     return true;
 }

@@ -12,6 +12,7 @@
 #include "check.h"
 
 enum { N = 20011, BASE = 3, TURNS = 12, SINGLES = 64 };    // an odd number of elements, from an odd place on
+enum { EDGE = 2047 - BASE };    // the last element before 16 KiB, where another lock begins (src/rma/stripe.h)
 
 static int me, n;
 static char *mem;
@@ -38,6 +39,26 @@ static void single(MPI_Win win, int turn, MPI_Aint at)
     }
 }
 
+static int pair_at(int turn, int k)
+{
+    return k % 8 ? (turn * SINGLES + k) * 41 % (N - 1) : EDGE;
+}
+
+// Two elements in one call, plain and fetching, some of them in two blocks.
+static void pairs(MPI_Win win, int turn, MPI_Aint at)
+{
+    int64_t before[2] = {-1, -1};
+    for (int k = 0; k < SINGLES; k++) {
+        MPI_Aint i = at + pair_at(turn, k);
+        if (k % 2)
+            MPI_Accumulate(ones, 2, MPI_INT64_T, 0, i, 2, MPI_INT64_T, MPI_SUM, win);
+        else
+            MPI_Get_accumulate(ones, 2, MPI_INT64_T, before, 2, MPI_INT64_T, 0, i, 2, MPI_INT64_T, MPI_SUM, win);
+        MPI_Win_flush(0, win);
+        CHECK(k % 2 || (before[0] >= 0 && before[1] >= 0));
+    }
+}
+
 // Everything once: plain, fetching, every second element at the target, every second one at the origin.
 static void bulk(MPI_Win win, MPI_Aint at, MPI_Datatype second)
 {
@@ -59,6 +80,7 @@ static void add_all(MPI_Win win, MPI_Aint at)
     MPI_Win_lock_all(0, win);
     for (int t = 0; t < TURNS; t++) {
         single(win, t, at);
+        pairs(win, t, at);
         if (t % n == me || t % 3 == 0) bulk(win, at, second);
     }
     MPI_Win_unlock_all(win);
@@ -80,7 +102,11 @@ static void count(MPI_Win win, const char *part)
     static int64_t want[N];
     for (int i = 0; i < N; i++) want[i] = bulks() * (2 + (i < N / 2 * 2));
     for (int t = 0; t < TURNS; t++)
-        for (int k = 0; k < SINGLES; k++) want[(t * SINGLES + k) * 37 % N] += n;
+        for (int k = 0; k < SINGLES; k++) {
+            want[(t * SINGLES + k) * 37 % N] += n;
+            want[pair_at(t, k)] += n;
+            want[pair_at(t, k) + 1] += n;
+        }
     MPI_Win_lock(MPI_LOCK_SHARED, me, 0, win);
     for (int i = 0; me == 0 && i < N; i++) {
         int64_t v;
