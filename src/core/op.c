@@ -9,6 +9,7 @@
 
 #include "base/fail.h"
 #include "base/invariant.h"
+#include "base/job.h"
 #include "core/op_kernel.h"
 #include "core/pack.h"
 
@@ -105,6 +106,25 @@ void uno_op_apply(const struct MPI_ABI_Op *op, const void *in, void *inout, MPI_
     uno_op_apply3(op, in, inout, inout, count, type);
 }
 
+// Elements until the result lies on a line, if it is long and does not: memory of malloc's begins amid a line, and each
+// store in two lines costs as much as two (16 KiB of floats, Emerald Rapids: 123 ns, 235 to 255 amid lines).
+#define LONG_RESULT 2048
+
+static size_t before_line(const void *out, size_t count, size_t extent)
+{
+    size_t over = (uintptr_t)out % UNO_LINE;
+    if (over == 0 || count * extent < LONG_RESULT || extent > UNO_LINE || over % extent) return 0;
+    return (UNO_LINE - over) / extent;
+}
+
+static void reduce(enum uno_reduce kernel, const void *a, const void *b, void *out, size_t count,
+                   const struct MPI_ABI_Datatype *type)
+{
+    size_t extent = (size_t)type->extent, head = before_line(out, count, extent), skip = head * extent;
+    if (head) uno_reduce(kernel, type->basic, a, b, out, head);
+    uno_reduce(kernel, type->basic, (const char *)a + skip, (const char *)b + skip, (char *)out + skip, count - head);
+}
+
 void uno_op_apply3(const struct MPI_ABI_Op *op, const void *a, const void *b, void *out, MPI_Count count,
                    struct MPI_ABI_Datatype *type)
 {
@@ -116,7 +136,7 @@ void uno_op_apply3(const struct MPI_ABI_Op *op, const void *a, const void *b, vo
     }
     enum uno_reduce kernel = kernel_of(op);
     if (kernel != UNO_REDUCE_END)
-        uno_reduce(kernel, type->basic, a, b, out, (size_t)count);
+        reduce(kernel, a, b, out, (size_t)count, type);
     else
         uno_pack_same(out, op->handle == MPI_REPLACE ? a : b, count, type);
 }

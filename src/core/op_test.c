@@ -232,6 +232,34 @@ static void all_pairs(void **unused)
     uno_reduce_choose(UNO_ISA_AVX512);
 }
 
+// Long results, from every place in a line on, are those of one element after the other.
+static void from_anywhere_in_a_line(void **unused)
+{
+    (void)unused;
+    enum { BYTES = 4096, LINE = 64 };
+    static _Alignas(LINE) char a[BYTES + LINE], b[sizeof a], wanted[sizeof a], got[sizeof a];
+    const struct {
+        MPI_Op op;
+        MPI_Datatype type;
+    } some[] = {{MPI_SUM, MPI_FLOAT}, {MPI_MAX, MPI_INT16_T}, {MPI_PROD, MPI_C_DOUBLE_COMPLEX}, {MPI_MINLOC, MPI_2INT}};
+    for (size_t k = 0; k < sizeof some / sizeof *some; k++) {
+        struct MPI_ABI_Datatype *t = uno_type(some[k].type);
+        for (size_t off = 0; off < LINE; off++) {
+            size_t e = (size_t)t->extent, count = BYTES / e;
+            for (size_t i = 0; i < count; i++) fill(t, a + off + i * e), fill(t, b + off + i * e);
+            memcpy(wanted, b, sizeof b);
+            for (size_t i = 0; i < count; i++)
+                uno_op_apply(uno_op(some[k].op), a + off + i * e, wanted + off + i * e, 1, t);
+            memcpy(got, b, sizeof b);
+            uno_op_apply(uno_op(some[k].op), a + off, got + off, (MPI_Count)count, t);
+            assert_memory_equal(got, wanted, sizeof b);
+            memset(got + off, 0, BYTES);
+            uno_op_apply3(uno_op(some[k].op), a + off, b + off, got + off, (MPI_Count)count, t);
+            assert_memory_equal(got, wanted, sizeof b);
+        }
+    }
+}
+
 // Beyond the standard's table, so that a checking mode can say so; what the table has is not.
 static void beyond(void **unused)
 {
@@ -338,7 +366,9 @@ static void users(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(all_pairs), cmocka_unit_test(refused), cmocka_unit_test(beyond),
-                                       cmocka_unit_test(wrapping),  cmocka_unit_test(halves),  cmocka_unit_test(users)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(all_pairs), cmocka_unit_test(from_anywhere_in_a_line),
+                                       cmocka_unit_test(refused),   cmocka_unit_test(beyond),
+                                       cmocka_unit_test(wrapping),  cmocka_unit_test(halves),
+                                       cmocka_unit_test(users)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
