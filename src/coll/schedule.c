@@ -100,10 +100,22 @@ void uno_copy_block(struct uno_sched *s, struct uno_block from, struct uno_block
     p->dtype = to.type;
 }
 
+// A send before the last fence, and few steps ago, from where a reduction writes now.
+#define FEW_STEPS 4
+
+static void tell_rewritten(struct uno_sched *s, const void *to)
+{
+    for (int i = s->nsteps - 1, fences = 0; i >= 0 && i >= s->nsteps - FEW_STEPS && fences < 2; i--) {
+        fences += s->step[i].kind == UNO_STEP_FENCE;
+        if (s->step[i].kind == UNO_STEP_SEND && s->step[i].src == to) s->step[i].rewritten = true;
+    }
+}
+
 void uno_emit_reduce(struct uno_sched *s, const void *a, const void *b, void *out, MPI_Count count,
                      struct MPI_ABI_Datatype *type)
 {
     if (count == 0) return;
+    tell_rewritten(s, out);
     struct uno_step *p = emit(s, UNO_STEP_REDUCE);
     if (!p) return;
     p->src = a;
@@ -269,8 +281,9 @@ static void message(struct uno_sched *s, const struct uno_step *p)
     uno_assert(p->peer >= 0 && p->peer < p->comm->npeers);
     struct uno_where w = {.comm = p->comm, .rank = p->peer, .tag = s->tag, .coll = true};
     MPI_Request r = NULL;
-    int err = p->kind == UNO_STEP_SEND ? uno_isend(p->src, p->count, p->type, &w, UNO_STANDARD, &r)
-                                       : uno_irecv(p->dst, p->count, p->type, &w, &r);
+    int err = p->kind == UNO_STEP_RECV ? uno_irecv(p->dst, p->count, p->type, &w, &r)
+              : p->rewritten           ? uno_isend_rewritten(p->src, p->count, p->type, &w, &r)
+                                       : uno_isend(p->src, p->count, p->type, &w, UNO_STANDARD, &r);
     if (err) {
         fail(s, err);
         return;

@@ -26,7 +26,8 @@ enum uno_step_kind {
 
 struct uno_step {
     enum uno_step_kind kind;
-    int peer;    // rank on comm
+    int peer;          // rank on comm
+    bool rewritten;    // SEND: a reduction writes to src next
     const void *src;
     void *dst;
     MPI_Count count, dcount;    // COPY: count of src, dcount of dst. PULL, PUSH: bytes, bytes behind *at

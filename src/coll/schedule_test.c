@@ -96,6 +96,23 @@ static void reduce_in_order(void)
     CHECK(out[0] == 23 && out[1] == 44);
 }
 
+// A send says that a reduction writes where it reads, if that comes next and not later.
+static void reduce_what_is_sent(void)
+{
+    int sum[1] = {1}, other[1] = {2};
+    struct uno_sched *s = new_sched(uno_op(MPI_SUM));
+    for (int i = 0; i < 3; i++) {
+        uno_emit_send(s, 0, i ? sum : other, 1, ints());
+        uno_emit_recv(s, 0, other + 0, 1, ints());
+        uno_emit_fence(s);
+        if (i == 1) uno_emit_fence(s);
+        if (i != 1) uno_emit_reduce(s, other, sum, sum, 1, ints());
+    }
+    CHECK(s->nsteps == 11);
+    CHECK(!s->step[0].rewritten && !s->step[4].rewritten && s->step[7].rewritten);
+    uno_sched_free(s);
+}
+
 static void use_scratch(void)
 {
     struct uno_sched *s = new_sched(NULL);
@@ -132,6 +149,7 @@ static void alone(void **state)
     run_ranks(1, emit_nothing);
     run_ranks(1, copy_blocks);
     run_ranks(1, reduce_in_order);
+    run_ranks(1, reduce_what_is_sent);
     run_ranks(1, use_scratch);
     run_ranks(1, send_to_self);
 }

@@ -16,6 +16,9 @@ size_t uno_direct_least(const struct uno_link *link);
 // Bytes up to which a message goes at once, if there is room, that would be copied otherwise.
 size_t uno_direct_copied_max(const struct uno_link *link);
 
+// Likewise one whose sender writes to its memory next.
+size_t uno_direct_rewritten_max(const struct uno_link *link);
+
 // Likewise one that its sender waits for, after a row of others or not.
 size_t uno_direct_waited_max(const struct uno_link *link, bool in_row);
 

@@ -36,6 +36,9 @@ int uno_isend(const void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, c
 // The same of a standard send, for a caller who waits for it next, or receives in between.
 int uno_isend_waited(const void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, const struct uno_where *to,
                      MPI_Request *req) UNO_MUST_USE;
+// The same, for a caller who writes to the memory as soon as the message has left it.
+int uno_isend_rewritten(const void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, const struct uno_where *to,
+                        MPI_Request *req) UNO_MUST_USE;
 int uno_irecv(void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, const struct uno_where *from,
               MPI_Request *req) UNO_MUST_USE;
 

@@ -46,8 +46,8 @@ static int send_packed(struct uno_peer *p, struct uno_msg *m, const void *buf, M
 
 // What becomes of a message that does not leave now: whoever sends it waits for it, or copies it first, and the copy is
 // streamed, so into the channel it is copied once less (Zen 4, sendrecv-rep, us: 128 KiB 10.4 to 6.6, 256 KiB 24 to
-// 17).
-enum otherwise { IT_STAYS, IT_IS_WAITED_FOR, IT_IS_COPIED };
+// 17); or writes to its memory next, whose lines the receiver would have then.
+enum otherwise { IT_STAYS, IT_IS_WAITED_FOR, IT_IS_COPIED, IT_IS_REWRITTEN };
 
 // A rank that has waited for so many sends to another, and begun to receive nothing since the first of them, goes on
 // like that. Shorter rows gain nothing (rows of 4, 12 KiB: 1.13 to 1.16 times as long).
@@ -67,6 +67,7 @@ static bool is_too_long(struct uno_peer *p, size_t bytes, enum otherwise what)
 {
     if (what == IT_STAYS || p->eager_max < 0) return true;
     if (what == IT_IS_COPIED) return bytes > uno_direct_copied_max(p->link);
+    if (what == IT_IS_REWRITTEN) return bytes > uno_direct_rewritten_max(p->link);
     return bytes > uno_direct_waited_max(p->link, is_in_row(p));
 }
 
@@ -312,13 +313,25 @@ int uno_isend(const void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, c
     return MPI_SUCCESS;
 }
 
+static int isend_or(const void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, const struct uno_where *to,
+                    enum otherwise what, MPI_Request *req)
+{
+    bool tries = to->rank != MPI_PROC_NULL && !shall_lend(count, type, to);
+    int err = tries ? send_now(buf, count, type, to, what) : UNO_FULL;
+    if (err == MPI_SUCCESS) *req = &uno_request_sent;
+    return err == UNO_FULL ? uno_isend(buf, count, type, to, UNO_STANDARD, req) : err;
+}
+
 int uno_isend_waited(const void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, const struct uno_where *to,
                      MPI_Request *req)
 {
-    bool tries = to->rank != MPI_PROC_NULL && !shall_lend(count, type, to);
-    int err = tries ? send_now(buf, count, type, to, IT_IS_WAITED_FOR) : UNO_FULL;
-    if (err == MPI_SUCCESS) *req = &uno_request_sent;
-    return err == UNO_FULL ? uno_isend(buf, count, type, to, UNO_STANDARD, req) : err;
+    return isend_or(buf, count, type, to, IT_IS_WAITED_FOR, req);
+}
+
+int uno_isend_rewritten(const void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, const struct uno_where *to,
+                        MPI_Request *req)
+{
+    return isend_or(buf, count, type, to, IT_IS_REWRITTEN, req);
 }
 
 int uno_send(const void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, const struct uno_where *to,

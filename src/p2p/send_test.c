@@ -182,6 +182,28 @@ static void columns_in_order(void)
     CHECK(MPI_Type_free(&next) == MPI_SUCCESS);
 }
 
+// What is written to next leaves it at once, up to 128 KiB.
+static void rewritten_at_once(void)
+{
+    struct uno_where w = {.comm = &uno_comm_world, .rank = 1 - me, .tag = 9};
+    for (int n = UNO_TURN_BYTES; n <= LONG; n *= 2) {
+        uint64_t before = uno_shm.sent[UNO_BY_EAGER].bytes;
+        MPI_Request r;
+        memset(out, 'o', sizeof out);
+        if (me == 0) {
+            CHECK(uno_isend_rewritten(out, n, uno_type(MPI_BYTE), &w, &r) == MPI_SUCCESS);
+            CHECK((r == &uno_request_sent) == (n == UNO_TURN_BYTES));
+            if (r != &uno_request_sent) CHECK(uno_wait(&r, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+            memset(out, 'x', sizeof out);
+            CHECK(uno_shm.sent[UNO_BY_EAGER].bytes - before == (n == UNO_TURN_BYTES ? UNO_TURN_BYTES : 0));
+        } else {
+            memset(in, 0, sizeof in);
+            CHECK(uno_recv(in, n, uno_type(MPI_BYTE), &w, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+            CHECK(memcmp(in, out, (size_t)n) == 0);
+        }
+    }
+}
+
 static int looked_away[2];
 
 // Three messages lie in wide blocks, one in the ring, and no other until the receiver has taken the first.
@@ -218,6 +240,7 @@ static void leave_from(void **state)
     run_ranks(2, stream_copies);
     run_ranks(2, rows_at_once);
     run_ranks(2, exchange_in_place);
+    run_ranks(2, rewritten_at_once);
     run_ranks(2, buffer_what_stays);
     run_ranks(2, columns_in_order);
     assert_int_equal(pipe(looked_away), 0);
