@@ -48,20 +48,34 @@ const struct uno_algorithm *uno_choose_outside(enum uno_coll_kind kind, int size
     return found;
 }
 
-// Of all sizes from which on `rules` go of->alg's way, the least that does when all rules are asked.
-static size_t border(const struct uno_rules *rules, const struct uno_rule *of, bool crowded, size_t least)
+// The way inside a host that all rules together have for a kind.
+static int way_of(enum uno_coll_kind kind, int ranks, size_t bytes, bool crowded)
+{
+    struct uno_rule want = {kind, ranks, bytes, UNO_ALG_SLOTS};
+    int alg = UNO_ALG_SLOTS;
+    pick(&uno_rules_built_in, &want, &alg);
+    if (crowded) pick(&uno_rules_crowded, &want, &alg);
+    pick(&uno_rules_loaded, &want, &alg);
+    return alg;
+}
+
+// Of all sizes, of->bytes and more, from which on `rules` say something for of's kind, the least from which on its way
+// is taken (is), or another.
+static size_t border(const struct uno_rules *rules, const struct uno_rule *of, bool is, bool crowded, size_t least)
 {
     for (size_t i = 0; i < rules->n; i++) {
         size_t from = uno_rule_bytes(&rules->rule[i], of->ranks);
-        if (rules->rule[i].kind != of->kind || rules->rule[i].alg != of->alg || from >= least) continue;
-        struct uno_rule want = {of->kind, of->ranks, from, UNO_ALG_SLOTS};
-        int alg = UNO_ALG_SLOTS;
-        pick(&uno_rules_built_in, &want, &alg);
-        if (crowded) pick(&uno_rules_crowded, &want, &alg);
-        pick(&uno_rules_loaded, &want, &alg);
-        if (alg == of->alg) least = from;
+        if (rules->rule[i].kind != of->kind || from < of->bytes || from >= least) continue;
+        if ((way_of(of->kind, of->ranks, from, crowded) == of->alg) == is) least = from;
     }
     return least;
+}
+
+static size_t least_border(const struct uno_rule *of, bool is, bool crowded)
+{
+    size_t least = border(&uno_rules_built_in, of, is, crowded, SIZE_MAX);
+    if (crowded) least = border(&uno_rules_crowded, of, is, crowded, least);
+    return border(&uno_rules_loaded, of, is, crowded, least);
 }
 
 static struct uno_param flat =
@@ -124,11 +138,13 @@ bool uno_choose_is_fixed(enum uno_coll_kind kind, bool crowded)
 
 size_t uno_choose_from(enum uno_coll_kind kind, enum uno_alg alg, int size, bool crowded)
 {
-    kind = ruled_as(kind);
-    struct uno_rule of = {.kind = kind, .ranks = size, .alg = alg};
-    size_t least = border(&uno_rules_built_in, &of, crowded, SIZE_MAX);
-    if (crowded) least = border(&uno_rules_crowded, &of, crowded, least);
-    return border(&uno_rules_loaded, &of, crowded, least);
+    return least_border(&(struct uno_rule){ruled_as(kind), size, 0, alg}, true, crowded);
+}
+
+size_t uno_choose_until(enum uno_coll_kind kind, enum uno_alg alg, int size, bool crowded)
+{
+    size_t from = uno_choose_from(kind, alg, size, crowded);
+    return least_border(&(struct uno_rule){ruled_as(kind), size, from, alg}, false, crowded);
 }
 
 size_t uno_choose_alone(void)

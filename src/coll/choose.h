@@ -49,6 +49,9 @@ enum uno_alg uno_choose_for(const struct uno_sched *s, enum uno_coll_kind kind, 
 // crowded: ranks outnumber cores.
 size_t uno_choose_from(enum uno_coll_kind kind, enum uno_alg alg, int size, bool crowded);
 
+// From there on, the bytes from which another way begins; SIZE_MAX: none does.
+size_t uno_choose_until(enum uno_coll_kind kind, enum uno_alg alg, int size, bool crowded);
+
 // Whether a kind goes inside a host as it was chosen, wherever its buffers lie (gathered.h): the user has said so, or
 // it is an allreduce of ranks that outnumber cores, where copies that leave the caches are dear (4 ranks, 4 MiB, Zen 3:
 // 1.3 ms in windows, 2.0 by copies between huge pages).

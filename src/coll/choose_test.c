@@ -177,6 +177,23 @@ static void use_cores_each(void)
     EXPECT(uno_choose_far(false) == 0 && uno_choose_far(true) == UNO_THRESHOLD_NEVER);
 }
 
+// A scatter of medium blocks goes by messages where lines are dear, until copies or, of many ranks, slots do better.
+static void scatter_over_dear_lines(void)
+{
+    EXPECT(uno_choose_from(UNO_SCATTER, UNO_ALG_MESSAGES, 2, false) == (4 << 10) + 1);
+    EXPECT(uno_choose_until(UNO_SCATTER, UNO_ALG_MESSAGES, 2, false) == (8 << 10) + 1);
+    EXPECT(uno_choose_from(UNO_SCATTER, UNO_ALG_COPIES, 2, false) == (8 << 10) + 1);
+    EXPECT(uno_choose_from(UNO_SCATTER, UNO_ALG_MESSAGES, 4, true) == (4 << 10) + 1);
+    EXPECT(uno_choose_until(UNO_SCATTER, UNO_ALG_MESSAGES, 4, true) == (16 << 10) + 1);
+    EXPECT(uno_choose_from(UNO_SCATTER, UNO_ALG_MESSAGES, 32, true) == SIZE_MAX);
+    EXPECT(uno_choose_until(UNO_SCATTER, UNO_ALG_MESSAGES, 32, true) == SIZE_MAX);
+    EXPECT(uno_choose_from(UNO_SCATTER, UNO_ALG_COPIES, 32, true) == (8 << 10) + 1);
+    uno_thresholds.slots = 4 << 10;    // copies begin before messages, and are there again behind them
+    EXPECT(uno_choose_from(UNO_SCATTER, UNO_ALG_COPIES, 2, false) == (2 << 10) + 1);
+    EXPECT(uno_choose_until(UNO_SCATTER, UNO_ALG_COPIES, 2, false) == (4 << 10) + 1);
+    EXPECT(uno_choose_until(UNO_SCATTER, UNO_ALG_MESSAGES, 2, false) == (8 << 10) + 1);
+}
+
 // Two ranks exchange what is short by messages where lines are dear to write; with more they do not, nor on one core.
 static void use_dear_lines(void)
 {
@@ -198,6 +215,7 @@ static void use_dear_lines(void)
     EXPECT(uno_choose_from(UNO_ALLREDUCE, UNO_ALG_MESSAGES, 2, true) == SIZE_MAX);
     EXPECT(uno_choose_from(UNO_ALLTOALL, UNO_ALG_MESSAGES, 3, false) == SIZE_MAX);
     EXPECT(uno_choose_from(UNO_ALLTOALL, UNO_ALG_COPIES, 3, false) == (4 << 10) + 1);
+    scatter_over_dear_lines();
     EXPECT(uno_choose_from(UNO_ALLGATHER, UNO_ALG_MESSAGES, 3, false) == SIZE_MAX);
 }
 

@@ -66,26 +66,31 @@ static bool measure(const struct uno_coll *u, const struct uno_call *c, uint16_t
     return *all <= UNO_SEG_SLOT;
 }
 
-// Blocks go by messages where an even scatter of their mean would before it copies from memory (16 cores, 8 ranks, 4
-// KiB: scatter by messages 3.4 us, scatterv from memory 7.1, in the slot 6.3): no rank waits until those of all are
-// written. Messages that begin beyond the copies, of two ranks, do not count.
-static bool goes_by_messages(const struct uno_coll *u, const struct uno_call *c)
+// Bytes of a block, the root's own aside.
+static size_t mean_of(const struct uno_coll *u, const struct uno_call *c)
 {
-    size_t from = u->messages[UNO_SCATTER], to = u->copies[UNO_SCATTER], all = 0;
-    if (from >= to || u->n < 2) return false;
+    size_t all = 0;
     for (int r = 0; r < u->n; r++)
         if (r != u->me) all += bytes_for(c, r);
-    size_t mean = all / (size_t)(u->n - 1);
-    return mean >= from && mean < to;
+    return u->n > 1 ? all / (size_t)(u->n - 1) : 0;
 }
 
-static void tell_messages(struct uno_coll *u)
+// Blocks go by messages where an even scatter of their mean would before it copies from memory (16 cores, 8 ranks, 4
+// KiB: scatter by messages 3.4 us, scatterv from memory 7.1, in the slot 6.3), or if the slot has no room for them: no
+// rank waits until those of all are written. Messages that begin beyond the copies, of two ranks, do not count.
+static bool may_go_by_messages(const struct uno_coll *u, size_t mean)
+{
+    return u->messages[UNO_SCATTER] < u->copies[UNO_SCATTER] && mean < u->until[UNO_SCATTER];
+}
+
+static int tell_messages(struct uno_coll *u)
 {
     uint64_t k = u->phase;
     uno_seg_claim(u, k, UNO_SEG_INLINE);
     ((uint16_t *)(void *)uno_seg_slot(u, u->me, k, UNO_SEG_INLINE))[MARK_AT] = MARK_MESSAGES;
     uno_seg_post(u, k);
     uno_seg_done(u, k);
+    return UNO_SHM_DECLINED;
 }
 
 // The line with the stamp comes last, as a whole: ranks that look at it take it back each time.
@@ -163,17 +168,15 @@ static int follow_root(struct uno_coll *u, const struct uno_call *c)
 int uno_dense_scatterv(struct uno_coll *u, const struct uno_call *c)
 {
     // What the table may need of all ranks comes before the phase.
-    if (u->copies[UNO_SCATTER] > UNO_SEG_SLOT + 1 && !u->widened) uno_seg_widen(u, UNO_SEG_SLOT + 1);
+    if (uno_large_slots_end(u, UNO_SCATTER) > UNO_SEG_SLOT + 1 && !u->widened) uno_seg_widen(u, UNO_SEG_SLOT + 1);
     u->phase++;
     if (u->n > MOST_RANKS) return UNO_SHM_TABLE;
     if (u->me != c->root) return follow_root(u, c);
-    if (goes_by_messages(u, c)) {
-        tell_messages(u);
-        return UNO_SHM_DECLINED;
-    }
+    size_t mean = mean_of(u, c), all;
+    bool may = may_go_by_messages(u, mean);
+    if (may && mean >= u->messages[UNO_SCATTER]) return tell_messages(u);
     uint16_t sizes[MOST_RANKS] = {0};
-    size_t all;
-    if (!measure(u, c, sizes, &all)) return UNO_SHM_TABLE;
+    if (!measure(u, c, sizes, &all)) return may ? tell_messages(u) : UNO_SHM_TABLE;
     give(u, c, sizes, all);
     if (c->rbuf != MPI_IN_PLACE) keep_own(c, u->me);
     uno_seg_done(u, u->phase);

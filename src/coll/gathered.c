@@ -42,8 +42,8 @@ bool uno_gathered_asks(const struct uno_coll *u, const struct uno_call *c, size_
     size_t all = bytes * uno_choose_footprint(c->kind, u->n);
     if (all > u->flow.far || (all > u->flow.cold && (c->kind == UNO_SCATTER || c->kind == UNO_ALLREDUCE))) return false;
     switch (c->kind) {
-    case UNO_BCAST:
-    case UNO_SCATTER: return true;
+    case UNO_BCAST: return true;
+    case UNO_SCATTER: return bytes >= u->copies[UNO_SCATTER];    // shorter ones are messages for another reason
     case UNO_ALLGATHER:
     case UNO_ALLGATHERV: return !many;
     case UNO_ALLTOALL: return !in_place && u->n <= UNO_SEG_SLOT / 64;

@@ -176,7 +176,7 @@ bool uno_large_own_last(struct uno_coll *u, size_t bytes)
 static size_t most_in_slot(struct uno_coll *u, enum uno_coll_kind kind)
 {
     enum uno_coll_kind even = kind == UNO_SCATTERV ? UNO_SCATTER : kind == UNO_GATHERV ? UNO_GATHER : UNO_ALLTOALL;
-    size_t messages = u->messages[even], from = u->copies[even] < messages ? u->copies[even] : messages, room = u->room;
+    size_t from = uno_large_slots_end(u, even), room = u->room;
     if (from > UNO_SEG_SLOT + 1 && uno_seg_widen(u, UNO_SEG_SLOT + 1)) {
         // As many as there are peers: some in the slot and some not would be slower than all either way.
         room = kind == UNO_GATHERV ? u->room : u->room / ((size_t)u->n - 1);

@@ -86,6 +86,12 @@ static inline bool uno_large_is_lone(const struct uno_large *j)
     return j->u->n == 2;
 }
 
+// Bytes from which on even blocks of a kind go by copies or messages, and no longer through slots.
+static inline size_t uno_large_slots_end(const struct uno_coll *u, enum uno_coll_kind even)
+{
+    return u->copies[even] < u->messages[even] ? u->copies[even] : u->messages[even];
+}
+
 // Rank r's entry for rank i, in its slot. Of few ranks each has a line of its own, which the smallest blocks share.
 static inline size_t uno_large_stride(const struct uno_coll *u)
 {

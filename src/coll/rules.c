@@ -120,6 +120,10 @@ static const struct uno_rule built_in[] = {
     {UNO_ALLGATHER, 0, DEAR_EAGER(4), UNO_ALG_COPIES},
     {UNO_ALLTOALL, 0, DEAR(1 << 10), UNO_ALG_MESSAGES},
     {UNO_ALLTOALL, 0, DEAR_EAGER(4), UNO_ALG_COPIES},
+    // Emerald Rapids, us, in the slot, copied, by messages: 4 KiB 1.1, 1.2, 0.9, or 0.27 and 0.5 by messages while both
+    // cores are threads of one, 6 KiB 1.4, 1.6, 1.1, 8 KiB 1.7, 1.65, 1.4, 12 KiB 2.3, 1.2 to 1.75, 1.5 to 1.9.
+    {UNO_SCATTER, 0, DEAR(4 << 10), UNO_ALG_MESSAGES},
+    {UNO_SCATTER, 0, DEAR(8 << 10), UNO_ALG_COPIES},
     // More ranks, each with a core (measured with 4, 8 and 16 on 16 cores, docs/design/collectives.md). In a scatter by
     // messages no rank waits until the root has written the blocks of all.
     {UNO_BCAST, 3, 0, UNO_ALG_SLOTS},
@@ -204,6 +208,13 @@ static const struct uno_rule crowded_in[] = {
     {UNO_GATHER, 0, BEYOND(8 << 10), UNO_ALG_COPIES},
     {UNO_SCATTER, 0, 0, UNO_ALG_SLOTS},
     {UNO_SCATTER, 0, BEYOND(4 << 10), UNO_ALG_COPIES},
+    // By messages a root goes on once it has written, and copies wait for turns of all (Emerald Rapids, 6 KiB, us, in
+    // the slot, copied, by messages: 4 ranks 1.06, 3.5, 1.15, in a row 3.9, 8.3, 1.8; 8 ranks 1.3, 3.7, 2.1, in a
+    // row 9.7, 17, 5; 32 ranks 4.1, 6.5, 8.3, in a row 57, 106, 35).
+    {UNO_SCATTER, 0, DEAR(4 << 10), UNO_ALG_MESSAGES},
+    {UNO_SCATTER, 0, DEAR(16 << 10), UNO_ALG_COPIES},
+    {UNO_SCATTER, 32, DEAR(0), UNO_ALG_SLOTS},
+    {UNO_SCATTER, 32, DEAR(8 << 10), UNO_ALG_COPIES},
     {UNO_SCATTER, 0, SPREAD(0), UNO_ALG_SLOTS},
     {UNO_SCATTER, 0, SPREAD(8 << 10), UNO_ALG_COPIES},
     {UNO_SCAN, 0, 0, UNO_ALG_SLOTS},

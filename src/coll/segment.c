@@ -75,7 +75,7 @@ struct plan {
     uint32_t fixed;
     struct uno_trial_plan trials;
     size_t alone, call_worth, piece;
-    size_t copies[UNO_COLL_KINDS], windows[UNO_COLL_KINDS], messages[UNO_COLL_KINDS];
+    size_t copies[UNO_COLL_KINDS], windows[UNO_COLL_KINDS], messages[UNO_COLL_KINDS], until[UNO_COLL_KINDS];
 };
 
 // From a wide slot to the next: a power of two.
@@ -123,6 +123,7 @@ static struct plan make_plan(const struct uno_coll *u)
     for (int kind = 0; kind < UNO_COLL_KINDS; kind++) {
         p.copies[kind] = uno_choose_from((enum uno_coll_kind)kind, UNO_ALG_COPIES, u->n, p.crowded);
         p.messages[kind] = uno_choose_from((enum uno_coll_kind)kind, UNO_ALG_MESSAGES, u->n, p.crowded);
+        p.until[kind] = uno_choose_until((enum uno_coll_kind)kind, UNO_ALG_MESSAGES, u->n, p.crowded);
         p.windows[kind] =
             p.window ? uno_choose_from((enum uno_coll_kind)kind, UNO_ALG_WINDOWS, u->n, p.crowded) : SIZE_MAX;
         if (uno_choose_is_fixed((enum uno_coll_kind)kind, p.crowded)) p.fixed |= UINT32_C(1) << kind;
@@ -154,6 +155,7 @@ static int set_up(struct uno_coll *u)
     memcpy(u->copies, plan.copies, sizeof u->copies);
     memcpy(u->windows, plan.windows, sizeof u->windows);
     memcpy(u->messages, plan.messages, sizeof u->messages);
+    memcpy(u->until, plan.until, sizeof u->until);
     u->flow.bytes = plan.window;
     u->flow.each = plan.each;
     u->flow.depth = plan.depth;

@@ -95,7 +95,8 @@ struct uno_coll {
 
     size_t copies[UNO_COLL_KINDS];      // bytes from which a kind goes by copies, where it may
     size_t windows[UNO_COLL_KINDS];     // likewise in windows, which comes first
-    size_t messages[UNO_COLL_KINDS];    // likewise by messages, until one of them begins that does so later
+    size_t messages[UNO_COLL_KINDS];    // likewise by messages,
+    size_t until[UNO_COLL_KINDS];       // up to these, from which another way begins
     char *data;                         // [n][DEPTH][SLOT]
     char *wide;                         // [n][WIDE_DEPTH][stride], NULL before the first use
     size_t narrow;                      // bytes up to which a slot takes them, and no wide one
@@ -127,12 +128,10 @@ struct uno_coll {
     bool hier_known;
 };
 
-// Whether a kind goes by messages at this size: from where they begin until another way does that begins later.
+// Whether a kind goes by messages at this size.
 static inline bool uno_seg_by_messages(const struct uno_coll *u, enum uno_coll_kind kind, size_t bytes)
 {
-    size_t from = u->messages[kind], windows = u->windows[kind], copies = u->copies[kind];
-    bool is_passed = (windows > from && windows <= bytes) || (copies > from && copies <= bytes);
-    return bytes >= from && !is_passed;
+    return bytes >= u->messages[kind] && bytes < u->until[kind];
 }
 
 // The segment of comm, made at the first call (collective). NULL: not all on one host, or no room; the same answer on
