@@ -117,8 +117,8 @@ static void use_built_in(void)
     EXPECT(uno_choose(UNO_ALLGATHER, 4, 1 << 20, false) == UNO_ALG_RING);
     EXPECT(uno_choose_from(UNO_ALLGATHER, UNO_ALG_COPIES, 2, false) == 6 << 10);
     EXPECT(uno_choose_from(UNO_ALLGATHERV, UNO_ALG_COPIES, 2, false) == 6 << 10);
-    EXPECT(uno_choose_from(UNO_GATHER, UNO_ALG_COPIES, 2, false) == 6 << 10);
-    EXPECT(uno_choose_from(UNO_GATHER, UNO_ALG_COPIES, 4, true) == (8 << 10) + 1);
+    EXPECT(uno_choose_from(UNO_GATHER, UNO_ALG_COPIES, 2, false) == (8 << 10) + 1);
+    EXPECT(uno_choose_from(UNO_GATHER, UNO_ALG_COPIES, 4, true) == (24 << 10) + 1);
     EXPECT(uno_choose_from(UNO_BCAST, UNO_ALG_COPIES, 2, false) == (8 << 10) + 1);
     EXPECT(uno_choose_from(UNO_SCAN, UNO_ALG_COPIES, 2, false) == (16 << 10) + 1);
     // Where ranks outnumber cores, reductions stay in the slots for longer, and what has no rule there is as elsewhere.
@@ -133,7 +133,7 @@ static void use_built_in(void)
     EXPECT(uno_choose_from(UNO_ALLREDUCE, UNO_ALG_WINDOWS, 4, true) == (4 << 20) + 1);
     EXPECT(uno_choose_from(UNO_ALLREDUCE, UNO_ALG_WINDOWS, 8, true) == (128 << 10) + 1);
     EXPECT(uno_choose_from(UNO_BCAST, UNO_ALG_WINDOWS, 4, true) == (8 << 20) + 1);
-    EXPECT(uno_choose_from(UNO_BCAST, UNO_ALG_COPIES, 4, true) == (16 << 10) + 1);
+    EXPECT(uno_choose_from(UNO_BCAST, UNO_ALG_COPIES, 4, true) == (32 << 10) + 1);
     EXPECT(uno_choose_from(UNO_ALLGATHERV, UNO_ALG_WINDOWS, 8, true) == (512 << 10) + 1);
     EXPECT(uno_choose_from(UNO_ALLGATHER, UNO_ALG_WINDOWS, 64, true) == (256 << 10) + 1);
     EXPECT(uno_choose_from(UNO_BCAST, UNO_ALG_WINDOWS, 4, false) == SIZE_MAX);
@@ -239,8 +239,9 @@ static void use_streams(void)
     EXPECT(uno_choose_from(UNO_ALLTOALL, UNO_ALG_COPIES, 2, false) == (64 << 10) + 1);
     EXPECT(uno_choose_from(UNO_REDUCE, UNO_ALG_COPIES, 2, false) == (128 << 10) + 1);
     EXPECT(uno_choose_from(UNO_REDUCE, UNO_ALG_WINDOWS, 2, false) == SIZE_MAX);
-    EXPECT(uno_choose_from(UNO_BCAST, UNO_ALG_COPIES, 4, true) == (256 << 10) + 1);
-    EXPECT(uno_choose_from(UNO_GATHER, UNO_ALG_COPIES, 4, true) == (128 << 10) + 1);
+    EXPECT(uno_choose_from(UNO_BCAST, UNO_ALG_COPIES, 4, true) == (512 << 10) + 1);
+    EXPECT(uno_choose_from(UNO_BCAST, UNO_ALG_COPIES, 8, true) == (1 << 20) + 1);
+    EXPECT(uno_choose_from(UNO_GATHER, UNO_ALG_COPIES, 4, true) == (384 << 10) + 1);
     be_machine(128 << 10, UINT64_C(1) << 40);    // and reductions never go by copies
     EXPECT(uno_choose_from(UNO_REDUCE, UNO_ALG_WINDOWS, 2, false) == (128 << 10) + 1);
     EXPECT(uno_choose_from(UNO_REDUCE, UNO_ALG_COPIES, 2, false) == SIZE_MAX);

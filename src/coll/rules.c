@@ -100,7 +100,7 @@ static const struct uno_rule built_in[] = {
     {UNO_BCAST, 0, LONE(8 << 10), UNO_ALG_COPIES},
     {UNO_REDUCE, 0, LONE(8 << 10), UNO_ALG_COPIES},
     {UNO_ALLREDUCE, 0, BEYOND(8 << 10), UNO_ALG_COPIES},
-    {UNO_GATHER, 0, BEYOND((6 << 10) - 1), UNO_ALG_COPIES},
+    {UNO_GATHER, 0, BEYOND(8 << 10), UNO_ALG_COPIES},
     {UNO_SCATTER, 0, BEYOND(4 << 10), UNO_ALG_COPIES},
     {UNO_ALLGATHER, 0, BEYOND((6 << 10) - 1), UNO_ALG_COPIES},
     {UNO_ALLTOALL, 0, BEYOND(4 << 10), UNO_ALG_COPIES},
@@ -204,8 +204,11 @@ static const struct uno_rule crowded_in[] = {
     {UNO_ALLREDUCE, 8, (128 << 10) + 1, UNO_ALG_WINDOWS},
     {UNO_REDUCE_SCATTER, 0, 0, UNO_ALG_SLOTS},
     {UNO_REDUCE_SCATTER, 0, (128 << 10) + 1, UNO_ALG_COPIES},
+    // A copy waits for a turn of both ranks (Emerald Rapids, us, in slots and copied: 4 ranks 16 KiB 2.1 and 3.5, in a
+    // row 5.6 and 9.4, 32 KiB 3.0 and 4.2, 9.0 and 10.1; 8 ranks 16 KiB 3.5 and 4.3, 12 and 19, 32 KiB 5.1 and 4.8, 20
+    // and 21).
     {UNO_GATHER, 0, 0, UNO_ALG_SLOTS},
-    {UNO_GATHER, 0, BEYOND(8 << 10), UNO_ALG_COPIES},
+    {UNO_GATHER, 0, BEYOND(24 << 10), UNO_ALG_COPIES},
     {UNO_SCATTER, 0, 0, UNO_ALG_SLOTS},
     {UNO_SCATTER, 0, BEYOND(4 << 10), UNO_ALG_COPIES},
     // By messages a root goes on once it has written, and copies wait for turns of all (Emerald Rapids, 6 KiB, us, in
@@ -225,8 +228,12 @@ static const struct uno_rule crowded_in[] = {
     {UNO_ALLGATHER, 0, BEYOND(16 << 10), UNO_ALG_COPIES},
     {UNO_ALLGATHER, 8, 0, UNO_ALG_SLOTS},
     {UNO_ALLGATHER, 8, (256 << 10) + 1, UNO_ALG_COPIES},
+    // Likewise (32 KiB, 4 ranks 3.1 and 4.3, in a row 4.5 and 8.5; 8 ranks 1.9 and 4.9, 11 and 20, 64 KiB 5.5 and 6.5,
+    // 18 and 22, 4 ranks 7.8 and 5.7, 7.3 and 10).
     {UNO_BCAST, 0, 0, UNO_ALG_SLOTS},
-    {UNO_BCAST, 0, BEYOND(16 << 10), UNO_ALG_COPIES},
+    {UNO_BCAST, 0, BEYOND(32 << 10), UNO_ALG_COPIES},
+    {UNO_BCAST, 8, 0, UNO_ALG_SLOTS},
+    {UNO_BCAST, 8, BEYOND(64 << 10), UNO_ALG_COPIES},
     {UNO_GATHER, 0, SPREAD(0), UNO_ALG_SLOTS},
     {UNO_GATHER, 0, SPREAD(16 << 10), UNO_ALG_COPIES},
     {UNO_ALLGATHER, 0, SPREAD(0), UNO_ALG_SLOTS},
