@@ -24,13 +24,20 @@ static void pick(const struct uno_rules *rules, const struct uno_rule *want, int
     }
 }
 
+// What all rules together say, among them those of a case (NULL: of none); want->alg if none says anything.
+static int pick_of_all(const struct uno_rule *want, const struct uno_rules *of_case)
+{
+    int alg = want->alg;
+    pick(&uno_rules_built_in, want, &alg);
+    if (of_case) pick(of_case, want, &alg);
+    pick(&uno_rules_loaded, want, &alg);
+    return alg;
+}
+
 enum uno_alg uno_choose(enum uno_coll_kind kind, int size, size_t bytes, bool sharing)
 {
     struct uno_rule want = {kind, size, bytes, UNO_ALG_LINEAR};
-    int alg = UNO_ALG_LINEAR;
-    pick(&uno_rules_built_in, &want, &alg);
-    if (sharing) pick(&uno_rules_sharing, &want, &alg);
-    pick(&uno_rules_loaded, &want, &alg);
+    int alg = pick_of_all(&want, sharing ? &uno_rules_sharing : NULL);
     uno_log(3, "%s of %zu bytes over %d ranks: %s", uno_coll_word(kind), bytes, size, uno_alg_word((enum uno_alg)alg));
     return (enum uno_alg)alg;
 }
@@ -48,17 +55,6 @@ const struct uno_algorithm *uno_choose_outside(enum uno_coll_kind kind, int size
     return found;
 }
 
-// The way inside a host that all rules together have for a kind.
-static int way_of(enum uno_coll_kind kind, int ranks, size_t bytes, bool crowded)
-{
-    struct uno_rule want = {kind, ranks, bytes, UNO_ALG_SLOTS};
-    int alg = UNO_ALG_SLOTS;
-    pick(&uno_rules_built_in, &want, &alg);
-    if (crowded) pick(&uno_rules_crowded, &want, &alg);
-    pick(&uno_rules_loaded, &want, &alg);
-    return alg;
-}
-
 // Of all sizes, of->bytes and more, from which on `rules` say something for of's kind, the least from which on its way
 // is taken (is), or another.
 static size_t border(const struct uno_rules *rules, const struct uno_rule *of, bool is, bool crowded, size_t least)
@@ -66,7 +62,8 @@ static size_t border(const struct uno_rules *rules, const struct uno_rule *of, b
     for (size_t i = 0; i < rules->n; i++) {
         size_t from = uno_rule_bytes(&rules->rule[i], of->ranks);
         if (rules->rule[i].kind != of->kind || from < of->bytes || from >= least) continue;
-        if ((way_of(of->kind, of->ranks, from, crowded) == of->alg) == is) least = from;
+        struct uno_rule want = {of->kind, of->ranks, from, UNO_ALG_SLOTS};
+        if ((pick_of_all(&want, crowded ? &uno_rules_crowded : NULL) == of->alg) == is) least = from;
     }
     return least;
 }

@@ -75,12 +75,10 @@ static size_t mean_of(const struct uno_coll *u, const struct uno_call *c)
     return u->n > 1 ? all / (size_t)(u->n - 1) : 0;
 }
 
-// Blocks go by messages where an even scatter of their mean would before it copies from memory (16 cores, 8 ranks, 4
-// KiB: scatter by messages 3.4 us, scatterv from memory 7.1, in the slot 6.3), or if the slot has no room for them: no
-// rank waits until those of all are written. Messages that begin beyond the copies, of two ranks, do not count.
-static bool may_go_by_messages(const struct uno_coll *u, size_t mean)
+// Messages that begin beyond the copies, of two ranks, do not count.
+static bool has_messages(const struct uno_coll *u)
 {
-    return u->messages[UNO_SCATTER] < u->copies[UNO_SCATTER] && mean < u->until[UNO_SCATTER];
+    return u->messages[UNO_SCATTER] < u->copies[UNO_SCATTER];
 }
 
 static int tell_messages(struct uno_coll *u)
@@ -172,8 +170,11 @@ int uno_dense_scatterv(struct uno_coll *u, const struct uno_call *c)
     u->phase++;
     if (u->n > MOST_RANKS) return UNO_SHM_TABLE;
     if (u->me != c->root) return follow_root(u, c);
-    size_t mean = mean_of(u, c), all;
-    bool may = may_go_by_messages(u, mean);
+    // Blocks go by messages where an even scatter of their mean would before it copies from memory (16 cores, 8 ranks,
+    // 4 KiB: scatter by messages 3.4 us, scatterv from memory 7.1, in the slot 6.3), or if the slot has no room for
+    // them: no rank waits until those of all are written.
+    size_t mean = has_messages(u) ? mean_of(u, c) : SIZE_MAX, all;
+    bool may = mean < u->until[UNO_SCATTER];
     if (may && mean >= u->messages[UNO_SCATTER]) return tell_messages(u);
     uint16_t sizes[MOST_RANKS] = {0};
     if (!measure(u, c, sizes, &all)) return may ? tell_messages(u) : UNO_SHM_TABLE;
