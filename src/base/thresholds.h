@@ -75,16 +75,18 @@ static inline uint64_t uno_thresholds_far(const struct uno_thresholds *t)
 }
 
 // The same for single messages, not for windows of them, which fill the ring and keep their sender waiting: where ranks
-// share cores twice as much, up to what a receiver copies alone (Xeon 167, 4 ranks on 2 cores, 16 KiB, us: mlat 2.1 to
-// 1.2, sendrecv 7.5 to 4.0, ibcast 7.4 to 3.3).
+// share cores three times as much, up to half as much again as a receiver copies alone (Xeon 167, 4 ranks on 2 cores,
+// 16 KiB, us: mlat 2.1 to 1.2, sendrecv 7.5 to 4.0, ibcast 7.4 to 3.3; Emerald Rapids, 17 and 24 KB: exchange 18.5 to
+// 10.6 and 18.7 to 13.9, iscan 11.4 to 3.1 and 12.6 to 4.4, igather of 8 ranks 19 to 3.3 and 18 to 4.2; 32 KiB in a row
+// igather 9.8 to 15, of 16 ranks ibcast 7.7 to 12.5, so not beyond).
 static inline uint64_t uno_thresholds_eager_few(const struct uno_thresholds *t, bool crowded)
 {
     uint64_t eager = uno_thresholds_eager(t, crowded), far = uno_thresholds_far(t);
-    return crowded && far > eager ? far : eager;
+    return crowded && 3 * far / 2 > eager ? 3 * far / 2 : eager;
 }
 
 // The same for a send that is waited for, of which there are no windows either: where ranks share cores its sender
-// would wait for a turn of the receiver's. Twice as much again (Xeon 167, 4 ranks on 2 cores, us: mlat 24 KiB 2.7
+// would wait for a turn of the receiver's. A little more (Xeon 167, 4 ranks on 2 cores, us: mlat 24 KiB 2.7
 // to 1.9, 32 KiB 2.9 to 2.3, 64 KiB 3.6 to 3.7; sendrecv 24 KiB 8.9 to 7.0, 64 KiB 11.7 to 16.9; sweep3d 16 KiB 167 to
 // 137, 32 KiB 391 to 262).
 // The same in a row of such sends, wherever its ranks are: a receiver that copies across keeps the sender waiting, and

@@ -40,7 +40,7 @@ static void as_tuned_by_hand(void **state)
     assert_int_equal(t.alone, 16384);
     assert_int_equal(t.alone_crowded, 256 << 10);
     assert_int_equal(uno_thresholds_eager_few(&t, false), 8192);
-    assert_int_equal(uno_thresholds_eager_few(&t, true), 16384);
+    assert_int_equal(uno_thresholds_eager_few(&t, true), 24576);
     assert_int_equal(uno_thresholds_eager_waited(&t, false, false), 8192);
     assert_int_equal(uno_thresholds_eager_waited(&t, true, false), 32768);
     assert_int_equal(uno_thresholds_eager_waited(&t, false, true), 32768);

@@ -23,7 +23,7 @@ static void binomial(struct uno_sched *s, void *buf, MPI_Count count, struct MPI
         if (me + mask < n) uno_emit_send(s, (me + mask + root) % n, buf, count, type);
 }
 
-static void linear(struct uno_sched *s, void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, int root)
+void uno_build_bcast_linear(struct uno_sched *s, void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, int root)
 {
     if (s->view.rank != root) {
         uno_emit_recv(s, root, buf, count, type);
@@ -100,7 +100,7 @@ void uno_build_bcast(struct uno_sched *s, void *buf, MPI_Count count, struct MPI
         return;
     }
     if (alg == UNO_ALG_LINEAR) {
-        linear(s, buf, count, type, root);
+        uno_build_bcast_linear(s, buf, count, type, root);
         return;
     }
     bool plain = type->flags & UNO_TYPE_PLAIN;

@@ -17,6 +17,7 @@ void uno_build(struct uno_sched *s, const struct uno_call *c);
 
 void uno_build_barrier(struct uno_sched *s);
 void uno_build_bcast(struct uno_sched *s, void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, int root);
+void uno_build_bcast_linear(struct uno_sched *s, void *buf, MPI_Count count, struct MPI_ABI_Datatype *type, int root);
 // in may be MPI_IN_PLACE: then out holds the contribution (at the root; for allreduce on all).
 void uno_build_reduce(struct uno_sched *s, const void *in, void *out, MPI_Count count, struct MPI_ABI_Datatype *type,
                       int root);

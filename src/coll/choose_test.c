@@ -61,14 +61,24 @@ static void share_cores(void)
 {
     be_machine(8 << 10, 4 << 10);
     EXPECT(uno_choose_open() == MPI_SUCCESS);
-    EXPECT(uno_choose(UNO_BCAST, 8, (16 << 10) - 1, true) == UNO_ALG_BINOMIAL);
-    EXPECT(uno_choose(UNO_BCAST, 8, 16 << 10, true) == UNO_ALG_LINEAR);
+    EXPECT(uno_choose(UNO_BARRIER, 4, 0, true) == UNO_ALG_DISSEMINATION);
+    EXPECT(uno_choose(UNO_BARRIER, 5, 0, true) == UNO_ALG_LINEAR);
+    EXPECT(uno_choose(UNO_BCAST, 127, 8, true) == UNO_ALG_LINEAR);
+    EXPECT(uno_choose(UNO_BCAST, 128, 16 << 10, true) == UNO_ALG_BINOMIAL);
     EXPECT(uno_choose(UNO_ALLGATHER, 32, 8, true) == UNO_ALG_LINEAR);
     EXPECT(uno_choose(UNO_ALLGATHER, 33, 8, true) == UNO_ALG_BRUCK);
+    EXPECT(uno_choose(UNO_ALLGATHER, 127, 16 << 10, true) == UNO_ALG_LINEAR);
+    EXPECT(uno_choose(UNO_ALLGATHER, 128, (16 << 10) - 1, true) == UNO_ALG_BRUCK);
+    EXPECT(uno_choose(UNO_ALLGATHERV, 128, 8, true) == UNO_ALG_RING);
+    EXPECT(uno_choose(UNO_ALLTOALL, 8, 64 << 10, true) == UNO_ALG_LINEAR);
+    EXPECT(uno_choose(UNO_ALLTOALL, 128, 64 << 10, true) == UNO_ALG_PAIRWISE);
     EXPECT(uno_choose(UNO_REDUCE_SCATTER, 8, 16 << 10, true) == UNO_ALG_DIRECT);
-    EXPECT(uno_choose(UNO_ALLREDUCE, 8, (32 << 10) - 1, true) == UNO_ALG_DOUBLING);
-    EXPECT(uno_choose(UNO_ALLREDUCE, 32, 32 << 10, true) == UNO_ALG_DIRECT);
-    EXPECT(uno_choose(UNO_ALLREDUCE, 33, 32 << 10, true) == UNO_ALG_DOUBLING);
+    EXPECT(uno_choose(UNO_ALLREDUCE, 4, (32 << 10) - 1, true) == UNO_ALG_DOUBLING);
+    EXPECT(uno_choose(UNO_ALLREDUCE, 8, (32 << 10) - 1, true) == UNO_ALG_LINEAR);
+    EXPECT(uno_choose(UNO_ALLREDUCE, 8, 32 << 10, true) == UNO_ALG_DIRECT);
+    EXPECT(uno_choose(UNO_ALLREDUCE, 32, 64 << 10, true) == UNO_ALG_LINEAR);
+    EXPECT(uno_choose(UNO_ALLREDUCE, 33, 128 << 10, true) == UNO_ALG_RING);
+    EXPECT(uno_choose(UNO_ALLREDUCE, 128, 8, true) == UNO_ALG_DOUBLING);
     EXPECT(uno_choose(UNO_ALLREDUCE, 3, 64 << 10, true) == UNO_ALG_DOUBLING);
     EXPECT(uno_choose(UNO_ALLREDUCE, 3, 64 << 10, false) == UNO_ALG_RING);
     EXPECT(uno_choose(UNO_SCAN, 4, 8, true) == UNO_ALG_DOUBLING);
@@ -80,7 +90,9 @@ static void share_cores(void)
     EXPECT(uno_choose(UNO_SCAN, 32, 32 << 10, true) == UNO_ALG_DIRECT);
     EXPECT(uno_choose(UNO_SCAN, 33, 32 << 10, true) == UNO_ALG_CHAIN);
     EXPECT(uno_choose(UNO_SCAN, 5, 8, true) == UNO_ALG_CHAIN);
-    EXPECT(uno_choose(UNO_REDUCE, 3, 32 << 10, true) == UNO_ALG_RING);    // no rule of its own
+    EXPECT(uno_choose(UNO_REDUCE, 3, (4 << 10) - 1, true) == UNO_ALG_LINEAR);
+    EXPECT(uno_choose(UNO_REDUCE, 3, 4 << 10, true) == UNO_ALG_BINOMIAL);
+    EXPECT(uno_choose(UNO_REDUCE, 5, 64 << 10, true) == UNO_ALG_LINEAR);
 }
 
 static void use_built_in(void)

@@ -12,6 +12,7 @@
 
 #include "base/huge.h"
 #include "base/param.h"
+#include "base/thresholds.h"
 #include "coll/build.h"
 #include "coll/segment.h"
 
@@ -248,16 +249,37 @@ static bool fits(const struct uno_call *c)
 // 256 and 32 to 128 KiB of a reduction (Zen 4, allreduces since they are direct over messages, too: to 128, 256 and
 // 256); for 4 and 8, up to 256 and 128 KiB of a scan (docs/design/collectives.md, 11).
 //
+// Where lines are dear to write, messages go on for longer (Emerald Rapids, us, by messages and direct): reductions to
+// all as long as the parts of a vector go at once (4 ranks allreduce 64 KiB 28 and 36, 100,000 B 55 and 42, scan 27 and
+// 33, 65 and 40; 8 ranks scan 128 KiB 127 and 112; 16 ranks allreduce 256 KiB 812 and 838), allgathers of 4 ranks at
+// any size (1 MiB 506 and 691), of more to 384 KiB (8 ranks 256 KiB 517 and 846, 512 KiB 2,180 and 1,610), alltoalls
+// always (16 ranks 64 KiB 894 and 1,052), scattered reductions to 256 KiB per rank (4 ranks 64 KiB 11 and 24, 1 MiB 195
+// and 191).
+//
 // A reduction of two ranks reads and writes a half of what one message each way carries: two calls and two meetings
 // (Xeon 167, us, by messages and direct: reduce 8 KiB 0.70 and 2.0, 16 KiB 1.56 and 2.3, 24 KiB 4.1 and 2.8;
 // reduce_scatter 16 KiB 1.32 and 1.63, allreduce 2.2 and 2.6).
 #define FEW 4    // ranks
+
+static size_t least_where_dear(enum uno_coll_kind kind, size_t bytes, size_t n)
+{
+    switch (kind) {
+    case UNO_ALLGATHER:
+    case UNO_ALLGATHERV: return n > FEW ? 24 * bytes : SIZE_MAX;
+    case UNO_ALLTOALL: return SIZE_MAX;
+    case UNO_REDUCE: return 8 * bytes;
+    case UNO_REDUCE_SCATTER:
+    case UNO_REDUCE_SCATTER_BLOCK: return n * 16 * bytes;
+    default: return n * (size_t)uno_thresholds_eager_few(&uno_thresholds_told, true);
+    }
+}
 
 static size_t least_of(const struct uno_coll *u, enum uno_coll_kind kind)
 {
     size_t bytes = (size_t)least.num, n = u->n > FEW ? (size_t)u->n : FEW;
     if (least.origin != UNO_PARAM_FROM_MACHINE) return bytes;
     if (!u->crowded) return u->n == 2 && uno_coll_reduces(kind) ? 2 * bytes + 1 : bytes;
+    if (uno_thresholds_told.ahead) return least_where_dear(kind, bytes, n);
     switch (kind) {
     case UNO_ALLGATHER:
     case UNO_ALLGATHERV: return n < 16 ? 24 * bytes / n : bytes;

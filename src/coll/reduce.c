@@ -3,9 +3,11 @@
 // time per byte b of moving and g of combining:
 //   reduce     binomial  log2 n (a + m (b + g))          any operation; one that does not commute goes to rank 0 first
 //              ring      2 n a + 2 m b + m g              commutative: ring reduce-scatter, blocks sent to the root
+//              linear    a + n m (b + g)                  any: the root gets all and combines in the order of the ranks
 //   allreduce  doubling  log2 n (a + m (b + g))          any operation, combined in the order of the ranks
 //              ring      2 n a + 2 m b + m g              commutative: ring reduce-scatter, ring allgather
 //              direct    2 a + 2 m b + m g                any: a rank combines one block of all, in their order
+//              linear    2 a + n m (2 b + g)              any: to rank 0, which gives all the result
 // Operands are combined in an order that depends on the number of ranks alone: every run gives the same bits, on every
 // rank.
 #include "coll/build.h"
@@ -73,6 +75,15 @@ static void reduce_ring(struct uno_sched *s, const void *in, void *out, MPI_Coun
     }
 }
 
+// Rank `home` has the only part of those that are shared out.
+static void linear(struct uno_sched *s, const void *in, void *out, MPI_Count count, struct MPI_ABI_Datatype *type,
+                   int home)
+{
+    MPI_Count *at = uno_scratch_bytes(s, (size_t)(s->view.size + 1) * sizeof *at);
+    for (int i = 0; at && i <= s->view.size; i++) at[i] = i > home ? count : 0;
+    uno_fold_part(s, at, in, out, in == out, type);
+}
+
 void uno_build_reduce(struct uno_sched *s, const void *in, void *out, MPI_Count count, struct MPI_ABI_Datatype *type,
                       int root)
 {
@@ -84,8 +95,9 @@ void uno_build_reduce(struct uno_sched *s, const void *in, void *out, MPI_Count 
         uno_copy_block(s, uno_block(in, count, type), uno_block(out, count, type));
         return;
     }
-    if (!ordered && uno_choose_for(s, UNO_REDUCE, (size_t)(count * type->size)) == UNO_ALG_RING) {
-        reduce_ring(s, in, out, count, type, root);
+    enum uno_alg alg = uno_choose_for(s, UNO_REDUCE, (size_t)(count * type->size));
+    if (alg == UNO_ALG_LINEAR || (alg == UNO_ALG_RING && !ordered)) {
+        (alg == UNO_ALG_LINEAR ? linear : reduce_ring)(s, in, out, count, type, root);
         return;
     }
     int home = ordered ? 0 : root;
@@ -162,6 +174,14 @@ static void allreduce_direct(struct uno_sched *s, const void *in, void *out, MPI
     }
 }
 
+static void allreduce_linear(struct uno_sched *s, const void *in, void *out, MPI_Count count,
+                             struct MPI_ABI_Datatype *type)
+{
+    linear(s, in, out, count, type, 0);
+    uno_emit_fence(s);
+    uno_build_bcast_linear(s, out, count, type, 0);
+}
+
 void uno_build_allreduce(struct uno_sched *s, const void *in, void *out, MPI_Count count, struct MPI_ABI_Datatype *type)
 {
     if (in == MPI_IN_PLACE) in = out;
@@ -175,6 +195,8 @@ void uno_build_allreduce(struct uno_sched *s, const void *in, void *out, MPI_Cou
         allreduce_ring(s, in, out, count, type);
     else if (alg == UNO_ALG_DIRECT)
         allreduce_direct(s, in, out, count, type);
+    else if (alg == UNO_ALG_LINEAR)
+        allreduce_linear(s, in, out, count, type);
     else
         doubling(s, in, out, count, type);
 }

@@ -280,27 +280,57 @@ static const struct uno_rule crowded_in[] = {
 
 // For messages among the ranks of one host that outnumber its cores, as nonblocking and persistent calls send them:
 // what has fewer rounds, each of which is a turn of all ranks, and copies less often (docs/design/collectives.md, 11).
-#define MANY 33    // ranks, of which each has little of the caches
+#define MANY 33         // ranks, of which each has little of the caches
+#define TOO_MANY 128    // ranks that each would send to all others
 
 static const struct uno_rule sharing[] = {
-    {UNO_BCAST, 0, 0, UNO_ALG_BINOMIAL},
-    {UNO_BCAST, 0, 16 << 10, UNO_ALG_LINEAR},
+    // Emerald Rapids, us, now to or from one rank at once, calls in a row in brackets: barrier of 8 ranks 12.5 and 10.3
+    // (12.1 and 10.4), 16 ranks 60 and 33 (58 and 35); bcast of 256 B 8 ranks 3.4 and 0.36 (1.9 and 1.7), 40 ranks 50
+    // and 1.2
+    // (3.9 and 5.2), of 2 KiB 128 ranks 490 and 16 (90 and 6,500).
+    {UNO_BARRIER, 0, 0, UNO_ALG_DISSEMINATION},
+    {UNO_BARRIER, 5, 0, UNO_ALG_LINEAR},
+    {UNO_BARRIER, TOO_MANY, 0, UNO_ALG_DISSEMINATION},
+    {UNO_BCAST, 0, 0, UNO_ALG_LINEAR},
+    {UNO_BCAST, TOO_MANY, 0, UNO_ALG_BINOMIAL},
+    // Likewise reduce of 2 KiB, down a tree and at once, 4 ranks 2.2 and 1.3 (1.4 and 1.4), 8 KiB 3.2 and 1.9 (3.6 and
+    // 8.6), 8 ranks 2 KiB 5.1 and 1.5 (3.3 and 3.9), 24 KiB 11.8 and 4.7 (30 and 27), 64 KiB 33 and 32 (51 and 41);
+    // 64 KiB round a ring 4 ranks 25, 8 ranks 68, down a tree 15 and 34.
+    {UNO_REDUCE, 0, 0, UNO_ALG_LINEAR},
+    {UNO_REDUCE, 0, 4 << 10, UNO_ALG_BINOMIAL},
+    {UNO_REDUCE, 5, 0, UNO_ALG_LINEAR},
+    {UNO_REDUCE, 5, 128 << 10, UNO_ALG_BINOMIAL},
+    {UNO_REDUCE, TOO_MANY, 0, UNO_ALG_BINOMIAL},
+    // Likewise allreduce, doubling and by way of one rank, 4 ranks 2 KiB 5.0 and 5.6 (6.1 and 5.9), 8 ranks 14 and 10
+    // (16 and 12), 16 ranks 63 and 31 (74 and 31), 64 ranks 640 and 181 (960 and 197); parts at once and by way of one
+    // rank, 8 ranks 32 KiB 49 and 42 (49 and 55), 64 KiB 56 and 60 (73 and 74), 16 ranks 64 KiB 342 and 223 (411 and
+    // 312).
     {UNO_ALLREDUCE, 3, 0, UNO_ALG_DOUBLING},
     {UNO_ALLREDUCE, 4, 32 << 10, UNO_ALG_DIRECT},
-    {UNO_ALLREDUCE, MANY, 0, UNO_ALG_DOUBLING},
+    {UNO_ALLREDUCE, 5, 0, UNO_ALG_LINEAR},
+    {UNO_ALLREDUCE, 5, 32 << 10, UNO_ALG_DIRECT},
+    {UNO_ALLREDUCE, 9, 0, UNO_ALG_LINEAR},
+    {UNO_ALLREDUCE, 9, 128 << 10, UNO_ALG_DIRECT},
     {UNO_ALLREDUCE, MANY, 128 << 10, UNO_ALG_RING},
+    {UNO_ALLREDUCE, TOO_MANY, 0, UNO_ALG_DOUBLING},
+    {UNO_ALLREDUCE, TOO_MANY, 128 << 10, UNO_ALG_RING},
     {UNO_GATHER, 0, 0, UNO_ALG_LINEAR},
     {UNO_SCATTER, 0, 0, UNO_ALG_LINEAR},
     {UNO_ALLGATHER, 0, 0, UNO_ALG_LINEAR},
+    // Emerald Rapids, us, by Bruck's way, round a ring, to all at once: 40 ranks 1,000 B 730, 1,460, 420, 8 KiB 1,900,
+    // 2,590, 970, 64 ranks in a row 7,500, 13,200, 7,100, 128 ranks 8 KiB 31,500, 57,900, 52,700.
     {UNO_ALLGATHER, MANY, 0, UNO_ALG_BRUCK},
-    {UNO_ALLGATHER, MANY, 2 << 10, UNO_ALG_RING},
+    {UNO_ALLGATHER, MANY, 2 << 10, UNO_ALG_LINEAR},
+    {UNO_ALLGATHER, TOO_MANY, 2 << 10, UNO_ALG_BRUCK},
+    {UNO_ALLGATHER, TOO_MANY, 16 << 10, UNO_ALG_RING},
     {UNO_ALLGATHERV, 0, 0, UNO_ALG_LINEAR},
-    {UNO_ALLGATHERV, MANY, 0, UNO_ALG_RING},
+    {UNO_ALLGATHERV, TOO_MANY, 0, UNO_ALG_RING},
+    // Pairs in turn and all at once, ms: 8 ranks 64 KiB 0.32 and 0.21, 16 ranks 1.5 and 0.9, 1 MiB 45 and 35, 40 ranks
+    // 64 KiB 23 and 15.
     {UNO_ALLTOALL, 0, 0, UNO_ALG_LINEAR},
-    {UNO_ALLTOALL, 8, 64 << 10, UNO_ALG_PAIRWISE},
     {UNO_ALLTOALL, MANY, 0, UNO_ALG_BRUCK},
     {UNO_ALLTOALL, MANY, 256, UNO_ALG_LINEAR},
-    {UNO_ALLTOALL, MANY, 64 << 10, UNO_ALG_PAIRWISE},
+    {UNO_ALLTOALL, TOO_MANY, 64 << 10, UNO_ALG_PAIRWISE},
     {UNO_REDUCE_SCATTER, 0, 0, UNO_ALG_DIRECT},
     {UNO_REDUCE_SCATTER, MANY, 0, UNO_ALG_REDUCE},
     {UNO_REDUCE_SCATTER, MANY, 16 << 10, UNO_ALG_RING},

@@ -81,10 +81,15 @@ const char *uno_alg_word(enum uno_alg alg)
 static bool knows(enum uno_coll_kind kind, int alg)
 {
     static const unsigned extra[UNO_COLL_KINDS] = {
-        [UNO_BCAST] = 1u << UNO_ALG_LINEAR,       [UNO_ALLGATHER] = 1u << UNO_ALG_LINEAR,
-        [UNO_ALLGATHERV] = 1u << UNO_ALG_LINEAR,  [UNO_ALLTOALLV] = 1u << UNO_ALG_PAIRWISE,
-        [UNO_ALLTOALLW] = 1u << UNO_ALG_PAIRWISE, [UNO_ALLREDUCE] = 1u << UNO_ALG_DIRECT,
+        [UNO_BCAST] = 1u << UNO_ALG_LINEAR,
+        [UNO_ALLGATHER] = 1u << UNO_ALG_LINEAR,
+        [UNO_ALLGATHERV] = 1u << UNO_ALG_LINEAR,
+        [UNO_ALLTOALLV] = 1u << UNO_ALG_PAIRWISE,
+        [UNO_ALLTOALLW] = 1u << UNO_ALG_PAIRWISE,
         [UNO_SCAN] = 1u << UNO_ALG_DIRECT,
+        [UNO_BARRIER] = 1u << UNO_ALG_LINEAR,
+        [UNO_REDUCE] = 1u << UNO_ALG_LINEAR,
+        [UNO_ALLREDUCE] = 1u << UNO_ALG_DIRECT | 1u << UNO_ALG_LINEAR,
     };
     const struct uno_rules *all = &uno_rules_built_in;
     for (size_t i = 0; i < all->n; i++)
