@@ -17,7 +17,7 @@
 //      likewise in large ones, without permission to copy between processes
 // run: np=2,3,5 set=coll_direct_min=1
 //      nonblocking and persistent forms copying straight between buffers at any size
-// run: np=3,5 set=coll_shm=0 set=coll_force=bcast=linear+allgather=linear+alltoall=linear
+// run: np=3,5 set=coll_shm=0 set=coll_force=barrier=linear+bcast=linear+allgather=linear+alltoall=linear
 //      over messages, by plain loops whatever the size
 // run: np=2,3,5,10 set=coll_flat=1
 //      what fits a line over the tree that many ranks use

@@ -15,6 +15,8 @@
 //      without wide slots
 // run: np=2,3,4,5 set=coll_shm=0 set=coll_force=allreduce=direct+reduce_scatter=direct+scan=direct
 //      over messages, each rank combining its own block
+// run: np=2,3,5 set=coll_shm=0 set=coll_force=reduce=linear+allreduce=linear
+//      over messages, to and from one rank
 // run: np=2,3,5 set=coll_direct_min=1
 //      nonblocking and persistent forms copying straight between buffers at any size
 // run: np=2,3,5,10 set=coll_flat=1
