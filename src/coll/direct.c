@@ -14,6 +14,7 @@
 #include "base/param.h"
 #include "base/thresholds.h"
 #include "coll/build.h"
+#include "coll/fold.h"
 #include "coll/segment.h"
 
 static struct uno_param least = UNO_PARAM_BY_MACHINE(
@@ -133,7 +134,7 @@ static void scan_piece(struct reduction *x, size_t skip, MPI_Count count)
     }
 }
 
-// First element of part i, in whole cache lines for the even split.
+// First element of part i.
 static MPI_Count part(const struct reduction *x, int i)
 {
     const struct uno_call *c = x->d.c;
@@ -141,9 +142,7 @@ static MPI_Count part(const struct reduction *x, int i)
     if (c->kind == UNO_REDUCE_SCATTER_BLOCK) return c->rcount * i;
     for (int r = 0; r < i && c->kind == UNO_REDUCE_SCATTER; r++) at += uno_at(c->rcounts, r);
     if (c->kind == UNO_REDUCE_SCATTER) return at;
-    MPI_Count unit = x->size < 64 ? (MPI_Count)(64 / x->size) : 1, units = (c->rcount + unit - 1) / unit;
-    at = units * i / x->d.n * unit;
-    return at < c->rcount ? at : c->rcount;
+    return uno_combined_at(c->comm->coll, c, i);
 }
 
 static void reduction(struct direct d)
@@ -257,8 +256,9 @@ static bool fits(const struct uno_call *c)
 // and 191).
 //
 // A reduction of two ranks reads and writes a half of what one message each way carries: two calls and two meetings
-// (Xeon 167, us, by messages and direct: reduce 8 KiB 0.70 and 2.0, 16 KiB 1.56 and 2.3, 24 KiB 4.1 and 2.8;
-// reduce_scatter 16 KiB 1.32 and 1.63, allreduce 2.2 and 2.6).
+// (Xeon 167, us, by messages and direct: reduce_scatter 16 KiB 1.32 and 1.63, allreduce 2.2 and 2.6, Emerald Rapids 32
+// KiB 3.9 and 4.0). To one root that takes all in one call it is better from where messages are copied across, too
+// (Emerald Rapids: 16,400 B 3.2 and 2.3, 32 KiB 5.3 and 3.6; by halves 24 KB 4.4).
 #define FEW 4    // ranks
 
 static size_t least_where_dear(enum uno_coll_kind kind, size_t bytes, size_t n)
@@ -274,11 +274,18 @@ static size_t least_where_dear(enum uno_coll_kind kind, size_t bytes, size_t n)
     }
 }
 
+static size_t least_of_two(enum uno_coll_kind kind, size_t bytes)
+{
+    if (!uno_coll_reduces(kind)) return bytes;
+    size_t at_once = (size_t)uno_thresholds_told.eager;
+    return kind != UNO_REDUCE ? 2 * bytes + 1 : bytes > at_once ? bytes : at_once + 1;
+}
+
 static size_t least_of(const struct uno_coll *u, enum uno_coll_kind kind)
 {
     size_t bytes = (size_t)least.num, n = u->n > FEW ? (size_t)u->n : FEW;
     if (least.origin != UNO_PARAM_FROM_MACHINE) return bytes;
-    if (!u->crowded) return u->n == 2 && uno_coll_reduces(kind) ? 2 * bytes + 1 : bytes;
+    if (!u->crowded) return u->n == 2 ? least_of_two(kind, bytes) : bytes;
     if (uno_thresholds_told.ahead) return least_where_dear(kind, bytes, n);
     switch (kind) {
     case UNO_ALLGATHER:

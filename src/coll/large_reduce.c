@@ -12,6 +12,7 @@
 #include "base/fail.h"
 #include "base/huge.h"
 #include "base/param.h"
+#include "coll/fold.h"
 #include "coll/large.h"
 #include "coll/shm.h"
 
@@ -37,18 +38,6 @@ struct job {
 static void keep_error(struct job *j, int err)
 {
     if (err && !j->error) j->error = err;
-}
-
-// Where part i of the vector begins: whole cache lines, so that ranks do not write the same one. To read and combine an
-// element costs about 3 for each other rank, to hand it out 2: the root of a reduce need not, and takes so much more.
-static MPI_Count part(const struct job *j, int i)
-{
-    MPI_Count unit = j->size < 64 ? (MPI_Count)(64 / j->size) : 1, units = (j->c->rcount + unit - 1) / unit;
-    MPI_Count n = j->u->n, each = 3 * (n - 1), more = j->c->kind == UNO_REDUCE ? 2 : 0;
-    if (n < 2) return i ? j->c->rcount : 0;
-    MPI_Count weight = i * each + (i > j->c->root ? more : 0), all = n * each + more;
-    MPI_Count at = (units / all * weight + units % all * weight / all) * unit;
-    return at < j->c->rcount ? at : j->c->rcount;
 }
 
 static void pull_piece(struct job *j, int r, MPI_Count at, MPI_Count count, char *to)
@@ -189,8 +178,8 @@ static void run(struct job *j)
         first = c->rcount * u->me;
         end = first + c->rcount;
     } else {
-        first = part(j, u->me);
-        end = part(j, u->me + 1);
+        first = uno_combined_at(u, c, u->me);
+        end = uno_combined_at(u, c, u->me + 1);
     }
     char *out = c->rbuf;
     if (c->kind == UNO_ALLREDUCE || c->kind == UNO_REDUCE) out += (size_t)first * j->size;
@@ -199,15 +188,6 @@ static void run(struct job *j)
     // Everybody's buffers are free, and what others hand out has come, once all are done.
     uno_seg_done(u, k);
     uno_seg_wait_all_done(u, k);
-}
-
-// Whether the root of a reduce had better combine all: its n - 1 calls copy all bytes then, instead of a part of 1 / n,
-// and nobody needs another call to hand a part to it. That is worth it up to n / (n - 1)^2 calls' worth of bytes, where
-// they are not in slots already.
-static bool by_root_alone(const struct job *j)
-{
-    size_t n = (size_t)j->u->n;
-    return j->c->kind == UNO_REDUCE && uno_call_bytes(j->c) <= n * j->u->call_worth / ((n - 1) * (n - 1));
 }
 
 static void give(struct job *j)
@@ -241,7 +221,7 @@ int uno_large_reduce(struct uno_coll *u, const struct uno_call *c)
     j.peer = (struct address *)(void *)u->scratch;
     j.sum = u->scratch + head;
     j.pull = j.sum + piece;
-    if (!by_root_alone(&j))
+    if (!uno_combined_by_root(u, c))
         run(&j);
     else if (u->me == c->root)
         take(&j);
