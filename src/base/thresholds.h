@@ -81,8 +81,8 @@ static inline uint64_t uno_thresholds_far(const struct uno_thresholds *t)
 // igather 9.8 to 15, of 16 ranks ibcast 7.7 to 12.5, so not beyond).
 static inline uint64_t uno_thresholds_eager_few(const struct uno_thresholds *t, bool crowded)
 {
-    uint64_t eager = uno_thresholds_eager(t, crowded), far = uno_thresholds_far(t);
-    return crowded && 3 * far / 2 > eager ? 3 * far / 2 : eager;
+    uint64_t eager = uno_thresholds_eager(t, crowded), few = uno_thresholds_far(t) * 3 / 2;
+    return crowded && few > eager ? few : eager;
 }
 
 // The same for a send that is waited for, of which there are no windows either: where ranks share cores its sender

@@ -7,12 +7,15 @@
 
 static void linear(struct uno_sched *s)
 {
-    bool first = s->view.rank == 0;
-    for (int i = 1; i < s->view.size; i++) uno_emit_signal(s, -1, first ? i : -1);
-    if (!first) uno_emit_signal(s, 0, -1);
+    if (s->view.rank) {
+        uno_emit_signal(s, 0, -1);
+        uno_emit_fence(s);
+        uno_emit_signal(s, -1, 0);
+        return;
+    }
+    for (int i = 1; i < s->view.size; i++) uno_emit_signal(s, -1, i);
     uno_emit_fence(s);
-    for (int i = 1; i < s->view.size; i++) uno_emit_signal(s, first ? i : -1, -1);
-    if (!first) uno_emit_signal(s, -1, 0);
+    for (int i = 1; i < s->view.size; i++) uno_emit_signal(s, i, -1);
 }
 
 void uno_build_barrier(struct uno_sched *s)

@@ -14,7 +14,7 @@
 #include "base/param.h"
 #include "base/thresholds.h"
 #include "coll/build.h"
-#include "coll/fold.h"
+#include "coll/large.h"
 #include "coll/segment.h"
 
 static struct uno_param least = UNO_PARAM_BY_MACHINE(
@@ -142,7 +142,7 @@ static MPI_Count part(const struct reduction *x, int i)
     if (c->kind == UNO_REDUCE_SCATTER_BLOCK) return c->rcount * i;
     for (int r = 0; r < i && c->kind == UNO_REDUCE_SCATTER; r++) at += uno_at(c->rcounts, r);
     if (c->kind == UNO_REDUCE_SCATTER) return at;
-    return uno_combined_at(c->comm->coll, c, i);
+    return uno_large_part(c->comm->coll, c, i);
 }
 
 static void reduction(struct direct d)

@@ -4,7 +4,6 @@
 #include "coll/fold.h"
 
 #include "coll/build.h"
-#include "coll/segment.h"
 
 static void *room(struct uno_fold *f, int i)
 {
@@ -88,20 +87,4 @@ void uno_fold_part(struct uno_sched *s, const MPI_Count *at, const void *in, voi
         acc = to;
     }
     uno_copy_block(s, uno_block(acc, mine, type), uno_block(out, mine, type));
-}
-
-bool uno_combined_by_root(const struct uno_coll *u, const struct uno_call *c)
-{
-    size_t n = (size_t)u->n;
-    return c->kind == UNO_REDUCE && uno_call_bytes(c) <= n * u->call_worth / ((n - 1) * (n - 1));
-}
-
-MPI_Count uno_combined_at(const struct uno_coll *u, const struct uno_call *c, int i)
-{
-    if (u->n < 2 || uno_combined_by_root(u, c)) return i > (u->n < 2 ? 0 : c->root) ? c->rcount : 0;
-    MPI_Count size = c->rtype->size, unit = size < 64 ? 64 / size : 1, units = (c->rcount + unit - 1) / unit;
-    MPI_Count n = u->n, each = 3 * (n - 1), more = c->kind == UNO_REDUCE ? 2 : 0;
-    MPI_Count weight = i * each + (i > c->root ? more : 0), all = n * each + more;
-    MPI_Count at = (units / all * weight + units % all * weight / all) * unit;
-    return at < c->rcount ? at : c->rcount;
 }

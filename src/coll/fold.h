@@ -37,13 +37,3 @@ char *uno_share_out(struct uno_sched *s, const MPI_Count *at, const void *in, st
 // The same, and combines what it got, in the order of the ranks, into out. in_place: that is part of the contribution.
 void uno_fold_part(struct uno_sched *s, const MPI_Count *at, const void *in, void *out, bool in_place,
                    struct MPI_ABI_Datatype *type);
-
-// ---- by copies between the buffers of a host's ranks ----
-
-// Whether the root of a reduce had better combine all: its n - 1 calls copy all bytes then, instead of a part of 1 / n,
-// and nobody needs another call to hand a part to it. That is worth it up to n / (n - 1)^2 calls' worth of bytes.
-bool uno_combined_by_root(const struct uno_coll *u, const struct uno_call *c);
-// Where the part of a reduction begins that rank i combines (of n: the end): whole cache lines, so that ranks do not
-// write the same one. To read and combine an element costs about 3 for each other rank, to hand it out 2: the root of a
-// reduce need not, and takes so much more.
-MPI_Count uno_combined_at(const struct uno_coll *u, const struct uno_call *c, int i);

@@ -148,6 +148,18 @@ bool uno_large_fits(struct uno_large *j, int r, const struct uno_large_entry *e,
 void uno_large_take_bytes(struct uno_large *j, int r, const struct uno_large_entry *e, char *at);
 void uno_large_take_block(struct uno_large *j, int r, const struct uno_large_entry *e);
 
+// ---- how ranks share a reduction ----
+
+// Whether the root of a reduce had better combine all: its n - 1 calls copy all bytes then, instead of a part of 1 / n,
+// and nobody needs another call to hand a part to it. That is worth it up to n / (n - 1)^2 calls' worth of bytes, where
+// they are not in slots already.
+bool uno_large_by_root(const struct uno_coll *u, const struct uno_call *c);
+
+// Where part i of the vector begins, which rank i combines (of n: the end): whole cache lines, so that ranks do not
+// write the same one. To read and combine an element costs about 3 for each other rank, to hand it out 2: the root of a
+// reduce need not, and takes so much more.
+MPI_Count uno_large_part(const struct uno_coll *u, const struct uno_call *c, int i);
+
 // ---- the collectives ----
 
 void uno_large_allgather(struct uno_large *j);

@@ -12,7 +12,6 @@
 #include "base/fail.h"
 #include "base/huge.h"
 #include "base/param.h"
-#include "coll/fold.h"
 #include "coll/large.h"
 #include "coll/shm.h"
 
@@ -38,6 +37,23 @@ struct job {
 static void keep_error(struct job *j, int err)
 {
     if (err && !j->error) j->error = err;
+}
+
+bool uno_large_by_root(const struct uno_coll *u, const struct uno_call *c)
+{
+    size_t n = (size_t)u->n;
+    return c->kind == UNO_REDUCE && uno_call_bytes(c) <= n * u->call_worth / ((n - 1) * (n - 1));
+}
+
+MPI_Count uno_large_part(const struct uno_coll *u, const struct uno_call *c, int i)
+{
+    if (u->n < 2) return i ? c->rcount : 0;
+    if (uno_large_by_root(u, c)) return i > c->root ? c->rcount : 0;
+    MPI_Count size = c->rtype->size, unit = size < 64 ? 64 / size : 1, units = (c->rcount + unit - 1) / unit;
+    MPI_Count n = u->n, each = 3 * (n - 1), more = c->kind == UNO_REDUCE ? 2 : 0;
+    MPI_Count weight = i * each + (i > c->root ? more : 0), all = n * each + more;
+    MPI_Count at = (units / all * weight + units % all * weight / all) * unit;
+    return at < c->rcount ? at : c->rcount;
 }
 
 static void pull_piece(struct job *j, int r, MPI_Count at, MPI_Count count, char *to)
@@ -178,8 +194,8 @@ static void run(struct job *j)
         first = c->rcount * u->me;
         end = first + c->rcount;
     } else {
-        first = uno_combined_at(u, c, u->me);
-        end = uno_combined_at(u, c, u->me + 1);
+        first = uno_large_part(u, c, u->me);
+        end = uno_large_part(u, c, u->me + 1);
     }
     char *out = c->rbuf;
     if (c->kind == UNO_ALLREDUCE || c->kind == UNO_REDUCE) out += (size_t)first * j->size;
@@ -221,7 +237,7 @@ int uno_large_reduce(struct uno_coll *u, const struct uno_call *c)
     j.peer = (struct address *)(void *)u->scratch;
     j.sum = u->scratch + head;
     j.pull = j.sum + piece;
-    if (!uno_combined_by_root(u, c))
+    if (!uno_large_by_root(u, c))
         run(&j);
     else if (u->me == c->root)
         take(&j);

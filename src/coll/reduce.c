@@ -96,8 +96,12 @@ void uno_build_reduce(struct uno_sched *s, const void *in, void *out, MPI_Count 
         return;
     }
     enum uno_alg alg = uno_choose_for(s, UNO_REDUCE, (size_t)(count * type->size));
-    if (alg == UNO_ALG_LINEAR || (alg == UNO_ALG_RING && !ordered)) {
-        (alg == UNO_ALG_LINEAR ? linear : reduce_ring)(s, in, out, count, type, root);
+    if (alg == UNO_ALG_LINEAR) {
+        linear(s, in, out, count, type, root);
+        return;
+    }
+    if (alg == UNO_ALG_RING && !ordered) {
+        reduce_ring(s, in, out, count, type, root);
         return;
     }
     int home = ordered ? 0 : root;

@@ -286,8 +286,7 @@ static const struct uno_rule crowded_in[] = {
 static const struct uno_rule sharing[] = {
     // Emerald Rapids, us, now to or from one rank at once, calls in a row in brackets: barrier of 8 ranks 12.5 and 10.3
     // (12.1 and 10.4), 16 ranks 60 and 33 (58 and 35); bcast of 256 B 8 ranks 3.4 and 0.36 (1.9 and 1.7), 40 ranks 50
-    // and 1.2
-    // (3.9 and 5.2), of 2 KiB 128 ranks 490 and 16 (90 and 6,500).
+    // and 1.2 (3.9 and 5.2), of 2 KiB 128 ranks 490 and 16 (90 and 6,500).
     {UNO_BARRIER, 0, 0, UNO_ALG_DISSEMINATION},
     {UNO_BARRIER, 5, 0, UNO_ALG_LINEAR},
     {UNO_BARRIER, TOO_MANY, 0, UNO_ALG_DISSEMINATION},
